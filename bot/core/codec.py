@@ -1,0 +1,96 @@
+"""JSON that keeps every value of a conversation: dates, decimals, records, messages and sessions.
+
+A value that JSON has no form for is written as ``{"$<tag>": ...}``; a dict whose own keys begin with ``$``
+is written as ``{"$dict": [[key, value], ...]}``. So what goes in is what comes out, and the text stays
+readable in the database.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from bot.core.values import Location, Media, Record, UnstorableValue
+
+T = TypeVar("T", bound=type)
+
+_FIELDS: dict[type, tuple[str, tuple[str, ...]]] = {}
+_DECODE: dict[str, Callable[[Any], Any]] = {
+    "$datetime": datetime.fromisoformat,
+    "$date": date.fromisoformat,
+    "$time": time.fromisoformat,
+    "$seconds": lambda seconds: timedelta(seconds=seconds),
+    "$decimal": Decimal,
+    "$record": lambda pair: Record(pair[0], pair[1]),
+    "$tuple": tuple,
+    "$dict": dict,
+}
+
+
+def stored(cls: T) -> T:
+    """Class decorator: this dataclass can be written to and read from the store, under its name."""
+    names = tuple(field.name for field in dataclasses.fields(cls) if field.init)
+    _FIELDS[cls] = (f"${cls.__name__}", names)
+    _DECODE[f"${cls.__name__}"] = lambda fields: cls(**fields)
+    return cls
+
+
+stored(Media)
+stored(Location)
+
+
+def dumps(value: Any) -> str:
+    """Write a value as one line of JSON. Raises `UnstorableValue` for a type that has no form."""
+    return json.dumps(_encode(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str | bytes) -> Any:
+    """Read back what `dumps` wrote."""
+    return json.loads(text, object_hook=_revive)
+
+
+def _encode(value: Any) -> Any:
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None or kind is float:
+        return value
+    if kind is list:
+        return [_encode(item) for item in value]
+    if kind is dict:
+        if any(key.startswith("$") for key in value):
+            return {"$dict": [[key, _encode(item)] for key, item in value.items()]}
+        return {key: _encode(item) for key, item in value.items()}
+    if (known := _FIELDS.get(kind)) is not None:
+        tag, names = known
+        return {tag: {name: _encode(getattr(value, name)) for name in names}}
+    return _encode_other(value)
+
+
+def _encode_other(value: Any) -> Any:
+    match value:
+        case tuple():
+            return {"$tuple": [_encode(item) for item in value]}
+        case datetime():
+            return {"$datetime": value.isoformat()}
+        case date():
+            return {"$date": value.isoformat()}
+        case time():
+            return {"$time": value.isoformat()}
+        case timedelta():
+            return {"$seconds": value.total_seconds()}
+        case Decimal():
+            return {"$decimal": str(value)}
+        case Record():
+            return {"$record": [value.name_of_type, _encode(dict(value))]}
+        case str():
+            return str(value)  # a subclass, such as Markup
+    raise UnstorableValue(f"a {type(value).__name__} has no form in the store")
+
+
+def _revive(entry: dict[str, Any]) -> Any:
+    if len(entry) == 1:
+        (tag,) = entry
+        if tag[:1] == "$" and (decode := _DECODE.get(tag)) is not None:
+            return decode(entry[tag])
+    return entry

@@ -1,0 +1,266 @@
+"""The messages a bot can send, and every limit that the gateway sets for them.
+
+Source of each number: the gateway's specification, "Limits" and "POST send-message".
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.core.codec import stored
+
+TEXT_BODY = 4096
+CAPTION = 1024
+INTERACTIVE_BODY = 1024
+HEADER_TEXT = 60
+FOOTER_TEXT = 60
+BUTTONS = 3
+BUTTON_TITLE = 20
+REPLY_ID = 256
+URL = 2000
+SECTIONS = 10
+ROWS_PER_SECTION = 10
+ROW_TITLE = 24
+SECTION_TITLE = 24
+ROW_DESCRIPTION = 72
+MEDIA_KINDS = ("image", "audio", "video", "document")
+MEDIA_SUFFIXES = {
+    "image": ("jpg", "jpeg", "png"),
+    "audio": ("mp3", "ogg", "amr"),
+    "video": ("mp4",),
+    "document": ("pdf", "docx", "xlsx", "txt"),
+}
+MEDIA_BYTES = {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
+CAPTIONED = ("image", "video", "document")
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A plain message."""
+
+    body: str
+    preview_url: bool = False
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class MediaMessage:
+    """An image, audio, video or document, by its public address."""
+
+    kind: str
+    link: str
+    caption: str | None = None
+    filename: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class LocationMessage:
+    """A place, in degrees."""
+
+    latitude: float
+    longitude: float
+    name: str | None = None
+    address: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A reply button, or a row of a list (only rows show a description)."""
+
+    id: str
+    title: str
+    description: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """A question with up to three quick reply buttons. A header, no footer (see docs: decisions)."""
+
+    body: str
+    buttons: tuple[Choice, ...]
+    header: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class LinkButton:
+    """A message with one button that opens an address (``cta_url``)."""
+
+    body: str
+    title: str
+    url: str
+    header: str | None = None
+    footer: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled group of rows."""
+
+    title: str
+    rows: tuple[Choice, ...]
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class ListMessage:
+    """A question with a list that opens by a button. A footer, no header (see docs: decisions)."""
+
+    body: str
+    button: str
+    sections: tuple[Section, ...]
+    footer: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Template:
+    """An approved template with its parameters.
+
+    ``header`` and each of ``body`` and ``url_buttons`` are parameter objects as the gateway's
+    specification has them (``{"type": "text", "text": ...}``); ``replies`` are the payloads of its quick
+    reply buttons, in order.
+    """
+
+    name: str
+    language: str
+    header: dict[str, Any] | None = None
+    body: tuple[dict[str, Any], ...] = ()
+    replies: tuple[str, ...] = ()
+    url_buttons: tuple[tuple[int, str], ...] = ()
+
+
+Message = Text | MediaMessage | LocationMessage | Buttons | LinkButton | ListMessage | Template
+
+
+def _over(what: str, text: str | None, limit: int) -> Iterator[str]:
+    if text is not None and len(text) > limit:
+        yield f"{what} has {len(text)} characters, {limit} are allowed"
+
+
+def _needed(what: str, text: str) -> Iterator[str]:
+    if not text.strip():
+        yield f"{what} is empty"
+
+
+def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterator[str]:
+    for choice in choices:
+        yield from _needed(f"a {what}'s title", choice.title)
+        yield from _over(f'{what} "{choice.title}"', choice.title, title_limit)
+        yield from _needed(f'{what} "{choice.title}"\'s id', choice.id)
+        yield from _over(f'{what} "{choice.title}"\'s id', choice.id, REPLY_ID)
+        yield from _over(f'{what} "{choice.title}"\'s description', choice.description, ROW_DESCRIPTION)
+    for field in ("id", "title"):
+        for value, count in Counter(getattr(choice, field) for choice in choices).items():
+            if count > 1:
+                yield f'{count} {what}s have the {field} "{value}"'
+
+
+def _address(what: str, url: str) -> Iterator[str]:
+    if not url.startswith(("https://", "http://")) or any(c.isspace() for c in url):
+        yield f'{what} "{url}" is not an http or https address'
+    yield from _over(what, url, URL)
+
+
+def violations(message: Message) -> list[str]:
+    """Every limit of the gateway that a message breaks, in words; empty when it can be sent."""
+    return list(_violations(message))
+
+
+def _violations(message: Message) -> Iterator[str]:
+    match message:
+        case Text(body):
+            yield from _needed("the text", body)
+            yield from _over("the text", body, TEXT_BODY)
+        case MediaMessage(kind, link, caption):
+            yield from _address(f"the {kind}'s address", link)
+            yield from _over("the caption", caption, CAPTION)
+        case LocationMessage(latitude, longitude):
+            if not -90 <= latitude <= 90:
+                yield f"latitude {latitude} is not between -90 and 90"
+            if not -180 <= longitude <= 180:
+                yield f"longitude {longitude} is not between -180 and 180"
+        case Template(name, language):
+            yield from _needed("the template's name", name)
+            yield from _needed("the template's language", language)
+        case _:
+            yield from _interactive(message)
+
+
+def _interactive(message: Buttons | LinkButton | ListMessage) -> Iterator[str]:
+    yield from _needed("the text", message.body)
+    yield from _over("the text", message.body, INTERACTIVE_BODY)
+    match message:
+        case Buttons(_, buttons, header):
+            if not 1 <= len(buttons) <= BUTTONS:
+                yield f"{len(buttons)} buttons, 1 to {BUTTONS} are allowed"
+            yield from _choices(buttons, "button", BUTTON_TITLE)
+            yield from _over("the header", header, HEADER_TEXT)
+        case LinkButton(_, title, url, header, footer):
+            yield from _needed("the link's title", title)
+            yield from _over("the link's title", title, BUTTON_TITLE)
+            yield from _address("the link", url)
+            yield from _over("the header", header, HEADER_TEXT)
+            yield from _over("the footer", footer, FOOTER_TEXT)
+        case ListMessage(_, button, sections, footer):
+            yield from _needed("the list's button", button)
+            yield from _over("the list's button", button, BUTTON_TITLE)
+            yield from _over("the footer", footer, FOOTER_TEXT)
+            if not 1 <= len(sections) <= SECTIONS:
+                yield f"{len(sections)} sections, 1 to {SECTIONS} are allowed"
+            for section in sections:
+                yield from _over(f'section "{section.title}"', section.title, SECTION_TITLE)
+                if not 1 <= len(section.rows) <= ROWS_PER_SECTION:
+                    yield f'section "{section.title}": {len(section.rows)} rows, 1 to {ROWS_PER_SECTION} are allowed'
+            yield from _choices(tuple(row for s in sections for row in s.rows), "row", ROW_TITLE)
+
+
+def clip(text: str, limit: int) -> str:
+    """Shorten a text to a limit, marked with an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def clipped(message: Message) -> Message:
+    """The message with every over-long text shortened to its limit: what is not known before it is sent."""
+
+    def optional(text: str | None, limit: int) -> str | None:
+        return None if text is None else clip(text, limit)
+
+    def choice(item: Choice, limit: int) -> Choice:
+        return replace(item, title=clip(item.title, limit), description=optional(item.description, ROW_DESCRIPTION))
+
+    match message:
+        case Text(body):
+            return replace(message, body=clip(body, TEXT_BODY))
+        case MediaMessage():
+            return replace(message, caption=optional(message.caption, CAPTION))
+        case Buttons(body, buttons, header):
+            return Buttons(
+                clip(body, INTERACTIVE_BODY),
+                tuple(choice(button, BUTTON_TITLE) for button in buttons),
+                optional(header, HEADER_TEXT),
+            )
+        case LinkButton(body, title, url, header, footer):
+            return LinkButton(
+                clip(body, INTERACTIVE_BODY),
+                clip(title, BUTTON_TITLE),
+                url,
+                optional(header, HEADER_TEXT),
+                optional(footer, FOOTER_TEXT),
+            )
+        case ListMessage(body, button, sections, footer):
+            return ListMessage(
+                clip(body, INTERACTIVE_BODY),
+                clip(button, BUTTON_TITLE),
+                tuple(
+                    Section(clip(s.title, SECTION_TITLE), tuple(choice(row, ROW_TITLE) for row in s.rows)) for s in sections
+                ),
+                optional(footer, FOOTER_TEXT),
+            )
+    return message

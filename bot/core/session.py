@@ -1,0 +1,53 @@
+"""The session: where a contact is, and what the conversation knows."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bot.core.codec import stored
+
+
+@stored
+@dataclass(slots=True)
+class Frame:
+    """One flow that a contact is in. The top frame of the stack is the active one; below it lie its callers."""
+
+    flow: str
+    step: str
+    visit: int  # unique per contact: what tells this entry of the step from every other
+    entered_at: datetime
+    silent_since: datetime  # when something was last sent or received here: the clock of silence
+    fingerprint: str = ""  # of the step's source, to notice an edit
+    vars: dict[str, Any] = field(default_factory=dict)
+    hold: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
+    awaits: str | None = None  # the effect whose end this step waits for; while set, messages are parked
+    retries: int = 0
+    reminders: int = 0
+    unseen: bool = False  # the question did not reach the contact (the window was shut): put it again
+    visits: dict[str, int] = field(default_factory=dict)
+    came_from: str | None = None
+
+
+@stored
+@dataclass(slots=True)
+class Session:
+    """A contact's state. It is a value: `bot.engine.advance` returns a new one and leaves the old alone."""
+
+    contact: str
+    name: str | None = None
+    channel: str | None = None
+    conversation: str | None = None
+    tags: tuple[str, ...] = ()
+    last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
+    visit: int = 0  # the last visit number given out
+    frames: tuple[Frame, ...] = ()
+
+    @property
+    def frame(self) -> Frame | None:
+        """The active frame, or None when the contact is in no flow."""
+        return self.frames[-1] if self.frames else None
+
+    @property
+    def busy(self) -> bool:
+        """True while the active step waits for a call: messages are parked until its result has been taken."""
+        return bool(self.frames) and self.frames[-1].awaits is not None

@@ -1,0 +1,43 @@
+"""What one event's way through the engine came to."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bot.core.effects import Effect
+from bot.core.session import Session
+
+
+@dataclass(slots=True)
+class StepTaken:
+    """One step of a turn's path: which outcome it left by, and what its conditions came to."""
+
+    flow: str
+    step: str
+    outcome: str | None = None  # None: the step waits
+    target: str | None = None
+    conditions: list[tuple[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Trace:
+    """Why a turn did what it did, for `bot trace` and ``/trace``."""
+
+    rule: str = ""  # which rule took the event: tap, word, answer, option, skip, other, retry, start, time, ...
+    steps: list[StepTaken] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The decisions of one turn: nothing has been done yet.
+
+    ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in
+    the flow itself (a dead letter for the operator), although the session has moved on as declared.
+    """
+
+    session: Session
+    effects: tuple[Effect, ...]
+    wake_at: datetime | None
+    trace: Trace
+    failure: str | None = None

@@ -1,0 +1,97 @@
+"""The values a variable can hold, beyond Python's own text, numbers, booleans, dates, lists and dicts."""
+
+import dataclasses
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from bot.core.errors import BotError
+
+
+class UnstorableValue(BotError):
+    """A value of a type that a conversation cannot keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads)."""
+
+    kind: str
+    url: str
+    caption: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place on the map, in degrees."""
+
+    latitude: float
+    longitude: float
+    name: str | None = None
+    address: str | None = None
+
+
+class Record(Mapping[str, Any]):
+    """A read-only record: what a handler's dataclass becomes. Fields are read as ``order.state``."""
+
+    __slots__ = ("_fields", "_name")
+
+    def __init__(self, name: str, fields: Mapping[str, Any]) -> None:
+        self._name = name
+        self._fields = dict(fields)
+
+    @property
+    def name_of_type(self) -> str:
+        """The name of the dataclass that this record came from."""
+        return self._name
+
+    def __getitem__(self, key: str) -> Any:
+        return self._fields[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Record):
+            return self._name == other._name and self._fields == other._fields
+        return isinstance(other, Mapping) and self._fields == dict(other)
+
+    def __hash__(self) -> int:
+        return hash((self._name, tuple(self._fields)))
+
+    def __repr__(self) -> str:
+        return f"{self._name}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
+
+
+_PLAIN = (str, int, float, Decimal, datetime, date, time, Media, Location, Record)
+
+
+def plain(value: Any) -> Any:
+    """Turn what Python code returned into values a conversation can keep.
+
+    A dataclass becomes a `Record`, an enum its value, a tuple or set a list. Raises `UnstorableValue`
+    for anything else.
+    """
+    if value is None or isinstance(value, _PLAIN) and not isinstance(value, enum.Enum):
+        return value
+    if isinstance(value, enum.Enum):
+        return plain(value.value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return Record(type(value).__name__, fields)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain(item) for item in value)
+    raise UnstorableValue(
+        f"a {type(value).__name__} cannot be kept in a conversation "
+        "(return text, numbers, dates, lists, dicts or a dataclass of these)"
+    )
