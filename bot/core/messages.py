@@ -259,7 +259,8 @@ def clipped(message: Message) -> Message:
                 clip(body, INTERACTIVE_BODY),
                 clip(button, BUTTON_TITLE),
                 tuple(
-                    Section(clip(s.title, SECTION_TITLE), tuple(choice(row, ROW_TITLE) for row in s.rows)) for s in sections
+                    Section(clip(s.title, SECTION_TITLE), tuple(choice(row, ROW_TITLE) for row in s.rows))
+                    for s in sections
                 ),
                 optional(footer, FOOTER_TEXT),
             )

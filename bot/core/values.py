@@ -78,7 +78,7 @@ def plain(value: Any) -> Any:
     A dataclass becomes a `Record`, an enum its value, a tuple or set a list. Raises `UnstorableValue`
     for anything else.
     """
-    if value is None or isinstance(value, _PLAIN) and not isinstance(value, enum.Enum):
+    if value is None or (isinstance(value, _PLAIN) and not isinstance(value, enum.Enum)):
         return value
     if isinstance(value, enum.Enum):
         return plain(value.value)
