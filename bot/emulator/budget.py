@@ -1,0 +1,95 @@
+"""The limits of an API key: requests a minute and a day, over all endpoints together (spec: "Limits")."""
+
+from collections import deque
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+
+from bot.emulator.answers import refuse
+from bot.emulator.behaviour import Behaviour
+
+MINUTE = 60.0
+DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What is left after a request, for the three headers. ``reset`` is in Unix seconds."""
+
+    limit: int
+    remaining: int
+    reset: int
+
+    def headers(self) -> dict[str, str]:
+        """The rate-limit headers of a response."""
+        return {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(self.remaining),
+            "X-RateLimit-Reset": str(self.reset),
+        }
+
+
+class _Window:
+    """Counts requests in a window that slides, or that begins anew at every multiple of its length."""
+
+    def __init__(self, limit: int, length: float) -> None:
+        self.limit = limit
+        self._length = length
+        self._times: deque[float] = deque()
+
+    def remaining(self, now: float, fixed: bool) -> int:
+        start = now // self._length * self._length if fixed else now - self._length
+        # A sliding window leaves out its own beginning; a fixed one holds it.
+        while self._times and (self._times[0] < start if fixed else self._times[0] <= start):
+            self._times.popleft()
+        return self.limit - len(self._times)
+
+    def take(self, now: float) -> None:
+        self._times.append(now)
+
+    def reset(self, now: float, fixed: bool) -> float:
+        if fixed:
+            return (now // self._length + 1) * self._length
+        return (self._times[0] if self._times else now) + self._length
+
+
+class Budget:
+    """Not safe for threads by itself: the account's lock is held."""
+
+    def __init__(self, per_minute: int, per_day: int, behaviour: Behaviour) -> None:
+        self._minute = _Window(per_minute, MINUTE)
+        self._day = _Window(per_day, DAY)
+        self._behaviour = behaviour
+
+    def state(self, now: datetime) -> Allowance:
+        """What is left, without taking any."""
+        seconds = now.timestamp()
+        window, remaining, fixed = self._tightest(seconds)
+        # Rounded up: at the second named there is room again.
+        return Allowance(self._minute.limit, max(remaining, 0), -int(-window.reset(seconds, fixed) // 1))
+
+    def take(self, now: datetime) -> Allowance:
+        """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
+        seconds = now.timestamp()
+        window, remaining, fixed = self._tightest(seconds)
+        if remaining <= 0:
+            reset = window.reset(seconds, fixed)
+            wait = max(1, -int(-(reset - seconds) // 1))
+            refuse("RATE_LIMIT_EXCEEDED", f"Rate limit exceeded, retry in {wait} s", headers=self.retry_after(now, wait))
+        self._minute.take(seconds)
+        self._day.take(seconds)
+        return self.state(now)
+
+    def retry_after(self, now: datetime, seconds: float) -> dict[str, str]:
+        """The ``Retry-After`` header, in seconds or as a date."""
+        if self._behaviour.retry_after == "seconds":
+            return {"Retry-After": f"{seconds:g}"}
+        date = datetime.fromtimestamp(-int(-(now.timestamp() + seconds) // 1), now.tzinfo)
+        return {"Retry-After": format_datetime(date, usegmt=True)}
+
+    def _tightest(self, now: float) -> tuple[_Window, int, bool]:
+        fixed_minute = self._behaviour.minute_window == "fixed"
+        fixed_day = self._behaviour.day_window == "calendar"
+        minute = self._minute.remaining(now, fixed_minute)
+        day = self._day.remaining(now, fixed_day)
+        return (self._day, day, fixed_day) if day < minute else (self._minute, minute, fixed_minute)

@@ -1,0 +1,135 @@
+"""Faults: what a test has the emulator do wrong."""
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+REQUEST_FAULTS = (
+    "slow",
+    "timeout",
+    "reset_before",
+    "reset_after",
+    "rate_limited",
+    "error_before",
+    "error_after",
+    "send_failed",
+    "refused_type",
+    "unauthorized",
+    "truncated",
+    "garbage",
+)
+DELIVERY_FAULTS = ("double_delivery", "double_event")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request to the gateway, as predicates see it. ``query`` is that of a GET."""
+
+    endpoint: str
+    body: dict[str, Any] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    key: str | None = None
+
+    @property
+    def to(self) -> Any:
+        """Whom a send goes to, as it was submitted."""
+        return self.body.get("to")
+
+    @property
+    def type(self) -> Any:
+        """The type of a send."""
+        return self.body.get("type") or ("template" if self.endpoint == "send-template-message" else None)
+
+
+@dataclass(eq=False)
+class Fault:
+    """One fault that is switched on; ``hits`` counts how often it happened."""
+
+    kind: str
+    probability: float = 1.0
+    count: int | None = None
+    when: Callable[[Any], bool] | None = None
+    seconds: float = 0.0
+    status: int = 500
+    hits: int = 0
+
+
+class Faults:
+    """The faults of an emulator; safe to change while it runs.
+
+    On requests: ``slow`` (``seconds`` late), ``timeout`` (accepted, then no answer for ``seconds``), ``reset_before``
+    and ``reset_after`` (accepting), ``rate_limited`` (429, ``Retry-After`` of ``seconds``), ``error_before`` and
+    ``error_after`` (accepting: a bare ``status``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
+    (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
+    short or no JSON). On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
+    two).
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+        self._lock = threading.Lock()
+        self._active: list[Fault] = []
+        self._hits: dict[str, int] = {}
+
+    def add(
+        self,
+        kind: str,
+        *,
+        probability: float = 1.0,
+        count: int | None = None,
+        when: Callable[[Any], bool] | None = None,
+        seconds: float = 0.0,
+        status: int = 500,
+    ) -> Fault:
+        """Switch a fault on: with a probability, at most ``count`` times, where ``when`` is true.
+
+        ``when`` is given the `Request`, or the `bot.emulator.events.Event` that is delivered. Raises `ValueError` for
+        a kind that does not exist.
+        """
+        if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
+            raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
+        fault = Fault(kind, probability, count, when, seconds, status)
+        with self._lock:
+            self._active.append(fault)
+        return fault
+
+    def remove(self, fault: Fault) -> None:
+        """Switch a fault off."""
+        with self._lock:
+            self._active.remove(fault)
+
+    def clear(self) -> None:
+        """Switch all faults off; what was counted stays."""
+        with self._lock:
+            self._active.clear()
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """How often each kind happened."""
+        with self._lock:
+            return dict(self._hits)
+
+    def draw(self, kinds: Iterable[str], subject: Any) -> list[Fault]:
+        """The faults that hit this time: any that are ``slow``, and at most one other; they count as happened."""
+        if not self._active:
+            return []
+        with self._lock:
+            drawn: list[Fault] = []
+            taken = False
+            for fault in self._active:
+                if fault.kind not in kinds or (taken and fault.kind != "slow") or not self._hits_now(fault, subject):
+                    continue
+                taken = taken or fault.kind != "slow"
+                fault.hits += 1
+                self._hits[fault.kind] = self._hits.get(fault.kind, 0) + 1
+                drawn.append(fault)
+            return drawn
+
+    def _hits_now(self, fault: Fault, subject: Any) -> bool:
+        if fault.count is not None and fault.hits >= fault.count:
+            return False
+        if fault.when is not None and not fault.when(subject):
+            return False
+        return fault.probability >= 1 or self._random.random() < fault.probability

@@ -1,0 +1,1 @@
+"""Flows: from documents to definitions, checked, as machines, in a library."""

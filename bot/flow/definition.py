@@ -1,0 +1,73 @@
+"""What a bot and its flows say, once read. All of it is immutable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
+
+from bot.lang.source import Mark
+from bot.lang.variables import Variable
+from bot.steps.doors import Door
+from bot.steps.kind import StepKind
+from bot.steps.riders import Defaults, Riders
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where one outcome of a step leads, with all defaults worked out. ``target`` None: the step goes on waiting."""
+
+    outcome: str
+    target: str | None
+    mark: Mark
+    door: Door | None = None
+    success: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: its name is its state. ``ways`` are all its outcomes."""
+
+    name: str
+    mark: Mark
+    kind: StepKind
+    riders: Riders
+    defaults: Defaults
+    fingerprint: str
+    ways: Mapping[str, Way] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What starts a flow: words, or being the one for everything else."""
+
+    mark: Mark
+    words: tuple[tuple[str, Mark], ...] = ()
+    otherwise: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One flow: its variables, its defaults, and its steps in order."""
+
+    name: str
+    mark: Mark
+    about: str
+    start: Start | None
+    variables: Mapping[str, Variable]
+    defaults: Defaults
+    steps: Mapping[str, Step]
+
+    @property
+    def first(self) -> str:
+        """The name of the step that the flow begins with."""
+        return next(iter(self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class BotDefinition:
+    """What ``bot.yml`` says."""
+
+    name: str
+    mark: Mark
+    timezone: ZoneInfo
+    words: Mapping[str, Door]
+    defaults: Defaults

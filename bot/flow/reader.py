@@ -1,0 +1,193 @@
+"""From documents to definitions."""
+
+from collections.abc import Mapping
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from bot.flow.definition import BotDefinition, Flow, Start, Step
+from bot.lang.fields import Fields, name_of
+from bot.lang.handlers import HandlerSpec
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar, fingerprint
+from bot.lang.variables import Variable, read_variable
+from bot.steps import KINDS, LATER_KINDS
+from bot.steps.doors import RESERVED, Door, door_of
+from bot.steps.kind import Reading, StepKind
+from bot.steps.riders import LATER_RIDERS, Defaults, read_defaults, read_riders
+
+LATER_IN_BOT = {"languages": "translations"}
+LATER_IN_FLOW = {"interrupted": "interruptions", "words": "words of a flow"}
+LATER_IN_START = {
+    "match": "wider matching",
+    "pattern": "triggers by pattern",
+    "event": "triggers by event",
+    "contact": "triggers by first or returning contact",
+}
+BUILT_IN_DEFAULTS = Defaults(old_taps="explain")
+
+
+def read_bot(node: Map, problems: Problems) -> BotDefinition:
+    """Read ``bot.yml``."""
+    fields = Fields(node, problems, "bot")
+    name = fields.string("name") or "Bot"
+    timezone = _timezone(fields)
+    words = _read_words(fields)
+    inner = fields.fields("defaults")
+    defaults = BUILT_IN_DEFAULTS if inner is None else read_defaults(inner).over(BUILT_IN_DEFAULTS)
+    fields.raw("settings")  # read by bot.settings
+    fields.close(LATER_IN_BOT)
+    return BotDefinition(name, node.mark, timezone, words, defaults)
+
+
+def _timezone(fields: Fields) -> ZoneInfo:
+    name = fields.string("timezone") or "UTC"
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        fields.problems.add(
+            "E109", fields.mark_of("timezone"), f'no time zone "{name}"', "write one like Asia/Jakarta or UTC"
+        )
+        return ZoneInfo("UTC")
+
+
+def _read_words(fields: Fields) -> dict[str, Door]:
+    inner = fields.fields("words")
+    if inner is None:
+        return {}
+    words = {}
+    for word, node in inner.entries():
+        door = door_of(node, fields.problems, f'word "{word.text}"')
+        if door is not None:
+            words[word.text] = door
+    return words
+
+
+def read_flow(node: Map, bot: BotDefinition, handlers: Mapping[str, HandlerSpec], problems: Problems) -> Flow:
+    """Read one flow with all its steps."""
+    fields = Fields(node, problems, "flow")
+    name = fields.name("flow") or ""
+    fields.what = f'flow "{name}"'
+    about = fields.string("about") or ""
+    start = _read_start(fields)
+    variables = _read_variables(fields)
+    inner = fields.fields("defaults")
+    defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
+    steps = _read_steps(fields, variables, defaults, handlers)
+    fields.close(LATER_IN_FLOW)
+    return Flow(name, fields.mark_of("flow"), about, start, variables, defaults, steps)
+
+
+def _read_start(fields: Fields) -> Start | None:
+    inner = fields.fields("start")
+    if inner is None:
+        return None
+    words = inner.raw("words")
+    items = words.items if isinstance(words, List) else () if words is None else (words,)
+    texts = inner.strings("words")
+    marks = [item.mark for item in items]
+    start = Start(inner.mark, tuple(zip(texts, marks, strict=False)), inner.boolean("otherwise"))
+    inner.close(LATER_IN_START)
+    return start
+
+
+def _read_variables(fields: Fields) -> dict[str, Variable]:
+    inner = fields.fields("vars")
+    if inner is None:
+        return {}
+    variables = {}
+    for key, node in inner.entries():
+        if name_of(key, fields.problems, "variable") is not None:
+            variables[key.text] = read_variable(key.text, node, fields.problems)
+    return variables
+
+
+def _read_steps(
+    fields: Fields, variables: Mapping[str, Variable], defaults: Defaults, handlers: Mapping[str, HandlerSpec]
+) -> dict[str, Step]:
+    fields.require("steps")
+    inner = fields.fields("steps")
+    if inner is None:
+        return {}
+    steps = {}
+    for key, node in inner.entries():
+        step = _read_step(key, node, variables, defaults, handlers, fields.problems)
+        if step is not None:
+            steps[step.name] = step
+    if not steps and not inner.entries():
+        fields.problems.add("E105", fields.mark_of("steps"), f"{fields.what} has no steps", "add the first one")
+    return steps
+
+
+def _read_step(
+    key: Scalar,
+    node: Node,
+    variables: Mapping[str, Variable],
+    inherited: Defaults,
+    handlers: Mapping[str, HandlerSpec],
+    problems: Problems,
+) -> Step | None:
+    name = name_of(key, problems, "step")
+    if name is None:
+        return None
+    if name in RESERVED:
+        problems.add("E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', "choose another name")
+        return None
+    fields = Fields(node, problems, f'step "{name}"')
+    verb = _verb(fields)
+    if verb is None:
+        return None
+    kind_class = KINDS[verb]
+    riders = read_riders(fields, save_is_name=verb != "run")
+    defaults = riders.defaults.over(inherited)
+    reading = Reading(name, problems, variables, handlers, riders.save, defaults.errors or {})
+    kind = kind_class.read(fields, reading)
+    if not kind.waits:
+        _refuse_waiting_riders(fields, kind)
+    fields.close({**kind_class.later, **LATER_RIDERS})
+    return Step(name, key.mark, kind, riders, defaults, fingerprint(node))
+
+
+def _verb(fields: Fields) -> str | None:
+    """The one verb of a step; none, two or an unknown one is a problem."""
+    keys = [key for key, _ in fields.node.entries]
+    verbs = [key for key in keys if key.text in KINDS]
+    if len(verbs) > 1 and verbs[-1].text == "set":
+        verbs.pop()
+    elif len(verbs) > 1 and verbs[0].text == "set":
+        verbs.pop(0)
+    for key in keys:
+        if key.text in LATER_KINDS:
+            fields.problems.add("E199", key.mark, f'{fields.what}: "{key.text}" is not available yet', LATER_KINDS[key.text])
+            return None
+    if len(verbs) > 1:
+        fields.problems.add(
+            "E107",
+            verbs[1].mark,
+            f'{fields.what} has two verbs, "{verbs[0].text}" and "{verbs[1].text}"',
+            "make two steps of it",
+        )
+    if verbs:
+        return verbs[0].text
+    if isinstance(fields.node, Map) and keys:
+        fields.problems.add(
+            "E107",
+            fields.mark,
+            f'{fields.what} has no verb, it begins with "{keys[0].text}"',
+            did_you_mean(keys[0].text, KINDS, f"write one of {', '.join(KINDS)}"),
+        )
+    elif not keys:
+        fields.problems.add("E107", fields.mark, f"{fields.what} is empty", f"write one of {', '.join(KINDS)}")
+    return None
+
+
+def _refuse_waiting_riders(fields: Fields, kind: StepKind) -> None:
+    refused = ("retry", "remind") if kind.deaf else ("retry", "remind", "timeout")
+    for key in refused:
+        if fields.has(key):
+            fields.problems.add(
+                "E123",
+                fields.mark_of(key),
+                f'{fields.what}: "{key}" where nobody is waited for',
+                "put it on a step that waits for an answer",
+            )
+
+

@@ -1,0 +1,96 @@
+"""A bot's folder: which files belong to the bot, and what they hold at one moment."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.core.errors import BotError
+from bot.flow.documents import BOT_FILE, Source
+from bot.lang.problems import Problems
+from bot.lang.source import Map, Scalar, read
+
+DEFAULT = Path("flows")
+_SUFFIXES = (".yml", ".yaml")
+
+
+class NoBot(BotError):
+    """There is no bot to be found, or a file of it cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A bot's files as they were at one moment: what was checked is what runs, whatever happens on the disk since."""
+
+    path: Path
+    sources: tuple[Source, ...]  # YAML files
+    code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
+
+    def settings(self) -> dict[str, str]:
+        """The settings that `bot.yml` writes down. What is wrong with the file is for the check to say."""
+        for source in self.sources:
+            if source.path == BOT_FILE:
+                documents = read(source.path, source.text, Problems())
+                found = documents[0].get("settings") if documents and isinstance(documents[0], Map) else None
+                entries = found.entries if isinstance(found, Map) else ()
+                return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
+        return {}
+
+
+def find_bot(given: str | Path | None) -> Path:
+    """The bot's folder: the one given, else the current one if it holds a `bot.yml`, else ``flows``. Raises `NoBot`."""
+    if given is not None:
+        folder = Path(given)
+        if (folder / BOT_FILE).is_file():
+            return folder
+        raise NoBot(f"there is no {BOT_FILE} in {folder}: a bot is a folder with one (`bot new {folder}` makes a bot)")
+    for folder in (Path(), DEFAULT):
+        if (folder / BOT_FILE).is_file():
+            return folder
+    raise NoBot(f"there is no {BOT_FILE} here or in {DEFAULT}/: name the bot's folder, or make one with `bot new DIR`")
+
+
+def read_folder(path: Path) -> Folder:
+    """Read all files of a bot. Raises `NoBot` for one that cannot be read."""
+    yaml, python = [], []
+    for file in _files(path):
+        source = Source(file.relative_to(path).as_posix(), _bytes(file))
+        (python if file.suffix == ".py" else yaml).append(source)
+    return Folder(path, tuple(yaml), tuple(python))
+
+
+def fingerprint(path: Path) -> int:
+    """A number that changes when a file of the bot does: to notice that one was saved."""
+    return hash(tuple(_stamps(path)))
+
+
+def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
+    for file in _files(path):
+        try:
+            stat = file.stat()
+        except OSError:
+            continue  # gone since it was listed
+        yield str(file), stat.st_mtime_ns, stat.st_size
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """The bot's YAML files and handler modules, in a fixed order. A folder below with a `bot.yml` is another bot."""
+    for folder, folders, names in os.walk(path):
+        here = Path(folder)
+        if here != path and BOT_FILE in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__")))
+        handlers = here.relative_to(path).parts[:1] == ("handlers",)
+        for name in sorted(names):
+            if name.startswith("."):
+                continue
+            if name.endswith(_SUFFIXES) or (name.endswith(".py") and (handlers or here / name == path / "handlers.py")):
+                yield here / name
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise NoBot(f"{file} cannot be read: {error.strerror}") from error

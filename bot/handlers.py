@@ -1,0 +1,111 @@
+"""Loading a bot's own Python: `handlers.py`, or every module of `handlers/`, freshly and apart from other bots."""
+
+import importlib
+import importlib.util
+import itertools
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.abc import ExecutionLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from bot.flow.documents import Source
+from bot.folder import Folder
+from bot.lang.handlers import BadHandler, HandlerSpec, handlers_in
+from bot.lang.problems import Problem, Problems
+from bot.lang.source import Mark
+
+_numbers = itertools.count(1)
+
+
+def load_handlers(folder: Folder) -> tuple[Mapping[str, HandlerSpec], list[Problem]]:
+    """Import the handlers of a bot from the text that was read. Whatever its code raises becomes a problem."""
+    if not folder.code:
+        return {}, []
+    modules = _Modules(folder, f"bot_handlers_{next(_numbers)}")
+    with modules.importable():
+        try:
+            modules.check()
+            return handlers_in(vars(module) for module in modules.load()), []
+        except (Exception, SystemExit) as error:
+            modules.forget()
+            return {}, [modules.problem(error)]
+
+
+class _Modules(MetaPathFinder, ExecutionLoader):
+    """The modules of one bot under a private name, from memory: no stale bytecode, and no other bot's `handlers`."""
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self._folder = folder
+        self._files = {name: Source("handlers/__init__.py", b"")}  # where the folder has none
+        self._files |= {_module(source.path, name): source for source in folder.code}
+
+    def check(self) -> None:
+        """Raise `BadHandler` when the bot has both a module and a folder of that name."""
+        kinds = {source.path.split("/")[0] for source in self._folder.code}
+        if len(kinds) > 1:
+            raise BadHandler("there are both handlers.py and handlers/: keep one of them")
+
+    def load(self) -> list[ModuleType]:
+        """Import every module, packages first."""
+        return [importlib.import_module(name) for name in sorted(self._files)]
+
+    @contextmanager
+    def importable(self) -> Iterator[None]:
+        """While this lasts the import system finds the modules."""
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+
+    def forget(self) -> None:
+        """Take the modules out again: a half-imported one serves nobody."""
+        for name in self._files:
+            sys.modules.pop(name, None)
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The import system's question: is this module here?"""
+        return importlib.util.spec_from_loader(fullname, self) if fullname in self._files else None
+
+    def get_filename(self, fullname: str) -> str:
+        """Where the module lies on the disk."""
+        return str(self._folder.path.resolve() / self._files[fullname].path)
+
+    def get_source(self, fullname: str) -> str:
+        """The module's text as it was read."""
+        return importlib.util.decode_source(self._files[fullname].text)
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether it is the `__init__.py` of a folder."""
+        return self._files[fullname].path.endswith("/__init__.py")
+
+    def problem(self, error: BaseException) -> Problem:
+        """An exception as a problem, at the line of the bot's own code where it came from."""
+        problems = Problems()
+        mark = self._mark(error)
+        if isinstance(error, BadHandler):
+            problems.add("E505", mark, str(error))
+        elif isinstance(error, SyntaxError):
+            problems.add("E506", mark, f"this is no Python: {error.msg}")
+        else:
+            what = str(error).splitlines()[0] if str(error) else "it gives no reason"
+            problems.add("E506", mark, f"importing it raises {type(error).__name__}: {what}", "correct this line")
+        return problems.sorted()[0]
+
+    def _mark(self, error: BaseException) -> Mark:
+        places = {self.get_filename(name): source.path for name, source in self._files.items()}
+        if isinstance(error, SyntaxError) and error.filename in places:
+            return Mark(places[error.filename], error.lineno or 1, error.offset or 1)
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename in places:
+                return Mark(places[frame.filename], frame.lineno or 1, 1)
+        return Mark(self._folder.code[0].path, 1, 1)
+
+
+def _module(path: str, name: str) -> str:
+    """``handlers.py`` and ``handlers/__init__.py`` are the private name itself, ``handlers/a.py`` is below it."""
+    parts = path.removesuffix(".py").split("/")[1:]
+    return ".".join([name, *(part for part in parts if part != "__init__")])

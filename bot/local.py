@@ -1,0 +1,127 @@
+"""The local socket: how a command on the same machine asks a running server. One line of JSON there, one back.
+
+It lies beside the store with mode 0600: who may read the store may ask.
+"""
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.core.errors import BotError
+
+REQUEST_BYTES = 64 * 1024
+CLIENTS = 16
+PATIENCE = 5.0  # seconds for a client to say what it wants
+_ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
+
+Answer = Callable[[dict[str, Any]], dict[str, Any]]
+log = logging.getLogger("bot.local")
+
+
+class NotRunning(BotError):
+    """No server runs on this store, or it does not answer."""
+
+
+def socket_of(store: Path) -> Path:
+    """Where the server of a store listens."""
+    return store.with_name(store.name + ".sock")
+
+
+def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
+    """Ask the server that runs on ``store``. Raises `NotRunning`; an answer with ``error`` is for the caller to read."""
+    try:
+        with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
+            client.settimeout(timeout)
+            client.connect(address)
+            client.sendall(json.dumps(request).encode() + b"\n")
+            with client.makefile("rb") as answer:
+                reply: dict[str, Any] = json.loads(answer.readline())
+                return reply
+    except (OSError, ValueError) as error:
+        raise NotRunning(f"no server answers for {store.name}: is `bot serve` running?") from error
+
+
+class LocalServer:
+    """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
+
+    def __init__(self, store: Path, answer: Answer) -> None:
+        self._path = socket_of(store)
+        self._answer = answer
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._free = threading.BoundedSemaphore(CLIENTS)
+
+    def start(self) -> None:
+        """Listen. The caller holds the store's lock, so a socket that lies there is a dead server's."""
+        self._path.unlink(missing_ok=True)
+        mask = os.umask(0o177)
+        try:
+            with _address(self._path) as address:
+                self._listener.bind(address)
+        finally:
+            os.umask(mask)
+        self._listener.listen(CLIENTS)
+        threading.Thread(target=self._accept, name="local", daemon=True).start()
+
+    def stop(self) -> None:
+        """Listen no more."""
+        self._path.unlink(missing_ok=True)
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(), which close() would not
+        except OSError:
+            pass
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._free.acquire(blocking=False):
+                threading.Thread(target=self._serve, args=(client,), name="local client", daemon=True).start()
+            else:
+                client.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            with client, client.makefile("rb") as lines:
+                client.settimeout(PATIENCE)
+                client.sendall(json.dumps(self._reply(lines.readline(REQUEST_BYTES))).encode() + b"\n")
+        except OSError:
+            pass  # it went away, or never said anything
+        finally:
+            self._free.release()
+
+    def _reply(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            request = None
+        if not isinstance(request, dict):
+            return {"error": "a request is one line of JSON, an object"}
+        try:
+            return self._answer(request)
+        except BotError as error:
+            return {"error": str(error)}
+        except Exception:
+            log.exception("a local request failed")
+            return {"error": "the server could not do this: its log says why"}
+
+
+@contextmanager
+def _address(path: Path) -> Iterator[str]:
+    """A socket's address, by way of its open folder where the whole path is too long for one."""
+    if len(os.fsencode(path)) <= _ADDRESS_BYTES:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

@@ -1,0 +1,192 @@
+"""``ask``: put a question and wait for its answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from bot.core import messages as limits
+from bot.core.messages import Message, Text
+from bot.lang.fields import Fields
+from bot.lang.source import Map
+from bot.lang.templates import Template
+from bot.lang.variables import Answer, Unfit, Variable
+from bot.lang.words import Option, match
+from bot.steps.choices import Choices, Shown, read_choices
+from bot.steps.doors import LATER, Door, door_at, door_from
+from bot.steps.kind import At, Decision, Falls, Outcome, Reading, Reply, StepKind, Used, ending
+from bot.steps.limits import check_length
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(StepKind):
+    """A question: its text, what there is to choose from, and what else it takes."""
+
+    body: Template
+    header: Template | None
+    footer: Template | None
+    choices: Choices | None
+    skip_words: tuple[str, ...]
+    skip: Door | None
+    other: Door | None
+    variable: Variable | None
+    verb: ClassVar[str] = "ask"
+    later: ClassVar[Mapping[str, str]] = {
+        "match": "wider matching of answers",
+        "words": "words at a step",
+        "many": "several answers to one question",
+        "show": "choices as numbered text",
+    }
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``ask`` with its choices, `skip` and `other`."""
+        body = fields.template("ask")
+        header, footer = fields.template("header"), fields.template("footer")
+        choices = read_choices(fields)
+        skip_words, skip = _read_skip(fields)
+        other = door_at(fields, "other")
+        variable = None if reading.save is None else reading.variables.get(reading.save)
+        if body is None:
+            body = Template.plain("", fields.mark)
+        ask = cls(body, header, footer, choices, skip_words, skip, other, variable)
+        ask._check(fields)
+        return ask
+
+    def _check(self, fields: Fields) -> None:
+        form = None if self.choices is None else self._form(self.choices)
+        check_length(fields, "ask", self.body, limits.TEXT_BODY if form is None else limits.INTERACTIVE_BODY)
+        check_length(fields, "header", self.header, limits.HEADER_TEXT)
+        check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
+        for key, wanted in (("header", "buttons"), ("footer", "list")):
+            if fields.has(key) and form not in (wanted, "open"):
+                fields.problems.add(
+                    "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with {wanted} only", "put it in the text"
+                )
+        if self.choices is not None:
+            self._check_titles(fields, self.choices, form)
+
+    def _form(self, choices: Choices) -> str:
+        """How the choices will be shown: buttons, list, or open when that is known at run time only."""
+        if choices.form == "list" or choices.made is None and len(choices.fixed) > limits.BUTTONS:
+            return "list"
+        if choices.made is not None:
+            return "open"
+        fits = all(len(c.title.source) <= limits.BUTTON_TITLE and c.about is None for c in choices.fixed)
+        return "buttons" if choices.form == "buttons" or fits else "list"
+
+    def _check_titles(self, fields: Fields, choices: Choices, form: str | None) -> None:
+        most = limits.BUTTON_TITLE if form == "buttons" else limits.ROW_TITLE
+        rooms = limits.SECTIONS * limits.ROWS_PER_SECTION
+        if len(choices.fixed) > rooms:
+            fields.problems.add(
+                "E401", choices.mark, f"{fields.what}: {len(choices.fixed)} rows, {rooms} are allowed", "divide the question"
+            )
+        for choice in choices.fixed:
+            if choice.title.constant and len(choice.title.source) > most:
+                fields.problems.add(
+                    "E402",
+                    choice.mark,
+                    f'{fields.what}: "{choice.title.source}" has {len(choice.title.source)} characters, {most} are allowed',
+                    "shorten it" if form != "buttons" else f"shorten it, or use a list ({limits.ROW_TITLE} characters)",
+                )
+            about = choice.about
+            if about is not None and about.constant and len(about.source) > limits.ROW_DESCRIPTION:
+                fields.problems.add(
+                    "E402",
+                    about.mark,
+                    f"{fields.what}: about has {len(about.source)} characters, {limits.ROW_DESCRIPTION} are allowed",
+                    "shorten it",
+                )
+            if choice.about is not None and form == "buttons":
+                fields.problems.add(
+                    "E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list"
+                )
+        if choices.opener is not None and choices.opener.constant and len(choices.opener.source) > limits.BUTTON_TITLE:
+            fields.problems.add(
+                "E402",
+                choices.opener.mark,
+                f"{fields.what}: button has {len(choices.opener.source)} characters, {limits.BUTTON_TITLE} are allowed",
+                "shorten it",
+            )
+
+    @property
+    def waits(self) -> bool:
+        """A question waits for its answer."""
+        return True
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Each choice, a free answer (``then``), `skip` and `other`."""
+        found = {} if self.choices is None else self.choices.outcomes()
+        found["then"] = Outcome(None, Falls.THEN)
+        if self.skip_words:
+            found["skip"] = Outcome(self.skip, Falls.THEN)
+        if self.other is not None:
+            found["other"] = Outcome(self.other, Falls.STAY, success=False)
+        return found
+
+    def uses(self) -> Iterator[Used]:
+        """Every template of the question and of its choices."""
+        for text in (self.body, self.header, self.footer):
+            if text is not None:
+                yield Used(text)
+        if self.choices is not None:
+            yield from self.choices.uses()
+
+    def enter(self, at: At) -> Decision:
+        """Put the question and wait."""
+        return self.ask_again(at, self.body.render(at.scope))
+
+    def ask_again(self, at: At, body: str) -> Decision:
+        """Put the question, in these words, and wait."""
+        if self.choices is None:
+            return Decision(messages=(Text(body),))
+        hold = self.choices.hold(at)
+        header = None if self.header is None else self.header.render(at.scope)
+        footer = None if self.footer is None else self.footer.render(at.scope)
+        message: Message = self.choices.present(at, hold, body, header, footer)
+        return Decision(messages=(message,), hold=hold)
+
+    def claim(self, at: At, reply: Reply) -> Decision | None:
+        """A tap on one of this question's own buttons or rows."""
+        if reply.tap is None or self.choices is None:
+            return None
+        chosen = self.choices.chosen(at, reply)
+        return None if chosen is None else _chosen(chosen)
+
+    def answer(self, at: At, reply: Reply) -> Decision | None:
+        """`skip`, then the choices, then whatever the variable takes."""
+        if reply.tap is not None:
+            return None
+        if reply.text is not None and match(reply.text, [Option(word) for word in self.skip_words]) is not None:
+            return ending("skip", saved=None)
+        if self.choices is not None and (chosen := self.choices.chosen(at, reply)) is not None:
+            return _chosen(chosen)
+        return self._free_answer(at, reply)
+
+    def _free_answer(self, at: At, reply: Reply) -> Decision | None:
+        if self.variable is None:
+            takes = self.choices is None and bool(reply.text and reply.text.strip())
+            return ending("then", saved=reply.text) if takes else None
+        try:
+            value = self.variable.accept(Answer(reply.text, reply.media, reply.location), at.now)
+        except Unfit:
+            return None
+        return ending("then", saved=value)
+
+
+def _chosen(choice: Shown) -> Decision:
+    return ending(choice.outcome, saved=choice.value) if choice.saves else ending(choice.outcome)
+
+
+def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Door | None]:
+    """``skip: [words]``, or a door with its `words`."""
+    if not isinstance(fields.raw("skip"), Map):
+        return fields.strings("skip"), None
+    inner = fields.fields("skip")
+    if inner is None:
+        return (), None
+    inner.require("words")
+    words, door = inner.strings("words"), door_from(inner)
+    inner.close(LATER)
+    return words, door
+

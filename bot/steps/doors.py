@@ -1,0 +1,154 @@
+"""Doors: where something leads, written the same everywhere."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.lang.fields import Fields, text_of
+from bot.lang.problems import Problems
+from bot.lang.source import List, Map, Mark, Node, Scalar
+from bot.lang.templates import Expression, Template, compile_template
+
+NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
+RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
+LATER = {"if": "choices that are hidden by a condition"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A step (``pay``), a flow (``/order``), a step of a flow (``/order/pay``) or a reserved word."""
+
+    text: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One ``name: value`` of a `set` or `with`. Texts in the value, however deep, are templates."""
+
+    name: str
+    value: Any
+    mark: Mark
+
+    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+        """The value: a template's with its type, anything else as it is written."""
+        return evaluate(self.value, scope)
+
+    def uses(self) -> Iterator[Template]:
+        """Every template in the value."""
+        return templates_in(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """A target, with what is said, asked, set and tagged on the way there."""
+
+    mark: Mark
+    then: Target | None = None
+    say: Template | None = None
+    ask: Template | None = None
+    set: tuple[Assignment, ...] = ()
+    tag: tuple[Template, ...] = ()
+
+    @property
+    def speaks(self) -> bool:
+        """True when the door itself says where it leads or says something."""
+        return self.then is not None or self.say is not None or self.ask is not None
+
+    def uses(self) -> Iterator[Template | Expression]:
+        """Every template of the door."""
+        yield from (text for text in (self.say, self.ask, *self.tag) if text is not None)
+        for item in self.set:
+            yield from item.uses()
+
+
+def target_of(node: Node, problems: Problems, what: str) -> Target | None:
+    """Read a target. Whether it exists is checked when all flows are known."""
+    text = text_of(node, problems, what)
+    if text is None:
+        return None
+    parts = text.removeprefix("/").split("/")
+    if len(parts) > (2 if text.startswith("/") else 1) or not all(part.isidentifier() for part in parts):
+        problems.add(
+            "E110", node.mark, f'{what}: "{text}" is no target', "write a step, /flow, /flow/step, next, again, back or end"
+        )
+        return None
+    return Target(text, node.mark)
+
+
+def door_of(node: Node, problems: Problems, what: str) -> Door | None:
+    """Read a door: a target, or a map of its keys."""
+    if isinstance(node, Scalar):
+        target = target_of(node, problems, what)
+        return None if target is None else Door(node.mark, then=target)
+    fields = Fields(node, problems, what)
+    door = door_from(fields)
+    fields.close(LATER)
+    return door
+
+
+def door_at(fields: Fields, key: str) -> Door | None:
+    """Read the door under a key of a step, or None where there is none."""
+    node = fields.raw(key)
+    return None if node is None else door_of(node, fields.problems, f"{fields.what}: {key}")
+
+
+def door_from(fields: Fields) -> Door:
+    """Read the keys of a door out of a map that may hold others as well."""
+    then = fields.raw("then")
+    return Door(
+        fields.mark,
+        then=None if then is None else target_of(then, fields.problems, f"{fields.what}: then"),
+        say=fields.template("say"),
+        ask=fields.template("ask"),
+        set=assignments(fields, "set"),
+        tag=fields.templates("tag"),
+    )
+
+
+def assignments(fields: Fields, key: str) -> tuple[Assignment, ...]:
+    """Read a map of names and values: texts are templates, anything else stands for itself."""
+    if not fields.has(key):
+        return ()
+    inner = fields.fields(key)
+    if inner is None:
+        return ()
+    return tuple(
+        Assignment(name.text, value_of(node, fields.problems), name.mark) for name, node in inner.entries()
+    )
+
+
+def value_of(node: Node, problems: Problems) -> Any:
+    """A value as it is written, with a template for every text in it."""
+    match node:
+        case List(items=items):
+            return [value_of(item, problems) for item in items]
+        case Map(entries=entries):
+            return {key.text: value_of(item, problems) for key, item in entries}
+        case Scalar(value=str(text)):
+            return compile_template(text, node.mark, problems)
+        case Scalar():
+            return node.value
+
+
+def evaluate(value: Any, scope: Mapping[str, Any]) -> Any:
+    """What `value_of` read, with every template in it rendered."""
+    if isinstance(value, Template):
+        return value.value(scope)
+    if isinstance(value, list):
+        return [evaluate(item, scope) for item in value]
+    if isinstance(value, dict):
+        return {key: evaluate(item, scope) for key, item in value.items()}
+    return value
+
+
+def templates_in(value: Any) -> Iterator[Template]:
+    """Every template in what `value_of` read."""
+    if isinstance(value, Template):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from templates_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from templates_in(item)

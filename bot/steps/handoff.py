@@ -1,0 +1,59 @@
+"""``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.messages import Text
+from bot.lang.fields import Fields
+from bot.lang.source import Map
+from bot.lang.templates import Template
+from bot.steps.doors import Door, door_at
+from bot.steps.kind import At, Decision, Falls, FlowEnded, Outcome, Reading, StepKind, Used, ending
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff(StepKind):
+    """To which team, with which note to them, and what the contact is told."""
+
+    team: str
+    note: Template | None
+    text: Template | None
+    closed: Door | None
+    verb: ClassVar[str] = "handoff"
+    deaf: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
+        closed = door_at(fields, "closed")
+        if not isinstance(fields.raw("handoff"), Map):
+            return cls(fields.string("handoff") or "", None, None, closed)
+        inner = fields.fields("handoff")
+        if inner is None:
+            return cls("", None, None, closed)
+        inner.require("team")
+        handoff = cls(inner.string("team") or "", inner.template("note"), inner.template("say"), closed)
+        inner.close()
+        return handoff
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``closed`` must be written: nobody should be forgotten after a hand-over."""
+        return {"closed": Outcome(self.closed, Falls.WRITTEN)}
+
+    def uses(self) -> Iterator[Used]:
+        """The note and the words to the contact."""
+        for text in (self.note, self.text):
+            if text is not None:
+                yield Used(text)
+
+    def enter(self, at: At) -> Decision:
+        """Tell the contact, set the team's tag (DECISIONS: hand-over) and be silent."""
+        said = () if self.text is None else (Text(self.text.render(at.scope)),)
+        note = {} if self.note is None else {"note": self.note.render(at.scope)}
+        return Decision(messages=said, hold=note, tag=f"handoff:{self.team}")
+
+    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+        """The agent resolved the conversation."""
+        return ending("closed") if isinstance(event, HandoffClosed) else None

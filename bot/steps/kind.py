@@ -1,0 +1,186 @@
+"""What a kind of step is: how it is read, how it can end, what it does, and what a reply means to it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any, ClassVar, Self
+
+from bot.core.effects import Call
+from bot.core.errors import BotError
+from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.messages import Message
+from bot.core.values import Location, Media
+from bot.lang.fields import Fields
+from bot.lang.handlers import HandlerSpec
+from bot.lang.problems import Problems
+from bot.lang.source import Mark
+from bot.lang.templates import Expression, Template
+from bot.lang.variables import Variable
+from bot.steps.doors import Door
+from bot.steps.replies import ReplyId
+
+
+class StepFailed(BotError):
+    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over."""
+
+    def __init__(self, outcome: str, reason: str) -> None:
+        super().__init__(reason)
+        self.outcome = outcome
+
+
+class Falls(Enum):
+    """Where an outcome leads when nothing is written for it."""
+
+    THEN = "then"  # where the step's `then` leads
+    STAY = "stay"  # nowhere: the step goes on waiting
+    RETRY = "retry"  # to the step's `retry`
+    TIMEOUT = "timeout"  # to the inherited `timeout`: there is no built-in one
+    ERRORS = "errors"  # to the inherited `errors.else`: there is no built-in one
+    WRITTEN = "written"  # it must be written on the step
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen."""
+
+    door: Door | None
+    falls: Falls
+    success: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A template or an expression of a step, and the names beyond the flow's own that it may use."""
+
+    text: Template | Expression
+    extra: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers."""
+
+    step: str
+    problems: Problems
+    variables: Mapping[str, Variable]
+    handlers: Mapping[str, HandlerSpec]
+    save: str | None  # the variable that the step saves to
+    errors: Mapping[str, Door]  # where failures lead: the step's own, the flow's and the bot's
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids."""
+
+    text: str | None = None
+    tap: ReplyId | None = None
+    media: Media | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnded:
+    """The flow that a `run` step opened has come to its end."""
+
+    expired: bool
+    vars: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
+
+    flow: str
+    step: str
+    visit: int
+    now: datetime  # in the bot's time zone
+    scope: Mapping[str, Any]  # what templates and expressions see
+    variables: Mapping[str, Variable]
+    hold: Mapping[str, Any]  # what the step remembered when it began to wait
+
+
+NOTHING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a step decides. Without an ``outcome`` it waits."""
+
+    outcome: str | None = None
+    messages: tuple[Message, ...] = ()
+    saved: Any = NOTHING
+    hold: Mapping[str, Any] = field(default_factory=dict)
+    call: Call | None = None
+    awaits: bool = False  # for the end of the call, or of the last message
+    opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
+    returned: Mapping[str, Any] | None = None  # values that a run brought back, by our names
+    tag: str | None = None  # to set on the contact at once, until the step is left
+    conditions: tuple[tuple[str, Any], ...] = ()
+
+
+class StepKind:
+    """The base of all kinds. A kind is a frozen dataclass of what its step says; these are its verbs."""
+
+    verb: ClassVar[str]
+    deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
+    later: ClassVar[Mapping[str, str]] = {}  # keys that are known by name and not available yet
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read the step's own keys; every mistake becomes a problem."""
+        raise NotImplementedError
+
+    @property
+    def waits(self) -> bool:
+        """True where the contact is waited for: there `retry`, `remind` and `timeout` apply."""
+        return False
+
+    @property
+    def pauses(self) -> bool:
+        """True where the conversation rests at the step: for the contact, a person or time to pass."""
+        return self.waits or self.deaf
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """All the ways in which this step can end, riders aside."""
+        return {"then": Outcome(None, Falls.THEN)}
+
+    def uses(self) -> Iterator[Used]:
+        """Every template and expression of the step, to be checked and prepared."""
+        return iter(())
+
+    def flows_run(self) -> Iterator[tuple[str, Mark]]:
+        """The flows that this step opens."""
+        return iter(())
+
+    def enter(self, at: At) -> Decision:
+        """The contact arrives at the step, or its question is put again."""
+        raise NotImplementedError
+
+    def ask_again(self, at: At, body: str) -> Decision:
+        """Put the step's question in other words, with its own answers to choose from."""
+        raise StepFailed("failed", f'a "{self.verb}" step has no question to put in other words')
+
+    def claim(self, at: At, reply: Reply) -> Decision | None:
+        """A reply that is the step's before the bot's words are heard: its own buttons."""
+        return None
+
+    def answer(self, at: At, reply: Reply) -> Decision | None:
+        """A reply that no word took. None: it is no answer."""
+        return None
+
+    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+        """What the step waited for has happened. None: it means nothing here."""
+        return None
+
+    def wakes_at(self, entered_at: datetime) -> datetime | None:
+        """When a step that only waits for time is over."""
+        return None
+
+
+def ending(outcome: str, **more: Any) -> Decision:
+    """The decision to leave by an outcome."""
+    return Decision(outcome=outcome, **more)
+
+
+MAX_WAIT = timedelta(days=366)

@@ -1,0 +1,37 @@
+"""The id that travels with a button or a row and comes back with the tap."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bot.core.codec import dumps
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyId:
+    """Which choice of which question was tapped: an old tap never chooses something else.
+
+    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most.
+    """
+
+    flow: str
+    step: str
+    choice: int
+    visit: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.flow}/{self.step}/{self.choice}/{self.visit}/{self.hash}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read an id of ours; None when it is somebody else's."""
+        match text.split("/"):
+            case [flow, step, choice, visit, value_hash] if choice.isdecimal() and visit.isdecimal():
+                return cls(flow, step, int(choice[:9]), int(visit[:18]), value_hash)
+        return None
+
+
+def value_hash(title: str, value: Any) -> str:
+    """Eight hex digits that tell what a choice stood for when it was shown."""
+    return hashlib.sha256(dumps([title, value]).encode()).hexdigest()[:8]

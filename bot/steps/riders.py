@@ -1,0 +1,217 @@
+"""Riders: what any step may say beside its verb."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Self
+
+from bot.lang.fields import Fields
+from bot.lang.source import Map, Mark
+from bot.lang.templates import Template
+from bot.steps.doors import LATER, Assignment, Door, assignments, door_at, door_from, door_of
+from bot.steps.template import Notice, read_notice
+
+LATER_RIDERS = {"schedule": "scheduled flows", "cancel": "scheduled flows"}
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What follows a reply that is no answer. ``most`` counts the times the question is put again."""
+
+    mark: Mark
+    most: int | None = None
+    otherwise: Door | None = None
+    door: Door | None = None
+
+    def over(self, inherited: Self | None) -> Self:
+        """This one, with what it leaves out taken from the inherited one, key by key."""
+        if inherited is None:
+            return self
+        return replace(
+            self,
+            most=inherited.most if self.most is None else self.most,
+            otherwise=self.otherwise or inherited.otherwise,
+            door=inherited.door if self.door is None or not self.door.speaks else self.door,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """`remind` and `timeout`: after which silence, how often, and what then."""
+
+    mark: Mark
+    after: timedelta | None = None
+    most: int | None = None  # reminders; one where nothing is said
+    fixed: bool | None = None  # time-outs: counted from entry, not from the last sign of life
+    door: Door | None = None
+
+    def over(self, inherited: Self | None) -> Self:
+        """This one, with what it leaves out taken from the inherited one, key by key."""
+        if inherited is None:
+            return self
+        return replace(
+            self,
+            after=inherited.after if self.after is None else self.after,
+            most=inherited.most if self.most is None else self.most,
+            fixed=inherited.fixed if self.fixed is None else self.fixed,
+            door=inherited.door if self.door is None or not self.door.speaks else self.door,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """How often a step may be entered, and where the next entry leads instead."""
+
+    most: int
+    otherwise: Door
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a step does where it says nothing itself. Inherited key by key: step, flow, bot."""
+
+    retry: Retry | None = None
+    remind: Timed | None = None
+    timeout: Timed | None = None
+    errors: Mapping[str, Door] | None = None
+    window_closed: Notice | None = None
+    old_taps: str | None = None
+    gone: Door | None = None
+
+    def over(self, inherited: Self) -> Self:
+        """These, with what they leave out taken from the inherited ones."""
+        return replace(
+            self,
+            retry=inherited.retry if self.retry is None else self.retry.over(inherited.retry),
+            remind=inherited.remind if self.remind is None else self.remind.over(inherited.remind),
+            timeout=inherited.timeout if self.timeout is None else self.timeout.over(inherited.timeout),
+            errors={**(inherited.errors or {}), **(self.errors or {})},
+            window_closed=self.window_closed or inherited.window_closed,
+            old_taps=self.old_taps or inherited.old_taps,
+            gone=self.gone or inherited.gone,
+        )
+
+    def doors(self) -> Iterator[tuple[str, Door]]:
+        """Every door among the defaults, with its name."""
+        if self.retry is not None:
+            yield from _named(("retry", self.retry.door), ("retry.else", self.retry.otherwise))
+        if self.remind is not None:
+            yield from _named(("remind", self.remind.door))
+        if self.timeout is not None:
+            yield from _named(("timeout", self.timeout.door))
+        for name, door in (self.errors or {}).items():
+            yield f"errors.{name}", door
+        yield from _named(("gone", self.gone))
+
+
+@dataclass(frozen=True, slots=True)
+class Riders:
+    """The riders of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
+
+    then: Door | None
+    save: str | None
+    save_mark: Mark
+    tag: tuple[Template, ...]
+    set: tuple[Assignment, ...]
+    visits: Visits | None
+    defaults: Defaults
+    renamed_from: str | None
+
+
+def read_riders(fields: Fields, *, save_is_name: bool) -> Riders:
+    """Read a step's riders. ``save_is_name`` is False where the kind reads `save` in its own way."""
+    save = fields.name("save") if save_is_name and fields.has("save") else None
+    return Riders(
+        door_at(fields, "then"),
+        save,
+        fields.mark_of("save"),
+        fields.templates("tag"),
+        assignments(fields, "set"),
+        _read_visits(fields),
+        Defaults(
+            retry=_read_retry(fields),
+            remind=_read_timed(fields, "remind"),
+            timeout=_read_timed(fields, "timeout"),
+            errors=read_errors(fields) if fields.has("errors") else None,
+            window_closed=_read_window_closed(fields),
+        ),
+        fields.name("renamed_from"),
+    )
+
+
+def read_defaults(fields: Fields) -> Defaults:
+    """Read the `defaults` of a flow or of the bot."""
+    defaults = Defaults(
+        _read_retry(fields),
+        _read_timed(fields, "remind"),
+        _read_timed(fields, "timeout"),
+        read_errors(fields) if fields.has("errors") else None,
+        _read_window_closed(fields),
+        fields.choice("old_taps", ("explain", "reopen", "ignore", "message")),
+        door_at(fields, "gone"),
+    )
+    fields.close()
+    return defaults
+
+
+def read_errors(fields: Fields) -> dict[str, Door]:
+    """Read `errors`: a door for each name."""
+    inner = fields.fields("errors")
+    if inner is None:
+        return {}
+    doors = {name.text: door_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
+    return {name: door for name, door in doors.items() if door is not None}
+
+
+def _named(*doors: tuple[str, Door | None]) -> Iterator[tuple[str, Door]]:
+    for name, door in doors:
+        if door is not None:
+            yield name, door
+
+
+def _read_retry(fields: Fields) -> Retry | None:
+    inner = fields.fields("retry")
+    if inner is None:
+        return None
+    retry = Retry(inner.mark, inner.integer("max", 0, 100), door_at(inner, "else"), door_from(inner))
+    inner.close(LATER)
+    return retry
+
+
+def _read_timed(fields: Fields, key: str) -> Timed | None:
+    inner = fields.fields(key)
+    if inner is None:
+        return None
+    reminds = key == "remind"
+    timed = Timed(
+        inner.mark,
+        inner.duration("after"),
+        inner.integer("max", 1, 100) if reminds else None,
+        inner.boolean("fixed") if not reminds and inner.has("fixed") else None,
+        door_from(inner),
+    )
+    inner.close(LATER)
+    return timed
+
+
+def _read_visits(fields: Fields) -> Visits | None:
+    inner = fields.fields("visits")
+    if inner is None:
+        return None
+    given = inner.require("max") and inner.require("else")
+    most, otherwise = inner.integer("max", 1), door_at(inner, "else")
+    inner.close()
+    return Visits(most, otherwise) if given and most is not None and otherwise is not None else None
+
+
+def _read_window_closed(fields: Fields) -> Notice | None:
+    node = fields.raw("window_closed")
+    if node is None:
+        return None
+    inner = Fields(node, fields.problems, f"{fields.what}: window_closed")
+    notice: Notice | None = None
+    if inner.require("template") and isinstance(inner.raw("template"), Map):
+        template = inner.fields("template")
+        notice = None if template is None else read_notice(template)
+    inner.close()
+    return notice

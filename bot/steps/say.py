@@ -1,0 +1,216 @@
+"""``say``: tell the contact something, with a link, a file or a place."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bot.core import messages as limits
+from bot.core.messages import LinkButton, LocationMessage, MediaMessage, Message, Text, clip
+from bot.lang.fields import Fields
+from bot.lang.source import Map
+from bot.lang.templates import Template
+from bot.steps.kind import At, Decision, Falls, Outcome, Reading, StepFailed, StepKind, Used, ending
+from bot.steps.limits import check_address, check_length
+
+ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A button that opens an address."""
+
+    title: Template
+    url: Template
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file by its public address."""
+
+    kind: str
+    link: Template
+    filename: Template | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place on the map; coordinates are numbers or templates of numbers."""
+
+    coordinates: Mapping[str, Template | float]
+    name: Template | None
+    address: Template | None
+
+    def message(self, scope: Mapping[str, Any]) -> LocationMessage:
+        """The place with its coordinates worked out; raises `StepFailed` where they are no numbers."""
+        numbers = {}
+        for key, written in self.coordinates.items():
+            value = written.value(scope) if isinstance(written, Template) else written
+            try:
+                numbers[key] = float(value)
+            except (TypeError, ValueError):
+                raise StepFailed("mismatch", f"{key} is no number") from None
+        return LocationMessage(
+            numbers["latitude"],
+            numbers["longitude"],
+            None if self.name is None else self.name.render(scope),
+            None if self.address is None else self.address.render(scope),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Say(StepKind):
+    """What is said, and at most one attachment."""
+
+    text: Template | None
+    header: Template | None
+    footer: Template | None
+    attachment: Link | File | Place | None
+    verb: ClassVar[str] = "say"
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``say`` with its link, file or place."""
+        found = [key for key in ATTACHMENTS if fields.has(key)]
+        attachment = _read_attachment(fields, found[0]) if found else None
+        for extra in found[1:]:
+            fields.raw(extra)
+            reading.problems.add(
+                "E121",
+                fields.mark_of(extra),
+                f'{fields.what}: "{extra}" beside "{found[0]}"',
+                "send them in two steps",
+            )
+        text = _read_text(fields, attachment)
+        header, footer = fields.template("header"), fields.template("footer")
+        if not isinstance(attachment, Link):
+            for key in ("header", "footer"):
+                if fields.has(key):
+                    reading.problems.add(
+                        "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with a link only", "put it in the text"
+                    )
+        say = cls(text, header, footer, attachment)
+        say._check(fields)
+        return say
+
+    def _check(self, fields: Fields) -> None:
+        captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
+        most = limits.INTERACTIVE_BODY if isinstance(self.attachment, Link) else limits.TEXT_BODY
+        check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
+        check_length(fields, "header", self.header, limits.HEADER_TEXT)
+        check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
+
+    def uses(self) -> Iterator[Used]:
+        """Every template of the step."""
+        found: list[object] = [self.text, self.header, self.footer]
+        match self.attachment:
+            case Link(title, url):
+                found += [title, url]
+            case File(_, link, filename):
+                found += [link, filename]
+            case Place(coordinates, name, address):
+                found += [*coordinates.values(), name, address]
+        for text in found:
+            if isinstance(text, Template):
+                yield Used(text)
+
+    def enter(self, at: At) -> Decision:
+        """Send what is to be said and go on."""
+        return ending("then", messages=tuple(self._messages(at.scope)))
+
+    def _messages(self, scope: Mapping[str, Any]) -> Iterator[Message]:
+        text = "" if self.text is None else self.text.render(scope)
+        match self.attachment:
+            case Link(title, url):
+                header = None if self.header is None else self.header.render(scope)
+                footer = None if self.footer is None else self.footer.render(scope)
+                yield LinkButton(text, title.render(scope), url.render(scope), header, footer)
+                return
+            case File(kind, link, filename):
+                name = None if filename is None else filename.render(scope)
+                if kind in limits.CAPTIONED and len(text) <= limits.CAPTION:
+                    yield MediaMessage(kind, link.render(scope), text or None, name)
+                    return
+                attachment: Message | None = MediaMessage(kind, link.render(scope), None, name)
+            case Place() as place:
+                attachment = place.message(scope)
+            case _:
+                attachment = None
+        if text.strip():
+            yield Text(clip(text, limits.TEXT_BODY))
+        if attachment is not None:
+            yield attachment
+
+
+def _read_text(fields: Fields, attachment: Link | File | Place | None) -> Template | None:
+    if not fields.null("say"):
+        return fields.template("say")
+    if attachment is None or isinstance(attachment, Link):
+        fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
+    return None
+
+
+def _read_attachment(fields: Fields, key: str) -> Link | File | Place | None:
+    if key == "link":
+        inner = fields.fields(key)
+        return None if inner is None else _read_link(inner)
+    if key == "location":
+        inner = fields.fields(key)
+        return None if inner is None else _read_place(inner)
+    return _read_file(fields, key)
+
+
+def _read_link(fields: Fields) -> Link | None:
+    given = fields.require("title") and fields.require("url")
+    title, url = fields.template("title"), fields.template("url")
+    fields.close()
+    check_length(fields, "title", title, limits.BUTTON_TITLE)
+    check_length(fields, "url", url, limits.URL)
+    check_address(fields, "url", url)
+    return Link(title, url) if given and title is not None and url is not None else None
+
+
+def _read_place(fields: Fields) -> Place | None:
+    coordinates: dict[str, Template | float] = {}
+    for key, limit in (("latitude", 90), ("longitude", 180)):
+        if not fields.require(key):
+            continue
+        number = fields.template(key) if fields.is_text(key) else fields.number(key, -limit, limit)
+        if number is not None:
+            coordinates[key] = number
+    name, address = fields.template("name"), fields.template("address")
+    fields.close()
+    return Place(coordinates, name, address) if len(coordinates) == 2 else None
+
+
+def _read_file(fields: Fields, kind: str) -> File | None:
+    filename: Template | None = None
+    if isinstance(fields.raw(kind), Map):
+        inner = fields.fields(kind)
+        if inner is None or not inner.require("link"):
+            return None
+        link = inner.template("link")
+        filename = inner.template("filename") if kind == "document" else None
+        inner.close()
+        owner, key = inner, "link"
+    else:
+        link, owner, key = fields.template(kind), fields, kind
+    if link is None:
+        return None
+    check_address(owner, key, link)
+    _check_suffix(owner, key, kind, link)
+    return File(kind, link, filename)
+
+
+def _check_suffix(fields: Fields, key: str, kind: str, link: Template) -> None:
+    """An address that ends in a known wrong type is refused by the gateway; one without an ending may be right."""
+    name = link.source.split("?")[0].rsplit("/", 1)[-1]
+    suffix = name.rsplit(".", 1)[-1].lower() if "." in name else ""
+    allowed = limits.MEDIA_SUFFIXES[kind]
+    known = {ending for endings in limits.MEDIA_SUFFIXES.values() for ending in endings}
+    if link.constant and suffix not in allowed and suffix in known | {"gif", "webp", "wav", "avi", "mov", "doc", "xls"}:
+        fields.problems.add(
+            "E404",
+            fields.mark_of(key),
+            f'{fields.what}: the gateway takes no .{suffix} as {kind}',
+            f"use {', '.join(allowed)}",
+        )

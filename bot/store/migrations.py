@@ -1,0 +1,192 @@
+"""The schema of both files, step by step. Each column is explained in docs/store.md."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from sqlite_utils import Database, Migrations
+
+from bot.core.errors import BotError
+from bot.store.files import FileLock, create, inbox_path, open_writer, trouble_in_words
+
+inbox = Migrations("bot-inbox")
+engine = Migrations("bot-engine")
+
+
+class StoreTooNew(BotError):
+    """The store was written by a newer version of this program."""
+
+
+class StoresDiffer(BotError):
+    """The two files do not belong together."""
+
+
+@inbox(name="1 log")
+def _inbox_log(db: Database) -> None:
+    db.executescript(
+        """
+        CREATE TABLE meta (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            store_id TEXT,
+            checked_at TEXT
+        );
+        INSERT INTO meta (id) VALUES (1);
+        CREATE TABLE log (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            delivery TEXT UNIQUE,
+            event_id TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL,
+            contact TEXT,
+            received_at TEXT NOT NULL,
+            body BLOB NOT NULL,
+            readable INTEGER NOT NULL
+        );
+        """
+    )
+
+
+@engine(name="1 engine")
+def _engine_tables(db: Database) -> None:
+    db.executescript(
+        """
+        CREATE TABLE meta (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            store_id TEXT,
+            cursor INTEGER NOT NULL DEFAULT 0,
+            clean INTEGER NOT NULL DEFAULT 1,
+            crashes INTEGER NOT NULL DEFAULT 0,
+            taking TEXT
+        );
+        INSERT INTO meta (id) VALUES (1);
+        CREATE TABLE suspects (
+            event_id TEXT PRIMARY KEY,
+            crashes INTEGER NOT NULL
+        );
+        CREATE TABLE sessions (
+            contact TEXT PRIMARY KEY,
+            flow TEXT,
+            step TEXT,
+            visit INTEGER NOT NULL,
+            wake_at TEXT,
+            last_inbound TEXT,
+            updated_at TEXT NOT NULL,
+            state TEXT NOT NULL
+        );
+        CREATE INDEX sessions_by_wake_at ON sessions (wake_at) WHERE wake_at IS NOT NULL;
+        CREATE TABLE parked (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            contact TEXT NOT NULL,
+            event TEXT NOT NULL,
+            parked_at TEXT NOT NULL
+        );
+        CREATE INDEX parked_by_contact ON parked (contact, id);
+        CREATE TABLE outbox (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            ref TEXT NOT NULL,
+            key TEXT NOT NULL,
+            contact TEXT NOT NULL,
+            effect TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            due_at TEXT NOT NULL,
+            expires_at TEXT NOT NULL,
+            detail TEXT NOT NULL DEFAULT ''
+        );
+        CREATE TABLE sent (
+            id INTEGER PRIMARY KEY,
+            ref TEXT NOT NULL,
+            key TEXT NOT NULL,
+            contact TEXT NOT NULL,
+            effect TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            message_ids TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            created_at TEXT NOT NULL,
+            sent_at TEXT NOT NULL,
+            detail TEXT NOT NULL
+        );
+        CREATE TABLE calls (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            ref TEXT NOT NULL,
+            key TEXT NOT NULL,
+            contact TEXT NOT NULL,
+            effect TEXT NOT NULL,
+            created_at TEXT NOT NULL,
+            attempts INTEGER NOT NULL,
+            due_at TEXT NOT NULL,
+            detail TEXT NOT NULL DEFAULT ''
+        );
+        CREATE TABLE turns (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at TEXT NOT NULL,
+            contact TEXT,
+            event_id TEXT NOT NULL,
+            event TEXT NOT NULL,
+            rule TEXT NOT NULL,
+            steps TEXT NOT NULL,
+            effects TEXT NOT NULL,
+            notes TEXT NOT NULL,
+            micros INTEGER NOT NULL
+        );
+        CREATE INDEX turns_by_contact ON turns (contact, id);
+        CREATE TABLE dead_letters (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn')),
+            contact TEXT,
+            reason TEXT NOT NULL,
+            body NOT NULL,
+            at TEXT NOT NULL
+        );
+        """
+    )
+
+
+def migrate(store: Path) -> None:
+    """Make both files, or bring them up to date, before anyone opens them to write.
+
+    Raises `StoreLocked` while a server runs, `StoreTooNew`, `StoresDiffer`, `StoreUnavailable`.
+    """
+    log = inbox_path(store)
+    with _migrated(store, engine) as engine_db, _migrated(log, inbox) as inbox_db:
+        ours = _store_id(engine_db)
+        if ours is None:
+            ours = uuid4().hex
+        theirs = _store_id(inbox_db)
+        if theirs not in (None, ours):
+            raise StoresDiffer(
+                f"{store} and {log} are not of one store: restore both from one backup, or move both away to start anew"
+            )
+        # the inbox last: a crash between the two leaves an inbox that any engine's file may claim
+        for db in (engine_db, inbox_db):
+            db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [ours])
+
+
+@contextmanager
+def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
+    lock = FileLock(path)
+    try:
+        with trouble_in_words(path):
+            create(path)
+            connection = open_writer(path)
+            try:
+                yield _apply(path, connection, migrations)
+            finally:
+                connection.close()
+    finally:
+        lock.release()
+
+
+def _apply(path: Path, connection: sqlite3.Connection, migrations: Migrations) -> Database:
+    db = Database(connection, execute_plugins=False)
+    known = {migration.name for migration in migrations.pending(Database(memory=True, execute_plugins=False))}
+    if any(migration.name not in known for migration in migrations.applied(db)):
+        raise StoreTooNew(f"{path} was written by a newer version of this program: install that one")
+    migrations.apply(db)
+    return db
+
+
+def _store_id(db: Database) -> str | None:
+    row = db.execute("SELECT store_id FROM meta").fetchone()
+    return None if row is None else row[0]

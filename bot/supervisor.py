@@ -1,0 +1,210 @@
+"""The supervisor: opens the port, starts the web and the engine process, and starts again whichever dies.
+
+It runs nobody's flows or handlers, so nothing in them can take it down. Its children end when the pipe
+that it holds open closes, which also happens when it is killed.
+"""
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.settings import Settings
+from bot.store.files import FileLock, StoreLocked
+from bot.store.migrations import migrate
+
+BACKLOG = 1024
+STOP_SECONDS = 25.0  # then what still runs is killed: everything is durable
+STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
+LONGEST_PAUSE = 1.5
+ORPHAN_SECONDS = 3.0  # children of a killed supervisor need a moment to end
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+log = logging.getLogger("bot.serve")
+
+
+class CannotServe(BotError):
+    """The server cannot start: somebody has the port or the store."""
+
+
+class Supervisor:
+    """Runs one bot until it is told to stop. ``announce`` gets the server's address once both children are up."""
+
+    def __init__(self, settings: Settings, folder: Path, announce: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._announce = announce
+        self._children: list[_Child] = []
+        self._starting: set[str] = set()
+        self._stop_by: float | None = None
+        self._exit_code = 0
+
+    def run(self) -> int:
+        """Serve; returns the exit code. Raises `CannotServe`, `StoreLocked` and what `migrate` raises."""
+        with ExitStack() as held:
+            lock = _lock(self._settings.store)
+            held.callback(lock.release)
+            self._listener = held.enter_context(_listen(self._settings.host, self._settings.port))
+            self._signals = _catch_signals(held)
+            self._open_pipes(held)
+            while self._children_wanted():
+                self._take_signals()
+                self._look_after_children()
+        return self._exit_code
+
+    def _open_pipes(self, held: ExitStack) -> None:
+        """The lifeline ends the children, the wake pipe wakes the engine, by the news pipe they say they are up."""
+        lifeline, alive = _pipe(held)
+        del alive  # held open, and by nobody else
+        woken, wake = _pipe(held)
+        os.set_blocking(wake, False)
+        self._news, news = _pipe(held)
+        last_good = held.enter_context(tempfile.TemporaryFile()).fileno()
+        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news}
+        self._children = [
+            _Child("engine", {**common, "woken": woken, "last_good": last_good}, self._settings),
+            _Child("web", {**common, "listener": self._listener.fileno(), "wake": wake}, self._settings),
+        ]
+        self._starting = {child.role for child in self._children}
+
+    def _children_wanted(self) -> bool:
+        return self._stop_by is None or any(child.process for child in self._children)
+
+    def _take_signals(self) -> None:
+        ready, _, _ = select.select([self._signals, self._news], [], [], self._pause())
+        if self._news in ready:
+            self._take_news(os.read(self._news, 1000).decode().split())
+        for number in os.read(self._signals, 1000) if self._signals in ready else b"":
+            if number in (signal.SIGTERM, signal.SIGINT):
+                self._stop(signal.SIGTERM if self._stop_by is None else signal.SIGKILL)
+            elif number == signal.SIGHUP:
+                self._children[0].signal(signal.SIGHUP)
+
+    def _pause(self) -> float | None:
+        """Seconds until there is something to do without a signal."""
+        moments = [child.due for child in self._children if child.process is None and self._stop_by is None]
+        moments += [] if self._stop_by is None else [self._stop_by]
+        return max(0.0, min(moments) - monotonic()) if moments else None
+
+    def _take_news(self, roles: list[str]) -> None:
+        if self._starting and not self._starting.difference_update(roles) and not self._starting:
+            host, port = self._listener.getsockname()[:2]
+            self._announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+
+    def _look_after_children(self) -> None:
+        for child in self._children:
+            code = child.reap()
+            if code is not None and self._stop_by is None:
+                if code == 1 and child.role in self._starting:  # it has said why
+                    self._exit_code = 1
+                    self._stop(signal.SIGTERM)
+                else:
+                    child.plan_restart(code)
+            if child.process is None and self._stop_by is None and child.due <= monotonic():
+                child.start()
+        if self._stop_by is not None and self._stop_by <= monotonic():
+            log.warning("what still runs after %g s is killed; it goes on at the next start", STOP_SECONDS)
+            self._stop(signal.SIGKILL)
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self._stop_by is None:
+            self._listener.close()  # the web process is its last holder, and takes the connections that wait in it
+        self._stop_by = monotonic() + STOP_SECONDS
+        for child in self._children:
+            child.signal(number)
+
+
+class _Child:
+    """A process of ours: what it is started with, and when."""
+
+    def __init__(self, role: str, arguments: dict[str, Any], settings: Settings) -> None:
+        self.role = role
+        self.process: subprocess.Popen[bytes] | None = None
+        self.due = 0.0
+        self._command = [sys.executable, "-m", "bot.child", role, json.dumps(arguments)]
+        self._files = tuple(value for value in arguments.values() if isinstance(value, int))
+        self._settings = settings
+        self._started = 0.0
+        self._failures = 0
+
+    def start(self) -> None:
+        """Start it, in a session of its own: Ctrl-C in the terminal is the supervisor's to pass on."""
+        self._started = monotonic()
+        environ = {**os.environ, **self._settings.environ()}
+        self.process = subprocess.Popen(self._command, env=environ, pass_fds=self._files, start_new_session=True)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, if it runs."""
+        if self.process is not None:
+            self.process.send_signal(number)
+
+    def reap(self) -> int | None:
+        """The exit code, once, if it has ended."""
+        code = None if self.process is None else self.process.poll()
+        if code is not None:
+            self.process = None
+        return code
+
+    def plan_restart(self, code: int) -> None:
+        """Start it again at once; after failures in a row with growing pauses, all short of two seconds."""
+        now = monotonic()
+        self._failures = 0 if now - self._started > STEADY_SECONDS else self._failures + 1
+        self.due = now if self._failures < 2 else now + min(LONGEST_PAUSE, 0.05 * 2**self._failures)
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
+        log.warning("the %s process %s: it is started again", self.role, how)
+
+
+def _lock(store: Path) -> FileLock:
+    """Take the store for this server and bring it up to date; wait for what a killed server left running."""
+    try:
+        lock = FileLock(store.with_name(store.name + ".serve"))
+    except StoreLocked:
+        raise CannotServe(
+            f"a server runs on {store} already: stop it, or give this one a store of its own with BOT_STORE"
+        ) from None
+    until = monotonic() + ORPHAN_SECONDS
+    while True:
+        try:
+            migrate(store)
+            return lock
+        except StoreLocked:
+            if monotonic() > until:
+                raise
+            sleep(0.05)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise CannotServe(
+            f"{host}:{port} cannot be listened on: {error.strerror or error} (choose another with BOT_HOST and BOT_PORT)"
+        ) from error
+
+
+def _catch_signals(held: ExitStack) -> int:
+    """A descriptor on which each signal that comes is one byte."""
+    read, write = _pipe(held)
+    os.set_blocking(write, False)
+    held.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(write))
+    for number in _SIGNALS:
+        held.callback(signal.signal, number, signal.signal(number, lambda *_: None))
+    return read
+
+
+def _pipe(held: ExitStack) -> tuple[int, int]:
+    read, write = os.pipe()
+    held.callback(os.close, read)
+    held.callback(os.close, write)
+    return read, write

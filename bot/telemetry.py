@@ -1,0 +1,58 @@
+"""Logging: one line a record, to stderr, with no secret, phone number or text of a message in it."""
+
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+_LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)")
+_QUIET = ("waitress.queue", "urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
+_PACKAGE = Path(__file__).parent.parent
+
+
+def set_up(process: str, secrets: Iterable[str] = ()) -> None:
+    """Send every log record of this process to stderr. ``secrets`` are blotted out wherever they appear."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine(process, secrets))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without secrets, and with long numbers cut to their last two digits: the last line of defence."""
+    for secret in secrets:
+        text = text.replace(secret, "[secret]")
+    return _LONG_NUMBER.sub("…", text)
+
+
+class _OneLine(logging.Formatter):
+    """Time, level, process, text. An exception is its type and the places it went through: its words may be a contact's."""
+
+    def __init__(self, process: str, secrets: Iterable[str]) -> None:
+        super().__init__()
+        self._process = process
+        self._secrets = tuple(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = " ".join(record.getMessage().splitlines())
+        if record.exc_info and record.exc_info[1] is not None:
+            text += f": {_places(record.exc_info[1])}"
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(sep=" ", timespec="milliseconds")[:23]
+        return f"{time} {record.levelname.lower():7} {self._process:6} {redact(text, self._secrets)}"
+
+
+def _places(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{_short(frame.filename)}:{frame.lineno} {frame.name}" for frame in reversed(frames)]
+    return f"{type(error).__name__} in {' < '.join(places)}"
+
+
+def _short(filename: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(_PACKAGE)) if path.is_relative_to(_PACKAGE) else path.name

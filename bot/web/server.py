@@ -1,0 +1,135 @@
+"""Serving the web app with waitress: on an inherited socket, within limits, with a stop that drops no request.
+
+waitress, because it takes a listening socket that somebody else opened (connections wait in it while this
+process restarts), collects a slow body without holding a thread, and runs inside our own process. Two
+things it leaves open are closed here: an oversized body is read to its end and thrown away, so that its
+sender gets the 413 and not a reset; and a stop answers what has arrived before it shuts the door.
+"""
+
+import select
+import socket
+from io import BytesIO
+from time import monotonic, time
+from typing import Any
+
+from flask import Flask
+from waitress import create_server, wasyncore
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.utilities import RequestEntityTooLarge
+
+THREADS = 64  # so many requests can share one commit
+CONNECTIONS = 1000
+BODY_BYTES = 1 << 20  # the largest event is a few kilobytes
+DISCARDED_BYTES = 16 << 20  # of an oversized body; then its connection is simply closed
+HEADER_BYTES = 32 << 10
+IDLE_SECONDS = 30
+DRAIN_SECONDS = 8.0  # a sender gives up after 5
+QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
+
+
+class Server:
+    """Serves an app on a listening socket until `stop` is called, by a signal handler or another thread."""
+
+    def __init__(self, app: Flask, listener: socket.socket, threads: int = THREADS) -> None:
+        self._sockets: dict[int, Any] = {}
+        self._stopping = False
+        self._server = create_server(
+            app,
+            map=self._sockets,
+            sockets=[listener],
+            threads=threads,
+            connection_limit=CONNECTIONS,
+            max_request_body_size=BODY_BYTES + 1,  # waitress refuses what is not below its limit
+            max_request_header_size=HEADER_BYTES,
+            channel_timeout=IDLE_SECONDS,
+            cleanup_interval=5,
+            recv_bytes=65536,
+            log_socket_errors=False,
+            ident=None,
+        )
+        self._server.channel_class = _Channel
+        self._server.stopping = False
+
+    def run(self) -> None:
+        """Serve; once told to stop, answer what has arrived, close, and return."""
+        while not self._stopping:
+            self._turn(1.0)
+        self._server.stopping = True
+        self._accept_waiting()
+        self._finish_open()
+        self._server.task_dispatcher.shutdown()
+        wasyncore.close_all(self._sockets, ignore_all=True)
+
+    def stop(self) -> None:
+        """Ask `run` to end."""
+        if not self._stopping:
+            self._stopping = True
+            self._server.pull_trigger()
+
+    def _turn(self, timeout: float) -> None:
+        # poll, since select() ends at 1024 files
+        wasyncore.loop(timeout=timeout, use_poll=True, map=self._sockets, count=1)
+
+    def _accept_waiting(self) -> None:
+        """Take the connections that the system has completed already: closing the socket would reset them."""
+        until = monotonic() + QUIET_SECONDS
+        while select.select([self._server.socket], [], [], 0)[0] and monotonic() < until:
+            self._turn(0)
+        wasyncore.dispatcher.close(self._server)
+
+    def _finish_open(self) -> None:
+        until = monotonic() + DRAIN_SECONDS
+        while self._server.active_channels and monotonic() < until:
+            for channel in list(self._server.active_channels.values()):
+                channel.close_if_quiet()
+            self._turn(0.05)
+
+
+class _NoBuffer:
+    """Where the bytes of an oversized body go."""
+
+    def append(self, data: bytes) -> None: ...
+
+    def __len__(self) -> int:
+        return 0
+
+    def getfile(self) -> BytesIO:
+        return BytesIO()
+
+    def close(self) -> None: ...
+
+
+class _Parser(HTTPRequestParser):  # type: ignore[misc]
+    """Reads an oversized body on, keeping nothing of it, so that its sender gets to read the answer."""
+
+    def received(self, data: bytes) -> int:
+        consumed: int = super().received(data)
+        if self.completed and isinstance(self.error, RequestEntityTooLarge):
+            if not isinstance(self.body_rcv.buf, _NoBuffer):
+                self.body_rcv.buf.close()
+                self.body_rcv.buf = _NoBuffer()
+            self.completed = self.body_rcv.completed or self.body_bytes_received > DISCARDED_BYTES
+        return consumed
+
+    def parse_header(self, header_plus: bytes) -> None:
+        try:
+            super().parse_header(header_plus)
+        except ValueError:  # a length of thousands of digits, an address that is none
+            raise ParsingError("this is no HTTP request") from None
+
+
+class _Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection that ends after its answer once the server stops."""
+
+    parser_class = _Parser
+
+    def service(self) -> None:
+        if self.server.stopping:
+            self.requests[0].headers["CONNECTION"] = "close"
+        super().service()
+
+    def close_if_quiet(self) -> None:
+        busy = self.requests or self.request is not None or self.total_outbufs_len
+        if not busy and time() - self.last_activity > QUIET_SECONDS:
+            self.will_close = True
