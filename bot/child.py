@@ -3,39 +3,43 @@
 import json
 import logging
 import os
-import pickle
+import select
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from time import sleep
-from typing import Any
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any
 
-from bot import telemetry
+from bot import local, telemetry
 from bot.clock import SystemClock
 from bot.core.errors import BotError
 from bot.settings import Settings, read_settings
 
+if TYPE_CHECKING:
+    from bot.app import Engine
+    from bot.reload import Reloads
+
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
-WATCH_SECONDS = 0.5
+WATCH_SECONDS = 0.5  # between two looks at the bot's files
+BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
 log = logging.getLogger("bot")
 
 
 def main() -> int:
-    """Run one of the two; the arguments are the supervisor's."""
+    """Run one of the two. The arguments are the supervisor's: descriptors by name, and the bot's folder."""
     role, arguments = sys.argv[1], json.loads(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {})
     telemetry.set_up(role, settings.secrets)
     threading.Thread(target=_end_with, args=(arguments["lifeline"],), name="lifeline", daemon=True).start()
     try:
-        return (_web if role == "web" else _engine)(settings, arguments)
+        (_web if role == "web" else _engine)(settings, arguments)
     except BotError as error:
-        log.error("%s", error)
+        print(error, file=sys.stderr, flush=True)
         return 1
+    return 0
 
 
 def _end_with(lifeline: int) -> None:
@@ -46,29 +50,22 @@ def _end_with(lifeline: int) -> None:
     os._exit(1)
 
 
-def _web(settings: Settings, arguments: dict[str, Any]) -> int:
-    from bot import local
-    from bot.store.inbox import InboxWriter
-    from bot.web.app import Door, create_app
-    from bot.web.server import Server
+def _web(settings: Settings, arguments: dict[str, Any]) -> None:
+    from bot.web.service import WebService
 
-    clock = SystemClock()
-    inbox = InboxWriter(settings.store, clock)
-    door = Door(
-        inbox=inbox,
+    service = WebService(
+        settings.store,
+        socket.socket(fileno=arguments["listener"]),
+        SystemClock(),
         secrets=settings.webhook_secrets,
         tolerance=settings.webhook_tolerance,
-        clock=clock,
+        path=settings.webhook_path,
         wake=lambda: _wake(arguments["wake"]),
         engine_is_up=lambda: local.answers(settings.store),
-        path=settings.webhook_path,
     )
-    server = Server(create_app(door), socket.socket(fileno=arguments["listener"]))
-    signal.signal(signal.SIGTERM, lambda *_: server.stop())
+    signal.signal(signal.SIGTERM, lambda *_: service.stop())
     os.write(arguments["news"], b"web\n")
-    server.run()
-    inbox.close()
-    return 0
+    service.run()
 
 
 def _wake(pipe: int) -> None:
@@ -77,3 +74,76 @@ def _wake(pipe: int) -> None:
         os.write(pipe, b"x")
     except BlockingIOError:
         pass
+
+
+def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
+    from bot.app import Engine
+    from bot.reload import Reloads
+
+    signals = _signals()
+    with os.fdopen(arguments["last_good"], "r+b") as last_good:
+        reloads = Reloads(Path(arguments["folder"]), last_good)
+        engine = Engine(
+            reloads.first(),
+            settings.store,
+            SystemClock(),
+            gateway_url=settings.gateway_url,
+            gateway_key=settings.gateway_key,
+            channel_id=settings.channel_id,
+            per_minute=settings.gateway_per_minute,
+            per_day=settings.gateway_per_day,
+        )
+        server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
+        engine.start()
+        server.start()
+        os.write(arguments["news"], b"engine\n")
+        _until_told(engine, reloads, signals, arguments["woken"])
+        server.stop()
+        engine.stop()
+
+
+def _signals() -> int:
+    """A descriptor on which SIGTERM and SIGHUP are a byte each."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)
+    return read
+
+
+def _answer(engine: "Engine", reloads: "Reloads", request: dict[str, Any]) -> dict[str, Any]:
+    """What a local client asks: ``reload`` is for the files, all else for the engine."""
+    if request.get("do") == "reload":
+        return {"reloaded": _reload(engine, reloads)}
+    return engine.operate(request)
+
+
+def _reload(engine: "Engine", reloads: "Reloads") -> bool:
+    program = reloads.again()
+    if program is not None:
+        engine.swap(program)
+    return program is not None
+
+
+def _until_told(engine: "Engine", reloads: "Reloads", signals: int, woken: int) -> None:
+    """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
+    look_at = monotonic() + WATCH_SECONDS
+    while True:
+        ready, _, _ = select.select([signals, woken], [], [], max(0.0, look_at - monotonic()))
+        if woken in ready:
+            os.read(woken, 65536)
+            engine.wake()
+            sleep(BREATH_SECONDS)
+        told = os.read(signals, 1000) if signals in ready else b""
+        if signal.SIGTERM in told:
+            return
+        if monotonic() >= look_at or signal.SIGHUP in told:
+            look_at = monotonic() + WATCH_SECONDS
+            if reloads.changed() or signal.SIGHUP in told:
+                _reload(engine, reloads)
+        engine.check()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -144,9 +144,7 @@ class _Turn:
 
     def _at(self) -> At:
         frame = self._frame
-        return At(
-            frame.flow, frame.step, frame.visit, self._now, self._scope(), self._flow.variables, frame.hold
-        )
+        return At(frame.flow, frame.step, frame.visit, self._now, self._scope(), self._flow.variables, frame.hold)
 
     # -- an edit of the flows meets a live conversation -------------------------------------------
 
@@ -633,4 +631,3 @@ def _reply_of(event: MessageReceived | Tapped) -> Reply:
     if event.kind == "location" and event.location is None:
         return Reply(text=event.text)
     return Reply(media=event.media, location=event.location)
-

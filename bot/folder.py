@@ -8,7 +8,7 @@ from pathlib import Path
 from bot.core.errors import BotError
 from bot.flow.documents import BOT_FILE, Source
 from bot.lang.problems import Problems
-from bot.lang.source import Map, Scalar, read
+from bot.lang.source import Map, Node, Scalar, read
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
@@ -26,15 +26,22 @@ class Folder:
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
 
+    @property
+    def name(self) -> str:
+        """The bot's name, or its folder's where it has none."""
+        name = self._written("name")
+        return name.text if isinstance(name, Scalar) else self.path.resolve().name
+
     def settings(self) -> dict[str, str]:
         """The settings that `bot.yml` writes down. What is wrong with the file is for the check to say."""
-        for source in self.sources:
-            if source.path == BOT_FILE:
-                documents = read(source.path, source.text, Problems())
-                found = documents[0].get("settings") if documents and isinstance(documents[0], Map) else None
-                entries = found.entries if isinstance(found, Map) else ()
-                return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
-        return {}
+        settings = self._written("settings")
+        entries = settings.entries if isinstance(settings, Map) else ()
+        return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
+
+    def _written(self, key: str) -> Node | None:
+        texts = [source.text for source in self.sources if source.path == BOT_FILE]
+        documents = [node for text in texts for node in read(BOT_FILE, text, Problems())]
+        return documents[0].get(key) if documents and isinstance(documents[0], Map) else None
 
 
 def find_bot(given: str | Path | None) -> Path:
@@ -57,6 +64,22 @@ def read_folder(path: Path) -> Folder:
         source = Source(file.relative_to(path).as_posix(), _bytes(file))
         (python if file.suffix == ".py" else yaml).append(source)
     return Folder(path, tuple(yaml), tuple(python))
+
+
+class Watch:
+    """Tells when a bot's files have been saved. Make one before the files are read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known = self._last = fingerprint(path)
+
+    def changed(self) -> bool:
+        """True once after each change, when the files were the same at two looks in a row: an upload has many."""
+        last, self._last = self._last, fingerprint(self._path)
+        settled = self._last == last and self._last != self._known
+        if settled:
+            self._known = self._last
+        return settled
 
 
 def fingerprint(path: Path) -> int:

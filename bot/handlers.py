@@ -89,10 +89,10 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         if isinstance(error, BadHandler):
             problems.add("E505", mark, str(error))
         elif isinstance(error, SyntaxError):
-            problems.add("E506", mark, f"this is no Python: {error.msg}")
+            problems.add("E505", mark, f"this is no Python: {error.msg}")
         else:
             what = str(error).splitlines()[0] if str(error) else "it gives no reason"
-            problems.add("E506", mark, f"importing it raises {type(error).__name__}: {what}", "correct this line")
+            problems.add("E505", mark, f"importing it raises {type(error).__name__}: {what}", "correct this line")
         return problems.sorted()[0]
 
     def _mark(self, error: BaseException) -> Mark:

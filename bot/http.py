@@ -82,9 +82,8 @@ class Http:
             raise Ambiguous(f"no whole answer from {self._peer}: {_reason(error)}") from error
         if excess:
             answer.close()
-        answer.release_conn()
-        if excess:
             raise Ambiguous(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")
+        answer.release_conn()
         return Response(answer.status, answer.headers, content)
 
     def close(self) -> None:
@@ -102,7 +101,6 @@ class _Timed:
     A socket's time-out is per read, so a peer that drips bytes could hold a request for ever.
     """
 
-    timeout: float
     response_class: Any
 
     def connect(self) -> None:
@@ -112,7 +110,7 @@ class _Timed:
             raise _NoConnection from error
 
     def getresponse(self) -> Any:
-        self.response_class = partial(_TimedResponse, monotonic() + self.timeout)
+        self.response_class = partial(_TimedResponse, monotonic() + self.timeout)  # type: ignore[attr-defined]
         return super().getresponse()  # type: ignore[misc]
 
 

@@ -47,6 +47,14 @@ def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str
         raise NotRunning(f"no server answers for {store.name}: is `bot serve` running?") from error
 
 
+def answers(store: Path, timeout: float = 1.0) -> bool:
+    """Whether a server runs on ``store`` and answers."""
+    try:
+        return "error" not in ask(store, {"do": "status"}, timeout)
+    except NotRunning:
+        return False
+
+
 class LocalServer:
     """Answers local requests, each client on a thread of its own, so that one that hangs keeps nobody waiting."""
 

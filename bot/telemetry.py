@@ -20,6 +20,7 @@ def set_up(process: str, secrets: Iterable[str] = ()) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
+    logging.raiseExceptions = False  # it would print a record's raw arguments when stderr is gone
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.ERROR)
 

@@ -78,7 +78,7 @@ def test_an_unknown_host_means_not_sent() -> None:
 
 def test_a_peer_that_speaks_no_tls_means_not_sent(gateway: Peer) -> None:
     with pytest.raises(NotSent):
-        post(Http(gateway.url.replace("http:", "https:"), seconds=5))
+        post(Http(gateway.url.replace("http:", "https:"), seconds=0.3))
 
 
 def test_a_connection_that_nobody_accepts_means_not_sent() -> None:

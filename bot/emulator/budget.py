@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
+from math import ceil
 
 from bot.emulator.answers import refuse
 from bot.emulator.behaviour import Behaviour
@@ -66,25 +67,26 @@ class Budget:
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         # Rounded up: at the second named there is room again.
-        return Allowance(self._minute.limit, max(remaining, 0), -int(-window.reset(seconds, fixed) // 1))
+        return Allowance(self._minute.limit, max(remaining, 0), ceil(window.reset(seconds, fixed)))
 
-    def take(self, now: datetime) -> Allowance:
+    def take(self, now: datetime) -> None:
         """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         if remaining <= 0:
             reset = window.reset(seconds, fixed)
-            wait = max(1, -int(-(reset - seconds) // 1))
-            refuse("RATE_LIMIT_EXCEEDED", f"Rate limit exceeded, retry in {wait} s", headers=self.retry_after(now, wait))
+            wait = max(1, ceil(reset - seconds))
+            refuse(
+                "RATE_LIMIT_EXCEEDED", f"Rate limit exceeded, retry in {wait} s", headers=self.retry_after(now, wait)
+            )
         self._minute.take(seconds)
         self._day.take(seconds)
-        return self.state(now)
 
     def retry_after(self, now: datetime, seconds: float) -> dict[str, str]:
         """The ``Retry-After`` header, in seconds or as a date."""
         if self._behaviour.retry_after == "seconds":
             return {"Retry-After": f"{seconds:g}"}
-        date = datetime.fromtimestamp(-int(-(now.timestamp() + seconds) // 1), now.tzinfo)
+        date = datetime.fromtimestamp(ceil(now.timestamp() + seconds), now.tzinfo)
         return {"Retry-After": format_datetime(date, usegmt=True)}
 
     def _tightest(self, now: float) -> tuple[_Window, int, bool]:

@@ -28,6 +28,7 @@ class Request:
     """A request to the gateway, as predicates see it. ``query`` is that of a GET."""
 
     endpoint: str
+    method: str = "POST"
     body: dict[str, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None

@@ -74,10 +74,13 @@ class _Check:
         """One button that opens an address: nothing to tap that the gateway would tell of."""
         label = action.get("display_text")
         if not isinstance(label, str) or not label.strip() or len(label) > LABEL_MAX:
-            received = len(label) if isinstance(label, str) else None
-            message = f"action.display_text must have 1 to {LABEL_MAX} characters"
-            details = {"field": "action.display_text", "max": LABEL_MAX, "received": received}
-            refuse("INTERACTIVE_INVALID_BUTTON", message, **details)
+            refuse(
+                "INTERACTIVE_INVALID_BUTTON",
+                f"action.display_text must have 1 to {LABEL_MAX} characters",
+                field="action.display_text",
+                max=LABEL_MAX,
+                received=len(label) if isinstance(label, str) else None,
+            )
         url = action.get("url")
         if rules.web_address(url) is None:
             self.refuse("action.url", "action.url is no valid address")

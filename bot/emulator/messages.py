@@ -16,10 +16,10 @@ _SUFFIXES = {
     "video": {".mp4"},
     "document": {".pdf", ".docx", ".xlsx", ".txt"},
 }
-_OTHER_FILES = set(
-    ".gif .webp .svg .bmp .tiff .heic .wav .m4a .aac .flac .opus .mov .avi .mkv .webm .3gp .doc .xls .ppt .pptx "
-    ".csv .rtf .odt .zip .gz .html .json .xml .exe .apk".split()
-)
+_OTHER_FILES = {
+    *(".gif", ".webp", ".svg", ".bmp", ".tiff", ".heic", ".wav", ".m4a", ".aac", ".flac", ".opus", ".mov", ".avi"),
+    *(".mkv", ".webm", ".3gp", ".doc", ".xls", ".ppt", ".pptx", ".csv", ".rtf", ".odt", ".zip", ".gz", ".html"),
+}
 _KNOWN = _OTHER_FILES.union(*_SUFFIXES.values())
 _MEGABYTE = 1024 * 1024
 SIZES = {"image": 5 * _MEGABYTE, "audio": 16 * _MEGABYTE, "video": 16 * _MEGABYTE, "document": 100 * _MEGABYTE}

@@ -56,7 +56,10 @@ class _Targets:
             self._check_absolute(target)
         elif flow is None:
             self._problems.add(
-                "E112", target.mark, f'"{target.text}" is a step, and bot.yml belongs to no flow', f"write /flow/{target.text}"
+                "E112",
+                target.mark,
+                f'"{target.text}" is a step, and bot.yml belongs to no flow',
+                f"write /flow/{target.text}",
             )
         elif target.text not in flow.steps:
             elsewhere = next((f"/{f.name}" for f in self._flows.values() if f.name == target.text), "")
@@ -151,7 +154,9 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> No
         run = step.kind
         other = flows.get(run.flow)
         if other is None:
-            problems.add("E103", run.mark, f'no flow "{run.flow}"', did_you_mean(run.flow, flows, "add a flow of this name"))
+            problems.add(
+                "E103", run.mark, f'no flow "{run.flow}"', did_you_mean(run.flow, flows, "add a flow of this name")
+            )
             continue
         for item in run.inputs:
             _declared(item.name, item.mark, other, problems)
@@ -182,7 +187,10 @@ def _check_unique_titles(step: Step, choices: Choices, problems: Problems) -> No
     for choice in choices.fixed:
         if choice.title.source in seen:
             problems.add(
-                "E406", choice.mark, f'step "{step.name}": a second "{choice.title.source}"', "titles of one message differ"
+                "E406",
+                choice.mark,
+                f'step "{step.name}": a second "{choice.title.source}"',
+                "titles of one message differ",
             )
         seen.add(choice.title.source)
 
@@ -277,4 +285,3 @@ def _circle_from(name: str, onward: Mapping[str, list[str]], path: list[str], do
             path.pop()
             stack.pop()
     return []
-

@@ -24,9 +24,7 @@ class FlowMachine:
         ways = [(step.name, way) for step in flow.steps.values() for way in step.ways.values()]
         targets = [way.target for _, way in ways if way.target is not None]
         states = [State(name) for name in dict.fromkeys([*flow.steps, *targets])]
-        self._machine = Machine(
-            model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True
-        )
+        self._machine = Machine(model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True)
         for source, way in ways:
             if way.target is not None:
                 self._machine.add_transition(way.outcome, source, way.target)

@@ -129,7 +129,9 @@ def _read_step(
     if name is None:
         return None
     if name in RESERVED:
-        problems.add("E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', "choose another name")
+        problems.add(
+            "E108", key.mark, f'"{name}" cannot be a step: the word is a target of its own', "choose another name"
+        )
         return None
     fields = Fields(node, problems, f'step "{name}"')
     verb = _verb(fields)
@@ -156,7 +158,9 @@ def _verb(fields: Fields) -> str | None:
         verbs.pop(0)
     for key in keys:
         if key.text in LATER_KINDS:
-            fields.problems.add("E199", key.mark, f'{fields.what}: "{key.text}" is not available yet', LATER_KINDS[key.text])
+            fields.problems.add(
+                "E199", key.mark, f'{fields.what}: "{key.text}" is not available yet', LATER_KINDS[key.text]
+            )
             return None
     if len(verbs) > 1:
         fields.problems.add(
@@ -189,5 +193,3 @@ def _refuse_waiting_riders(fields: Fields, kind: StepKind) -> None:
                 f'{fields.what}: "{key}" where nobody is waited for',
                 "put it on a step that waits for an answer",
             )
-
-

@@ -67,7 +67,7 @@ class Ask(StepKind):
 
     def _form(self, choices: Choices) -> str:
         """How the choices will be shown: buttons, list, or open when that is known at run time only."""
-        if choices.form == "list" or choices.made is None and len(choices.fixed) > limits.BUTTONS:
+        if choices.form == "list" or (choices.made is None and len(choices.fixed) > limits.BUTTONS):
             return "list"
         if choices.made is not None:
             return "open"
@@ -79,7 +79,10 @@ class Ask(StepKind):
         rooms = limits.SECTIONS * limits.ROWS_PER_SECTION
         if len(choices.fixed) > rooms:
             fields.problems.add(
-                "E401", choices.mark, f"{fields.what}: {len(choices.fixed)} rows, {rooms} are allowed", "divide the question"
+                "E401",
+                choices.mark,
+                f"{fields.what}: {len(choices.fixed)} rows, {rooms} are allowed",
+                "divide the question",
             )
         for choice in choices.fixed:
             if choice.title.constant and len(choice.title.source) > most:
@@ -189,4 +192,3 @@ def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Door | None]:
     words, door = inner.strings("words"), door_from(inner)
     inner.close(LATER)
     return words, door
-

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.core import messages as limits
-from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, Text, clip
+from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, clip
 from bot.lang.fields import Fields, text_of
 from bot.lang.problems import Problems
 from bot.lang.source import List, Map, Mark, Node, Scalar
@@ -125,9 +125,7 @@ class Choices:
         for choice in self.fixed:
             about = None if choice.about is None else choice.about.render(at.scope)
             title = choice.title.render(at.scope)
-            shown.append(
-                Shown(title, choice.outcome, choice.value, choice.saves, about, choice.words, choice.section)
-            )
+            shown.append(Shown(title, choice.outcome, choice.value, choice.saves, about, choice.words, choice.section))
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, limits.BUTTON_TITLE if self.as_buttons(shown) else limits.ROW_TITLE)
@@ -296,7 +294,9 @@ def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") ->
         case Map(entries=entries):
             found = [_named_choice(key, value, problems, what, section) for key, value in entries]
         case _:
-            problems.add("E106", node.mark, f"{what}: choices are expected", 'write "Title: target" or a list of titles')
+            problems.add(
+                "E106", node.mark, f"{what}: choices are expected", 'write "Title: target" or a list of titles'
+            )
             found = []
     return tuple(choice for choice in found if choice is not None)
 
@@ -333,5 +333,3 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str, sectio
         problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", "write it on one line")
     fields.close(LATER)
     return choice
-
-

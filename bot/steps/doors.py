@@ -70,7 +70,10 @@ def target_of(node: Node, problems: Problems, what: str) -> Target | None:
     parts = text.removeprefix("/").split("/")
     if len(parts) > (2 if text.startswith("/") else 1) or not all(part.isidentifier() for part in parts):
         problems.add(
-            "E110", node.mark, f'{what}: "{text}" is no target', "write a step, /flow, /flow/step, next, again, back or end"
+            "E110",
+            node.mark,
+            f'{what}: "{text}" is no target',
+            "write a step, /flow, /flow/step, next, again, back or end",
         )
         return None
     return Target(text, node.mark)
@@ -113,9 +116,7 @@ def assignments(fields: Fields, key: str) -> tuple[Assignment, ...]:
     inner = fields.fields(key)
     if inner is None:
         return ()
-    return tuple(
-        Assignment(name.text, value_of(node, fields.problems), name.mark) for name, node in inner.entries()
-    )
+    return tuple(Assignment(name.text, value_of(node, fields.problems), name.mark) for name, node in inner.entries())
 
 
 def value_of(node: Node, problems: Problems) -> Any:

@@ -9,7 +9,7 @@ from bot.core.messages import LinkButton, LocationMessage, MediaMessage, Message
 from bot.lang.fields import Fields
 from bot.lang.source import Map
 from bot.lang.templates import Template
-from bot.steps.kind import At, Decision, Falls, Outcome, Reading, StepFailed, StepKind, Used, ending
+from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, Used, ending
 from bot.steps.limits import check_address, check_length
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
@@ -86,7 +86,10 @@ class Say(StepKind):
             for key in ("header", "footer"):
                 if fields.has(key):
                     reading.problems.add(
-                        "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with a link only", "put it in the text"
+                        "E403",
+                        fields.mark_of(key),
+                        f"{fields.what}: a {key} goes with a link only",
+                        "put it in the text",
                     )
         say = cls(text, header, footer, attachment)
         say._check(fields)
@@ -211,6 +214,6 @@ def _check_suffix(fields: Fields, key: str, kind: str, link: Template) -> None:
         fields.problems.add(
             "E404",
             fields.mark_of(key),
-            f'{fields.what}: the gateway takes no .{suffix} as {kind}',
+            f"{fields.what}: the gateway takes no .{suffix} as {kind}",
             f"use {', '.join(allowed)}",
         )

@@ -138,7 +138,9 @@ def read_notice(fields: Fields) -> Notice:
     fields.require("name")
     fields.require("language")
     name, language = fields.string("name"), fields.string("language")
-    notice = Notice(name or "", language or "", _read_header(fields), fields.templates("body"), fields.templates("buttons"))
+    notice = Notice(
+        name or "", language or "", _read_header(fields), fields.templates("body"), fields.templates("buttons")
+    )
     fields.close({})
     return notice
 
@@ -178,4 +180,3 @@ def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
         door_fields.close(LATER)
         found.append(ReplyButton(title.text, words, door))
     return tuple(found)
-

@@ -35,7 +35,7 @@ _SEND = """
 """
 _SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
 _SENT = """
-    INSERT INTO sent (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, sent_at, detail)
+    INSERT INTO sent (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail)
     SELECT id, ref, key, contact, effect, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
 """
 _SEND_ENDED = "DELETE FROM outbox WHERE id = ?"
@@ -65,6 +65,8 @@ class Commit:
         self.calls: list[CallRow] = []
         self.unparked: set[int] = set()
         self.revived: set[int] = set()
+        self.sends_ended: set[int] = set()
+        self.calls_ended: set[int] = set()
         self._cursor_before = cursor
         self._at = time_of(at)
         self._sessions: dict[str, _Row] = {}
@@ -78,6 +80,8 @@ class Commit:
             _PARK: [(text_of(c), event, self._at) for c, parked in self._parked.items() for _, event in parked],
             _UNPARK: [(id,) for id in self.unparked],
             _REVIVE: [(id,) for id in self.revived],
+            _SEND_ENDED: [(id,) for id in self.sends_ended],
+            _CALL_ENDED: [(id,) for id in self.calls_ended],
         }
         written = [(sql, rows[sql]) for sql in _ORDER if rows.get(sql)]
         if written or self.cursor != self._cursor_before:
@@ -142,7 +146,7 @@ class Commit:
         else:
             ids = json_of(list(message_ids))
             self._add(_SENT, (outcome, ids, attempts, time_of(at), text_of(detail), row.id))
-        self._add(_SEND_ENDED, (row.id,))
+        self.sends_ended.add(row.id)
 
     def call_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The call stays, and is tried again later."""
@@ -150,7 +154,7 @@ class Commit:
 
     def call_ended(self, row: CallRow) -> None:
         """The call is done with; its result is an event."""
-        self._add(_CALL_ENDED, (row.id,))
+        self.calls_ended.add(row.id)
 
     def _add(self, sql: str, row: _Row) -> None:
         self._rows.setdefault(sql, []).append(row)

@@ -22,6 +22,8 @@ _TROUBLE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
 }
 
 
@@ -119,7 +121,7 @@ def trouble_in_words(path: Path) -> Iterator[None]:
     """Raise `StoreUnavailable` for what is wrong around the file; an error of ours stays what it is."""
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in _TROUBLE:
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _TROUBLE:
             raise
         raise StoreUnavailable(f"{path} cannot be used now: {error}") from error

@@ -29,6 +29,7 @@ _CHECK = "UPDATE meta SET checked_at = ?"
 _AFTER = """
     SELECT seq, event_id, name, contact, received_at, body, readable FROM log WHERE seq > ? ORDER BY seq LIMIT ?
 """
+_HAS = "SELECT 1 FROM log WHERE event_id = ?"
 _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"  # goes on counting when rows are pruned
 
 
@@ -208,6 +209,11 @@ class InboxReader:
             LogRow(seq, event_id, name, contact, datetime.fromisoformat(received_at), body, bool(readable))
             for seq, event_id, name, contact, received_at, body, readable in rows
         ]
+
+    def has(self, event_id: str) -> bool:
+        """Whether an event is remembered: one that comes again is a repetition."""
+        with self._lock, trouble_in_words(self._path):
+            return self._connection.execute(_HAS, (event_id,)).fetchone() is not None
 
     def last_seq(self) -> int:
         """The place of the newest event that the log ever had; 0 when there was none."""

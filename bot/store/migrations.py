@@ -104,7 +104,7 @@ def _engine_tables(db: Database) -> None:
             message_ids TEXT NOT NULL,
             attempts INTEGER NOT NULL,
             created_at TEXT NOT NULL,
-            sent_at TEXT NOT NULL,
+            at TEXT NOT NULL,
             detail TEXT NOT NULL
         );
         CREATE TABLE calls (

@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Call, Send
+from bot.core.events import Event
 from bot.core.messages import Message, Template
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -95,7 +96,7 @@ class OutboxRow:
 
     @property
     def effect(self) -> Send:
-        """The effect that this row carries out."""
+        """The effect that the row carries out."""
         return Send(self.message, self.instead, self.report)
 
 
@@ -116,5 +117,22 @@ class CallRow:
 
     @property
     def effect(self) -> Call:
-        """The effect that this row carries out."""
+        """The effect that the row carries out."""
         return Call(self.handler, self.arguments, self.within, self.tries)
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedRow:
+    """An event that waits for its contact's call to end."""
+
+    id: int
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class DueRow:
+    """A session whose time has come. ``visit`` is its active step's."""
+
+    contact: str
+    visit: int
+    wake_at: datetime

@@ -1,43 +1,121 @@
-"""The webhook and the two questions of health."""
+"""The webhook, and the two questions of health."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from flask import Flask, Response, request
+from flask import Flask, Response, json, request
+from werkzeug.exceptions import HTTPException
 
 from bot.clock import Clock
-from bot.gateway import webhook
-from bot.store.inbox import InboxBusy, InboxWriter
+from bot.gateway.webhook import Verdict, envelope, verify
+from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.web.server import BODY_BYTES
 
-RETRY_AFTER = 5  # seconds
+RETRY_AFTER = "5"  # seconds
+DELIVERY_ID = 200  # characters; a longer one is none
 log = logging.getLogger("bot.web")
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
-    """What the webhook needs: where events go, who may send them, and whom to wake."""
+class Webhook:
+    """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
-    inbox: InboxWriter
-    secrets: Sequence[str]
-    tolerance: timedelta
-    clock: Clock
-    wake: Callable[[], None]  # must not block
-    engine_is_up: Callable[[], bool]
-    path: str = "/webhook"
+    ``log`` is the inbox as a reader, to tell a replay from an event that would be lost. ``wake`` tells the
+    engine that there is something to read; it must not block.
+    """
+
+    def __init__(
+        self,
+        inbox: InboxWriter,
+        log: InboxReader,
+        secrets: Sequence[str],
+        tolerance: timedelta,
+        clock: Clock,
+        wake: Callable[[], None],
+    ) -> None:
+        self._inbox = inbox
+        self._log = log
+        self._secrets = secrets
+        self._tolerance = tolerance
+        self._clock = clock
+        self._wake = wake
+        self._counting = threading.Lock()
+        self.refused_as_stale = 0
+
+    def receive(self) -> Response:
+        """Answer one delivery."""
+        raw = request.get_data(cache=False)
+        headers = request.headers
+        now = self._clock.now()
+        timestamp, signature = headers.get("X-Service-Timestamp"), headers.get("X-Service-Signature")
+        match verify(self._secrets, timestamp, signature, raw, now, self._tolerance):
+            case Verdict.GENUINE:
+                return self._accept(raw, now)
+            case Verdict.STALE:
+                self._note_stale(raw)
+                return say(401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off")
+            case Verdict.FORGED:
+                return say(401, "the signature does not fit the body and the timestamp")
+            case Verdict.MALFORMED:
+                return say(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
+
+    def _accept(self, raw: bytes, now: datetime) -> Response:
+        event = envelope(raw)
+        delivery = request.headers.get("X-Service-Delivery-Id", "")
+        known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
+        try:
+            appended = self._inbox.append(
+                known_as, event.id, event.event, event.contact, now, raw, event.readable
+            )
+        except InboxBusy as error:
+            log.error("an event was not taken, its sender will try again: %s", error)
+            return say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
+        if not appended.duplicate:
+            self._wake()
+        return say(200, "kept already" if appended.duplicate else "kept")
+
+    def _note_stale(self, raw: bytes) -> None:
+        """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
+        event = envelope(raw)
+        if self._log.has(event.id):
+            return
+        with self._counting:
+            self.refused_as_stale += 1
+        log.warning(
+            "refused event %s (%s): it is rightly signed and new, but its timestamp is more than %d seconds off; "
+            "%d such since the start. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "
+            "events are being lost: set this machine's clock, or raise BOT_WEBHOOK_TOLERANCE (up to 10800 seconds)",
+            event.id,
+            event.event or "unreadable",
+            self._tolerance.total_seconds(),
+            self.refused_as_stale,
+        )
 
 
-def create_app(door: Door) -> Flask:
-    """The Flask app of the web process."""
+def create_app(webhook: Webhook, inbox: InboxWriter, engine_is_up: Callable[[], bool], path: str = "/webhook") -> Flask:
+    """The Flask app of the web process. ``path`` is a further address of the webhook."""
+
+    def ready() -> Response:
+        try:
+            inbox.check()
+        except InboxBusy as error:
+            return say(503, str(error), RETRY_AFTER)
+        return say(200, "ready") if engine_is_up() else say(503, "the engine does not answer", RETRY_AFTER)
+
     app = Flask("bot.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
-    for number, path in enumerate({"/webhook", door.path}):
-        app.add_url_rule(path, f"webhook{number}", lambda: receive(door), methods=["POST"])
-    app.add_url_rule("/healthz", "healthz", lambda: _say(200, "alive"))
-    app.add_url_rule("/readyz", "readyz", lambda: _ready(door))
-    app.register_error_handler(404, lambda _: _say(404, f"nothing is here: events go to POST {door.path}"))
-    app.register_error_handler(405, lambda _: _say(405, f"events go to POST {door.path}"))
-    app.register_error_handler(413, lambda _: _say(413, f"an event has at most {BODY_BYTES} bytes"))
+    for address in {"/webhook", path}:
+        app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
+    app.add_url_rule("/healthz", "healthz", lambda: say(200, "alive"))
+    app.add_url_rule("/readyz", "readyz", ready)
+    app.register_error_handler(HTTPException, lambda error: say(error.code or 400, error.description or error.name))
     return app
+
+
+def say(status: int, text: str, retry_after: str | None = None) -> Response:
+    """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
+    response = Response(json.dumps({"ok": status < 400, "message": text}), status, mimetype="application/json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = retry_after
+    return response

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,10 +88,9 @@ class Peer:
             self._connections.clear()
 
     def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts, which holds the port
         self._listener.close()
-        self.close_connections_quietly()
-
-    def close_connections_quietly(self) -> None:
         for connection in self._connections:
             connection.close()
 
@@ -118,7 +117,7 @@ class Peer:
                         self._changed.notify_all()
                     if not write(connection):
                         return
-            except (OSError, UnicodeDecodeError):  # hung up, or no HTTP (TLS, say)
+            except (OSError, ValueError):  # hung up, or no HTTP (TLS, say)
                 pass
 
 

@@ -1,0 +1,34 @@
+# Each target does its own set-up: a virtual environment in .venv, made again when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+READY = $(VENV)/.ready
+
+.PHONY: chat test lint types bench clean
+
+chat: $(READY)          ## talk to the bot in flows/
+	@$(BIN)/bot chat flows
+
+test: $(READY)          ## run all tests, in parallel
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)          ## style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)         ## types, strict
+	$(BIN)/mypy
+
+bench: $(READY)         ## figures, as ratios against a limit taken in the same run
+	$(BIN)/python -m benchmarks.webhook
+
+$(READY): pyproject.toml
+	@echo "Setting up $(VENV), which takes a minute ..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:                  ## remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,175 @@
+"""The composition root: the parts of a bot, put together with plain arguments."""
+
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+from bot.clock import Clock
+from bot.core.errors import BotError
+from bot.engine import advance
+from bot.flow.library import Library, load
+from bot.folder import Folder
+from bot.gateway import webhook
+from bot.gateway.client import Gateway
+from bot.handlers import load_handlers
+from bot.lang.handlers import HandlerSpec
+from bot.lang.problems import Problem
+from bot.lang.source import Map
+from bot.runtime.delivery import Delivery
+from bot.runtime.operator import Answer, Request
+from bot.runtime.pacing import Pacing
+from bot.runtime.performers import Performers
+from bot.runtime.turns import Turns
+from bot.store.inbox import InboxReader
+from bot.store.reader import StoreReader
+from bot.store.state import Store
+from bot.web.service import WebService
+
+STOP_SECONDS = 20.0
+TOLERANCE = timedelta(minutes=5)
+NO_SUCH_HANDLER = "E501"
+
+
+class FaultyBot(BotError):
+    """A bot whose files have problems: ``problems`` are all of them, sorted."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a bot's files come to: the flows and the handlers that they call, swapped together; and its tests."""
+
+    library: Library
+    handlers: Mapping[str, HandlerSpec]
+    tests: list[Map]
+
+
+def load_program(folder: Folder) -> Program:
+    """Load a bot's handlers and flows. Raises `FaultyBot` with every problem of every file."""
+    handlers, problems = load_handlers(folder)
+    loaded = load(folder.sources, handlers)
+    # where the handlers could not be loaded, each call of one would be a problem that is none
+    problems += [found for found in loaded.problems if not (problems and found.code == NO_SUCH_HANDLER)]
+    if problems or loaded.library is None:
+        raise FaultyBot(sorted(problems))
+    return Program(loaded.library, handlers, loaded.tests)
+
+
+def problems_of(folder: Folder) -> list[Problem]:
+    """Every problem of a bot's files; none when it can run."""
+    try:
+        load_program(folder)
+    except FaultyBot as error:
+        return error.problems
+    return []
+
+
+class EngineFailed(BotError):
+    """The engine's loop has ended by itself."""
+
+
+class Engine:
+    """The engine half of a bot: it takes the events of a store's inbox, sends, and calls handlers.
+
+    Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        store: Path,
+        clock: Clock,
+        *,
+        gateway_url: str,
+        gateway_key: str,
+        channel_id: str | None = None,
+        per_minute: int = 60,
+        per_day: int = 10_000,
+    ) -> None:
+        self._store = Store(store)
+        self._inbox = InboxReader(store)
+        self._reader = StoreReader(store)
+        self._gateway = Gateway(gateway_url, gateway_key, channel_id)
+        self._turns = Turns(self._store, self._inbox, clock, partial(advance, program.library), webhook.read)
+        pacing = Pacing(per_minute, per_day)
+        self._delivery = Delivery(self._gateway, clock, pacing, self._turns.sent, self._reader.last_inbound)
+        self._performers = Performers(program.handlers, clock, self._turns.called)
+
+    def start(self) -> None:
+        """Begin to work. Raises `bot.runtime.passes.CursorBeyondLog`."""
+        self._turns.start(self._delivery, self._performers)
+        self._delivery.start()
+        self._performers.start()
+
+    def stop(self, timeout: float = STOP_SECONDS) -> None:
+        """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start."""
+        until = monotonic() + timeout
+        for part in (self._delivery, self._performers, self._turns):
+            part.stop(max(0.1, until - monotonic()))
+        for file in (self._store, self._inbox, self._reader, self._gateway):
+            file.close()
+
+    def swap(self, program: Program) -> None:
+        """Take the next event with these flows and handlers."""
+        self._performers.handlers = program.handlers
+        self._turns.advance = partial(advance, program.library)
+
+    def wake(self) -> None:
+        """Say that there is something to read in the inbox."""
+        self._turns.wake()
+
+    def operate(self, request: Request) -> Answer:
+        """Do what an operator asks: see `bot.runtime.operator.operate`."""
+        return self._turns.operate(request)
+
+    def wait_settled(self, timeout: float) -> bool:
+        """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
+        return self._turns.wait_settled(timeout)
+
+    def check(self) -> None:
+        """Raise `EngineFailed` if the loop has ended by itself."""
+        if self._turns.failure is not None:
+            raise EngineFailed("the engine's loop has ended: see the log")
+
+
+class Bot:
+    """A whole bot in one process, web and engine: for `bot chat`, `bot test` and the tests.
+
+    ``url`` is the webhook's address, on a free port of the loopback interface.
+    """
+
+    def __init__(self, engine: Engine, store: Path, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE) -> None:
+        self.engine = engine
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"
+        self._web = WebService(
+            store,
+            listener,
+            clock,
+            secrets=[secret],
+            tolerance=tolerance,
+            path="/webhook",
+            wake=engine.wake,
+            engine_is_up=lambda: True,
+            threads=4,
+        )
+        self._serving = threading.Thread(target=self._web.run, name="web")
+
+    def start(self) -> None:
+        """Begin to serve and to work."""
+        self.engine.start()
+        self._serving.start()
+
+    def stop(self) -> None:
+        """Answer what has arrived, finish what is being done, and close."""
+        self._web.stop()
+        self._serving.join()
+        self.engine.stop()

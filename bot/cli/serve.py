@@ -1,0 +1,52 @@
+"""``bot serve``."""
+
+import os
+from pathlib import Path
+
+import click
+from dotenv import load_dotenv
+
+from bot import telemetry
+from bot.folder import Folder, find_bot, read_folder
+from bot.settings import BadSettings, Settings, read_settings
+from bot.supervisor import Supervisor
+
+
+@click.command("serve", short_help="Run a bot behind the gateway's webhook.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.pass_context
+def command(ctx: click.Context, folder: Path | None) -> None:
+    """Run the bot in DIR: take the gateway's events at /webhook, and answer through the gateway.
+
+    \b
+    Needed, in the environment or in a file called .env (here, or beside bot.yml):
+      BOT_GATEWAY_URL     the gateway's base address
+      BOT_GATEWAY_KEY     the API key
+      BOT_WEBHOOK_SECRET  the webhook's signing secret; several with commas while one replaces another
+    \b
+    Optional: BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000), BOT_STORE (bot.db in
+    DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000), BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300 s).
+
+    Flows are loaded again when a file is saved or on SIGHUP; faulty ones are listed and the old ones go on.
+    Ctrl-C or SIGTERM stops it within 30 seconds; what it has not finished it finishes at the next start.
+    """
+    bot = read_folder(find_bot(folder))
+    settings = _settings(bot)
+    telemetry.set_up("serve", settings.secrets)
+
+    def announce(address: str) -> None:
+        click.echo(f"{bot.name} answers at {address}{settings.webhook_path}, its store is {settings.store}. Ctrl-C stops it.")
+
+    ctx.exit(Supervisor(settings, bot.path, announce).run())
+
+
+def _settings(bot: Folder) -> Settings:
+    """Read the settings; when they are at fault, list what is wrong with the flows too."""
+    env_file = next((file for file in (Path(".env"), bot.path / ".env") if file.is_file()), None)
+    load_dotenv(env_file or os.devnull)
+    try:
+        return read_settings(bot.path, os.environ, bot.settings())
+    except BadSettings as error:
+        from bot.app import problems_of
+
+        raise BadSettings([*error.problems, *map(str, problems_of(bot))]) from None

@@ -1,0 +1,94 @@
+"""The control API under ``/emulator``, by which another process drives the emulator. It is no part of the gateway."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, Response, request
+
+from bot.emulator.account import NotShown
+from bot.emulator.answers import encode
+from bot.emulator.templates import MessageTemplate, TemplateButton
+
+if TYPE_CHECKING:
+    from bot.emulator.emulator import Emulator
+
+Body = dict[str, Any]
+
+MEDIA_LIFETIME = timedelta(hours=24)
+
+
+def control_app(emulator: "Emulator") -> Flask:
+    """The control routes, and the media that contacts send. A request that makes no sense is answered 400."""
+    app = Flask("bot.emulator", static_folder=None)
+    control = _Control(emulator)
+    routes: dict[tuple[str, str], Callable[[Body], Any]] = {
+        ("GET", "/counts"): lambda body: emulator.counts,
+        ("GET", "/sent"): control.sent,
+        ("GET", "/acknowledged"): lambda body: emulator.acknowledged,
+        ("GET", "/unknown-fields"): lambda body: sorted(emulator.unknown_fields),
+        ("GET", "/idle"): lambda body: emulator.idle(),
+        ("POST", "/receive"): lambda body: emulator.receive(**body),
+        ("POST", "/tap"): lambda body: emulator.tap(**body),
+        ("POST", "/resolve"): lambda body: emulator.resolve(**body),
+        ("POST", "/events"): lambda body: emulator.emit(**body),
+        ("POST", "/webhooks"): lambda body: emulator.subscribe(**body).record(),
+        ("POST", "/windows"): control.windows,
+        ("POST", "/templates"): control.template,
+        ("POST", "/behaviour"): emulator.behaviour.change,
+        ("POST", "/faults"): control.fault,
+        ("DELETE", "/faults"): lambda body: emulator.faults.clear(),
+    }
+    for (method, path), answer in routes.items():
+        app.add_url_rule(f"/emulator{path}", f"{method} {path}", _view(answer), methods=[method])
+    app.add_url_rule("/media/<int:sent_at>/<name>", "media", control.media)
+    return app
+
+
+def _view(answer: Callable[[Body], Any]) -> Callable[[], Response]:
+    def view() -> Response:
+        try:
+            body: Body = request.args.to_dict() if request.method == "GET" else request.get_json(silent=True) or {}
+            if "at" in body:
+                body["at"] = datetime.fromisoformat(body["at"])
+            return Response(encode(answer(body)), 200, content_type="application/json")
+        except (TypeError, ValueError, LookupError, NotShown) as problem:
+            return Response(encode({"error": str(problem)}), 400, content_type="application/json")
+
+    return view
+
+
+class _Control:
+    def __init__(self, emulator: "Emulator") -> None:
+        self._emulator = emulator
+
+    def media(self, sent_at: int, name: str) -> Response:
+        """A file that a contact sent; its address expires."""
+        if self._emulator.clock.now() - datetime.fromtimestamp(sent_at, UTC) > MEDIA_LIFETIME:
+            return Response("expired", 404)
+        return Response(name.encode(), 200, content_type="application/octet-stream")
+
+    def sent(self, body: Body) -> Any:
+        """The messages kept, from the one numbered ``after`` on."""
+        messages = self._emulator.sent[int(body.get("after", 0)) :]
+        return [{**dataclasses.asdict(message), "at": message.at.isoformat()} for message in messages]
+
+    def windows(self, body: Body) -> None:
+        """Open the windows of ``contacts``."""
+        for contact in body["contacts"]:
+            self._emulator.open_window(contact)
+
+    def template(self, body: Body) -> None:
+        """Register a template."""
+        buttons = tuple(TemplateButton(**button) for button in body.pop("buttons", ()))
+        self._emulator.templates.add(MessageTemplate(**body, buttons=buttons))
+
+    def fault(self, body: Body) -> None:
+        """Switch a fault on; ``when`` names what the request's ``endpoint``, ``to``, ``type`` or ``key`` must be."""
+        when = body.pop("when", None)
+        self._emulator.faults.add(**body, when=_predicate(when) if when else None)
+
+
+def _predicate(wanted: Mapping[str, Any]) -> Callable[[Any], bool]:
+    return lambda subject: all(getattr(subject, name, None) == value for name, value in wanted.items())

@@ -1,0 +1,273 @@
+"""The emulator: its Python face, for tests, `bot chat` and benchmarks."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from bot.clock import Clock, SystemClock
+from bot.emulator.account import Account, Sent
+from bot.emulator.api import Api
+from bot.emulator.behaviour import Behaviour
+from bot.emulator.budget import Budget
+from bot.emulator.control import control_app
+from bot.emulator.events import EVENTS, WITH_MEDIA, Inbound
+from bot.emulator.faults import Faults
+from bot.emulator.interactive import Choice
+from bot.emulator.server import Server
+from bot.emulator.templates import Templates
+from bot.emulator.webhooks import Webhook, Webhooks
+from bot.emulator.wire import Wire
+
+API_KEY = "emulator-key"
+SECRET = "emulator-secret"
+CHANNELS = {"channel-1": "15550000001"}
+
+
+class Emulator:
+    """The messaging gateway, built from its specification, on the loopback interface of this machine.
+
+    ``per_minute`` and ``per_day`` are the key's limits. ``channels`` maps channel ids to numbers. ``secret`` signs
+    events for webhooks that bring none of their own. ``latency`` (seconds) is added to every answer; ``threads``
+    answer, ``delivery_threads`` deliver events. ``schedule_scale`` multiplies the waits between tries of an event;
+    ``answer_within`` (real seconds) is how long a receiver may take. ``keep`` bounds how many messages and
+    acknowledged events are kept; the counts are of all. ``tunnel`` maps the beginnings of public webhook addresses
+    to local ones: an event never leaves this machine. ``seed`` is that of the faults' probabilities.
+
+    `behaviour` has a switch for every point on which the specification is silent; `faults` is what goes wrong.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        per_minute: int = 60,
+        per_day: int = 10_000,
+        api_key: str = API_KEY,
+        secret: str = SECRET,
+        port: int = 0,
+        channels: Mapping[str, str] = CHANNELS,
+        schedule_scale: float = 1.0,
+        answer_within: float = 5.0,
+        latency: float = 0.0,
+        threads: int = 16,
+        delivery_threads: int = 4,
+        keep: int | None = None,
+        tunnel: Mapping[str, str] | None = None,
+        seed: int = 0,
+        behaviour: Behaviour | None = None,
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.api_key = api_key
+        self.secret = secret
+        self.behaviour = behaviour or Behaviour()
+        self.faults = Faults(seed)
+        self._port = port
+        self._threads = threads
+        self._delivery_threads = delivery_threads
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._stopping = threading.Event()
+        self._server: Server | None = None
+        self.webhooks = Webhooks(
+            self.clock,
+            self._changed,
+            self.behaviour,
+            self.faults,
+            lock=self._lock,
+            schedule_scale=schedule_scale,
+            answer_within=answer_within,
+            keep=keep,
+            tunnel=tunnel or {},
+        )
+        self._account = Account(
+            self.clock,
+            self.behaviour,
+            self.webhooks,
+            lock=self._lock,
+            changed=self._changed,
+            channels=channels,
+            keep=keep,
+        )
+        self._api = Api(self._account, Budget(per_minute, per_day, self.behaviour), self.faults, api_key, latency)
+
+    def start(self) -> "Emulator":
+        """Take the port and begin to answer and to deliver. An emulator is started once."""
+        wire = Wire(self._api, self._stopping, self._before_answer, self._after_answer)
+        app = DispatcherMiddleware(control_app(self), {"/external-api": wire})
+        self._server = Server(app, self._port, self._threads)
+        self._server.start()
+        self.webhooks.start(self._delivery_threads)
+        return self
+
+    def stop(self) -> None:
+        """Stop: answers that are held are broken off, connections closed, threads ended."""
+        self._stopping.set()
+        if self._server is not None:
+            self._server.stop()
+            self.webhooks.stop()
+
+    def __enter__(self) -> "Emulator":
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """The gateway's base address, without ``/external-api``."""
+        if self._server is None:
+            raise RuntimeError("the emulator has not been started")
+        return f"http://127.0.0.1:{self._server.port}"
+
+    # What it has seen
+
+    @property
+    def sent(self) -> list[Sent]:
+        """Every accepted message, in order (the last ``keep`` of them)."""
+        with self._lock:
+            return list(self._account.sent)
+
+    @property
+    def requests(self) -> int:
+        """How many requests came in, whatever became of them."""
+        return self._api.counts["requests"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Everything that is counted, by name: requests, answers, refusals, messages, events, tries, faults."""
+        with self._lock:
+            faults = {f"fault {kind}": hits for kind, hits in self.faults.hits.items()}
+            return {**self._api.counts, **self._account.counts, **self.webhooks.counts, **faults}
+
+    @property
+    def unknown_fields(self) -> set[str]:
+        """Fields that requests had and the specification does not, as ``endpoint: path.of.field``."""
+        with self._lock:
+            return set(self._api.unknown_fields)
+
+    @property
+    def reused_keys(self) -> list[str]:
+        """Idempotency keys that came again with another body: a mistake of the client."""
+        with self._lock:
+            return list(self._api.keys.reused)
+
+    @property
+    def acknowledged(self) -> list[str]:
+        """The ids of all events that a receiver has answered 2xx, in the order of the first such answer."""
+        return list(self.webhooks.acknowledged)
+
+    @property
+    def templates(self) -> Templates:
+        """The registered templates."""
+        return self._account.templates
+
+    @property
+    def files(self) -> dict[str, int | None]:
+        """Media addresses that something is known of: a size in bytes, or None for one that cannot be reached."""
+        return self._account.files
+
+    @property
+    def inactive_channels(self) -> set[str]:
+        """Channels that exist and are switched off."""
+        return self._account.inactive
+
+    def shown(self, contact: str) -> list[Choice]:
+        """What a contact can tap, oldest first."""
+        with self._lock:
+            known = self._account.find(contact)
+            return list(known.shown.values()) if known is not None else []
+
+    def on_sent(self, callback: Callable[[Sent], None]) -> None:
+        """Call back for every accepted message, before it is answered, on the thread that answers."""
+        self._api.listeners.append(callback)
+
+    def idle(self) -> bool:
+        """Whether no event is being delivered, or due to be now."""
+        return self.webhooks.idle()
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
+        """Wait until a condition on what this emulator knows holds; False after ``timeout`` real seconds."""
+        with self._changed:
+            return self._changed.wait_for(condition, timeout)
+
+    # What it is told to do
+
+    def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Webhook:
+        """Register a webhook past the API's HTTPS rule, as through a tunnel; loopback addresses only."""
+        return self.webhooks.register("emulator", url, events, secret or self.secret)
+
+    def receive(
+        self,
+        contact: str,
+        text: str | None = None,
+        *,
+        kind: str = "text",
+        media_url: str | None = None,
+        location: dict[str, Any] | None = None,
+        at: datetime | None = None,
+        channel_id: str | None = None,
+        event_id: str | None = None,
+    ) -> str:
+        """A contact writes; hands back the event's id. ``text`` is the caption of media; ``at``: when it was sent."""
+        if kind in WITH_MEDIA and media_url is None:
+            media_url = f"{self.url}/media/{int((at or self.clock.now()).timestamp())}/{kind}"
+        return self._account.receive(contact, Inbound(kind, text, media_url, location), at, channel_id, event_id)
+
+    def tap(
+        self,
+        contact: str,
+        reply_id: str | None = None,
+        title: str | None = None,
+        kind: Literal["button", "list", "template"] | None = None,
+        *,
+        at: datetime | None = None,
+    ) -> str:
+        """A contact taps the newest thing it was shown that fits; hands back the event's id.
+
+        Raises `NotShown` when it was never shown any such thing.
+        """
+        return self._account.tap(contact, reply_id, title, kind, at)
+
+    def assign(self, contact: str, agent: str = "Agent") -> str:
+        """An agent takes the conversation over: ``conversation.assigned``."""
+        with self._lock:
+            known, now = self._account.known(contact), self.clock.now()
+            data = self._account.payloads.assigned(known, now, agent)
+            return self._account.emit("conversation.assigned", data, known.phone, now)
+
+    def resolve(self, contact: str) -> str:
+        """An agent is done with the conversation: ``conversation.resolved``."""
+        with self._lock:
+            known, now = self._account.known(contact), self.clock.now()
+            known.conversation_open = False
+            data = self._account.payloads.resolved(known, now)
+            return self._account.emit("conversation.resolved", data, known.phone, now)
+
+    def emit(
+        self,
+        event: str,
+        data: Any,
+        *,
+        contact: str | None = None,
+        at: datetime | None = None,
+        event_id: str | None = None,
+    ) -> str:
+        """Deliver an event of the list with any payload, also one that the gateway would never send."""
+        return self._account.emit(event, data, contact, at, event_id)
+
+    def open_window(self, contact: str, at: datetime | None = None) -> None:
+        """Open a contact's window, as if it had written, without an event."""
+        with self._lock:
+            self._account.known(contact).heard(at or self.clock.now())
+
+    def _before_answer(self, sent: Sent) -> None:
+        if self.behaviour.statuses_first and self.behaviour.statuses:
+            self._account.tell_statuses(sent)
+            self.wait_until(lambda: self._stopping.is_set() or self.idle(), timeout=5.0)
+
+    def _after_answer(self, sent: Sent) -> None:
+        if not self.behaviour.statuses_first:
+            self._account.tell_statuses(sent)

@@ -1,0 +1,154 @@
+"""The events that the gateway tells of, and their payloads (spec: "Events")."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bot.emulator.answers import encode
+from bot.emulator.behaviour import Behaviour
+from bot.emulator.contacts import Contact
+from bot.emulator.interactive import Choice
+
+EVENTS = (
+    "message.inbound",
+    "message.sent",
+    "message.delivered",
+    "message.read",
+    "message.failed",
+    "contact.created",
+    "contact.updated",
+    "conversation.opened",
+    "conversation.assigned",
+    "conversation.resolved",
+    "message.interactive_reply",
+)
+INBOUND_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
+WITH_MEDIA = ("image", "audio", "video", "document")
+CHANNEL = "chat"
+_SAMPLE_NAMES = {
+    "message.inbound": "message.received",
+    "message.sent": "message.status",
+    "message.delivered": "message.status",
+    "message.read": "message.status",
+    "message.failed": "message.status",
+    "message.interactive_reply": "interactive_response",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event on its way: ``name`` as in the event list, ``sent_name`` as it is delivered."""
+
+    id: str
+    name: str
+    sent_name: str
+    contact: str | None
+    timestamp: int
+    body: bytes
+
+
+def envelope(event_id: str, name: str, contact: str | None, at: datetime, data: Any, behaviour: Behaviour) -> Event:
+    """Wrap a payload in the event envelope."""
+    sent_name = _SAMPLE_NAMES.get(name, name) if behaviour.sample_code_names else name
+    timestamp = int(at.timestamp())
+    content = {"id": event_id, "event": sent_name, "timestamp": timestamp, "organization_id": 1, "data": data}
+    return Event(event_id, name, sent_name, contact, timestamp, encode(content))
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """What a contact writes. ``location`` has ``latitude`` and ``longitude``, perhaps ``name`` and ``address``."""
+
+    kind: str = "text"
+    body: str | None = None
+    media_url: str | None = None
+    location: dict[str, Any] | None = None
+
+
+class Payloads:
+    """The ``data`` of each event."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+
+    def number(self, phone: str) -> str:
+        """A number as events have it."""
+        phone = self._behaviour.aliases.get(phone, phone)
+        return f"+{phone}" if self._behaviour.plus_in_events else phone
+
+    def inbound(self, contact: Contact, message_id: str, to: str, at: datetime, what: Inbound) -> dict[str, Any]:
+        """``message.inbound``."""
+        data: dict[str, Any] = {
+            "message_id": message_id,
+            "from": self.number(contact.phone),
+            "to": f"+{to}" if self._behaviour.plus_in_events else to,
+            "type": what.kind,
+            "body": what.body,
+            "media_url": what.media_url,
+            "timestamp": int(at.timestamp()),
+            "conversation_id": contact.conversation_id,
+        }
+        if what.location is not None:
+            match self._behaviour.coordinates:
+                case "object":
+                    data["location"] = what.location
+                case "flat":
+                    data.update(what.location)
+                case "body":
+                    data["body"] = f"{what.location['latitude']},{what.location['longitude']}"
+        return data
+
+    def reply(self, contact: Contact, message_id: str, at: datetime, choice: Choice) -> dict[str, Any]:
+        """``message.interactive_reply``."""
+        picked = {"id": choice.id, "title": choice.title}
+        interactive = (
+            {"type": "list", "list_reply": picked} if choice.kind == "list" else {"type": "button", "button": picked}
+        )
+        return {
+            "message_id": message_id,
+            "from": self.number(contact.phone),
+            "timestamp": int(at.timestamp()),
+            "interactive": interactive,
+        }
+
+    def status(self, to: str, message_id: str, status: str, at: datetime) -> dict[str, Any]:
+        """The status events; their payload is not shown in the specification."""
+        data = {"message_id": message_id, "to": self.number(to), "status": status, "timestamp": int(at.timestamp())}
+        if status == "failed":
+            data["error"] = {"code": "WHATSAPP_SEND_FAILED", "message": "The message was not delivered"}
+        return data
+
+    def created(self, contact: Contact) -> dict[str, Any]:
+        """``contact.created``."""
+        record = contact.record()
+        del record["updated_at"]
+        return {"contact_id": record.pop("id"), **record}
+
+    def updated(self, contact: Contact) -> dict[str, Any]:
+        """``contact.updated``; its payload is not shown in the specification."""
+        record = contact.record()
+        return {"contact_id": record.pop("id"), **record}
+
+    def opened(self, contact: Contact, at: datetime) -> dict[str, Any]:
+        """``conversation.opened``."""
+        return {
+            **self._conversation(contact),
+            "channel": CHANNEL,
+            "status": "open",
+            "created_at": at.isoformat(),
+        }
+
+    def assigned(self, contact: Contact, at: datetime, agent: str) -> dict[str, Any]:
+        """``conversation.assigned``."""
+        who = {"id": 1, "name": agent, "email": "agent@example.com"}
+        return {**self._conversation(contact), "agent": who, "assigned_at": at.isoformat()}
+
+    def resolved(self, contact: Contact, at: datetime) -> dict[str, Any]:
+        """``conversation.resolved``; its payload is not shown in the specification."""
+        if not self._behaviour.resolved_names_contact:
+            return {"conversation_id": contact.conversation_id}
+        return {**self._conversation(contact), "resolved_at": at.isoformat()}
+
+    def _conversation(self, contact: Contact) -> dict[str, Any]:
+        who = {"id": contact.id, "phone": self.number(contact.phone), "name": contact.name}
+        return {"conversation_id": contact.conversation_id, "contact": who}

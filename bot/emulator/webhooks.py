@@ -1,0 +1,271 @@
+"""Webhooks: their registrations, and the delivery of events to them (spec: "Events", "Delivery rules")."""
+
+import hashlib
+import heapq
+import hmac
+import secrets
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.clock import Clock
+from bot.emulator.behaviour import Behaviour
+from bot.emulator.events import Event
+from bot.emulator.faults import DELIVERY_FAULTS, Faults
+from bot.emulator.poster import Poster
+
+SCHEDULE = (10.0, 60.0, 300.0, 1800.0, 7200.0)
+DISABLED_AFTER = timedelta(days=7)
+
+
+@dataclass(eq=False, slots=True)
+class Webhook:
+    """A registration. ``target`` is where its events really go: always on this machine, or nowhere."""
+
+    id: int
+    name: str
+    url: str
+    events: frozenset[str]
+    secret: str
+    created_at: datetime
+    target: tuple[str, int, str] | None
+    is_active: bool = True
+    failing_since: datetime | None = None
+
+    def record(self) -> dict[str, Any]:
+        """The registration as the API shows it, without the secret."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "url": self.url,
+            "events": sorted(self.events),
+            "is_active": self.is_active,
+            "created_at": self.created_at.isoformat(),
+        }
+
+
+@dataclass(eq=False, slots=True)
+class _Delivery:
+    """One delivery of one event to one webhook, with the tries that it has had."""
+
+    webhook: Webhook
+    event: Event
+    id: str
+    lane: tuple[int, str] | None
+    doubled: bool = False
+    tries: int = 0
+
+
+class Webhooks:
+    """Delivers events with worker threads, on the given clock, by the specification's schedule.
+
+    ``lock`` is the account's; ``changed`` is notified when a delivery ends.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        changed: threading.Condition,
+        behaviour: Behaviour,
+        faults: Faults,
+        *,
+        lock: threading.RLock,
+        schedule_scale: float,
+        answer_within: float,
+        keep: int | None,
+        tunnel: Mapping[str, str],
+    ) -> None:
+        self._clock = clock
+        self._changed = changed
+        self._behaviour = behaviour
+        self._faults = faults
+        self._ready = threading.Condition(lock)
+        self._scale = schedule_scale
+        self._within = answer_within
+        self._tunnel = dict(tunnel)
+        self._registered: list[Webhook] = []
+        self._due: list[tuple[datetime, int, _Delivery]] = []
+        self._lanes: dict[tuple[int, str], deque[_Delivery]] = {}
+        self._in_flight = 0
+        self._serial = 0
+        self._run = secrets.token_hex(4)
+        self._stopping = False
+        self._threads: list[threading.Thread] = []
+        self._posters: list[Poster] = []
+        self._seen: set[str] = set()
+        self._seen_in_order: deque[str] = deque()
+        self._keep = keep
+        self.counts: Counter[str] = Counter()
+        self.given_up: deque[str] = deque(maxlen=keep)
+
+    def register(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:
+        """Register a webhook; a secret is made when none is given."""
+        with self._ready:
+            target = self._target(url)
+            secret = secret or secrets.token_urlsafe(24)
+            now = self._clock.now()
+            webhook = Webhook(len(self._registered) + 1, name, url, frozenset(events), secret, now, target)
+            self._registered.append(webhook)
+            return webhook
+
+    @property
+    def registered(self) -> tuple[Webhook, ...]:
+        """All registrations."""
+        with self._ready:
+            return tuple(self._registered)
+
+    @property
+    def acknowledged(self) -> tuple[str, ...]:
+        """The ids of all events that a receiver has answered 2xx, each once, in the order of the first such answer."""
+        with self._ready:
+            return tuple(self._seen_in_order)
+
+    def deliver(self, event: Event) -> None:
+        """Deliver an event to every active webhook that is subscribed to it."""
+        with self._ready:
+            self.counts["events"] += 1
+            for webhook in self._registered:
+                if webhook.is_active and event.name in webhook.events:
+                    self._enqueue(webhook, event)
+
+    def idle(self) -> bool:
+        """Whether nothing is in flight or due now."""
+        with self._ready:
+            return not self._in_flight and not (self._due and self._due[0][0] <= self._clock.now())
+
+    def start(self, threads: int) -> None:
+        """Start the workers."""
+        self._posters = [Poster(self._within) for _ in range(threads)]
+        for poster in self._posters:
+            thread = threading.Thread(target=self._work, args=(poster,), name="emulator-webhook", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop the workers; tries in flight are broken off."""
+        with self._ready:
+            self._stopping = True
+            self._ready.notify_all()
+        for poster in self._posters:
+            poster.abort()
+        for thread in self._threads:
+            thread.join()
+
+    def _target(self, url: str) -> tuple[str, int, str] | None:
+        for public, local in self._tunnel.items():
+            if url.startswith(public):
+                url = local + url[len(public) :]
+        parts = urlsplit(url)
+        if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+            return None
+        path = parts.path or "/"
+        return parts.hostname, parts.port or 80, f"{path}?{parts.query}" if parts.query else path
+
+    def _enqueue(self, webhook: Webhook, event: Event) -> None:
+        lane = (webhook.id, event.contact) if self._behaviour.ordered and event.contact else None
+        delivery = _Delivery(webhook, event, self._delivery_id(), lane)
+        if lane is None:
+            self._push(delivery, self._clock.now())
+        elif lane in self._lanes:
+            self._lanes[lane].append(delivery)
+        else:
+            self._lanes[lane] = deque()
+            self._push(delivery, self._clock.now())
+
+    def _delivery_id(self) -> str:
+        self._serial += 1
+        return f"dlv_{self._run}_{self._serial}"
+
+    def _push(self, delivery: _Delivery, due: datetime) -> None:
+        self._serial += 1
+        heapq.heappush(self._due, (due, self._serial, delivery))
+        self._ready.notify()
+
+    def _work(self, poster: Poster) -> None:
+        while (delivery := self._next()) is not None:
+            webhook = delivery.webhook
+            started = self._clock.now()
+            status = poster.post(webhook.target, delivery.event.body, self._headers(delivery, started))
+            self._ended(delivery, status)
+        poster.close()
+
+    def _next(self) -> _Delivery | None:
+        with self._ready:
+            while not self._stopping:
+                due = self._due[0][0] if self._due else None
+                if due is not None and due <= self._clock.now():
+                    delivery = heapq.heappop(self._due)[2]
+                    self._in_flight += 1
+                    self._double(delivery)
+                    return delivery
+                self._clock.wait(self._ready, due, at_most=1.0)
+            return None
+
+    def _double(self, delivery: _Delivery) -> None:
+        if delivery.tries or delivery.doubled:
+            return
+        for fault in self._faults.draw(DELIVERY_FAULTS, delivery.event):
+            again = delivery.id if fault.kind == "double_delivery" else self._delivery_id()
+            self._push(_Delivery(delivery.webhook, delivery.event, again, None, doubled=True), self._clock.now())
+
+    def _headers(self, delivery: _Delivery, now: datetime) -> dict[str, str]:
+        event = delivery.event
+        timestamp = str(int(now.timestamp()) if self._behaviour.restamp else event.timestamp)
+        signed = timestamp.encode() + b"." + event.body
+        digest = hmac.new(delivery.webhook.secret.encode(), signed, hashlib.sha256).hexdigest()
+        return {
+            "Content-Type": "application/json",
+            "X-Service-Event": event.sent_name,
+            "X-Service-Timestamp": timestamp,
+            "X-Service-Delivery-Id": delivery.id,
+            "X-Service-Signature": f"sha256={digest}" if self._behaviour.signature_prefix else digest,
+        }
+
+    def _ended(self, delivery: _Delivery, status: int | None) -> None:
+        with self._ready:
+            self._in_flight -= 1
+            self.counts["tries"] += 1
+            self.counts[f"answered {status}" if status is not None else "unanswered"] += 1
+            if delivery.lane is not None:
+                self._free(delivery.lane)
+                delivery.lane = None
+            if status is not None and 200 <= status < 300:
+                delivery.webhook.failing_since = None
+                self._acknowledge(delivery.event.id)
+            else:
+                self._failed(delivery)
+            self._changed.notify_all()
+
+    def _free(self, lane: tuple[int, str]) -> None:
+        waiting = self._lanes[lane]
+        if waiting:
+            self._push(waiting.popleft(), self._clock.now())
+        else:
+            del self._lanes[lane]
+
+    def _acknowledge(self, event_id: str) -> None:
+        if event_id in self._seen:
+            return
+        self.counts["acknowledged"] += 1
+        self._seen.add(event_id)
+        self._seen_in_order.append(event_id)
+        if self._keep is not None and len(self._seen_in_order) > self._keep:
+            self._seen.discard(self._seen_in_order.popleft())
+
+    def _failed(self, delivery: _Delivery) -> None:
+        webhook, now = delivery.webhook, self._clock.now()
+        webhook.failing_since = webhook.failing_since or now
+        if now - webhook.failing_since >= DISABLED_AFTER:
+            webhook.is_active = False
+        delivery.tries += 1
+        if delivery.doubled:
+            return
+        if delivery.tries > len(SCHEDULE) or not webhook.is_active:
+            self.counts["given up"] += 1
+            self.given_up.append(delivery.event.id)
+            return
+        self._push(delivery, now + timedelta(seconds=SCHEDULE[delivery.tries - 1] * self._scale))

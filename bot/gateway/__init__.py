@@ -1,0 +1,1 @@
+"""The messaging gateway, as its specification has it: sending, and the webhook's events."""

@@ -1,0 +1,62 @@
+"""What the gateway says about its limits with each answer (spec: Limits)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+_LONGEST_WAIT = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many requests are left until when, and how long to wait (a span, or a time); None where it is not said."""
+
+    remaining: int | None = None
+    resets_at: datetime | None = None
+    retry_after: timedelta | datetime | None = None
+
+    def retry_at(self, now: datetime) -> datetime | None:
+        """When ``Retry-After`` allows the next request: at most a day on, whatever it says."""
+        if self.retry_after is None:
+            return None
+        at = now + self.retry_after if isinstance(self.retry_after, timedelta) else self.retry_after
+        return min(at, now + _LONGEST_WAIT)
+
+
+def read_rate(headers: Mapping[str, str]) -> Rate:
+    """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``; what is no such value is not said."""
+    remaining = _number(headers.get("X-RateLimit-Remaining"))
+    return Rate(
+        None if remaining is None else int(remaining),
+        _time(headers.get("X-RateLimit-Reset")),
+        _wait(headers.get("Retry-After")),
+    )
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(number, 0.0) if math.isfinite(number) else None
+
+
+def _time(text: str | None) -> datetime | None:
+    seconds = _number(text)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _wait(text: str | None) -> timedelta | datetime | None:
+    seconds = _number(text)
+    if seconds is not None:
+        return timedelta(seconds=min(seconds, _LONGEST_WAIT.total_seconds()))
+    try:
+        at = parsedate_to_datetime(text or "")
+    except ValueError:
+        return None
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

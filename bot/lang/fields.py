@@ -1,0 +1,236 @@
+"""Typed reads from a map of the source, which collect every problem instead of stopping at the first."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from bot.lang import durations
+from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import List, Map, Mark, Node, Scalar
+from bot.lang.templates import Expression, Template, compile_expression, compile_template
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+def text_of(node: Node, problems: Problems, what: str) -> str | None:
+    """A text, as it is written; numbers and true/false are texts too where a text is meant."""
+    if isinstance(node, Scalar) and node.value is not None:
+        return node.text
+    if isinstance(node, Scalar):
+        problems.add("E105", node.mark, f"{what}: a text is missing", "write one")
+    else:
+        kind = "a map" if isinstance(node, Map) else "a list"
+        problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads {kind} here", "put the text in quotes")
+    return None
+
+
+def name_of(node: Node, problems: Problems, what: str) -> str | None:
+    """A name: small letters, digits and underscores."""
+    text = text_of(node, problems, what)
+    if text is None or _NAME.fullmatch(text):
+        return text
+    problems.add(
+        "E108", node.mark, f'{what}: "{text}" is no name', "use small letters, digits and _, a letter first, 64 at most"
+    )
+    return None
+
+
+def template_of(node: Node, problems: Problems, what: str) -> Template | None:
+    """A text that is a template."""
+    text = text_of(node, problems, what)
+    return None if text is None else compile_template(text, node.mark, problems)
+
+
+class Fields:
+    """The keys of one map. Every key that is asked for is known; `close` complains of all others."""
+
+    def __init__(self, node: Node, problems: Problems, what: str) -> None:
+        self.problems = problems
+        self.what = what
+        self._asked: dict[str, None] = {}
+        self._is_map = isinstance(node, Map)
+        if isinstance(node, Map):
+            self.node = node
+        else:
+            problems.add("E106", node.mark, f"{what}: a map of keys is expected", "write key: value")
+            self.node = Map(node.mark, ())
+
+    @property
+    def mark(self) -> Mark:
+        """Where the map begins."""
+        return self.node.mark
+
+    def mark_of(self, key: str) -> Mark:
+        """Where a key's value stands; the map's own mark where there is none."""
+        node = self.node.get(key)
+        return self.node.mark if node is None else node.mark
+
+    def raw(self, key: str) -> Node | None:
+        """A key's value as it is, or None."""
+        self._asked[key] = None
+        return self.node.get(key)
+
+    def has(self, key: str) -> bool:
+        """Whether a key is written."""
+        return self.raw(key) is not None
+
+    def null(self, key: str) -> bool:
+        """Whether a key is missing or written without a value."""
+        node = self.raw(key)
+        return node is None or (isinstance(node, Scalar) and node.value is None)
+
+    def is_text(self, key: str) -> bool:
+        """Whether a key's value is a text, and no number or the like."""
+        node = self.raw(key)
+        return isinstance(node, Scalar) and isinstance(node.value, str)
+
+    def require(self, key: str) -> bool:
+        """Whether a key is written; a problem where it is not."""
+        if self.has(key):
+            return True
+        if self._is_map:
+            self.problems.add("E105", self.mark, f'{self.what}: "{key}" is missing', f"add {key}:")
+        return False
+
+    def string(self, key: str, default: str | None = None) -> str | None:
+        """A text that stands for itself."""
+        node = self.raw(key)
+        return default if node is None else text_of(node, self.problems, self._at(key))
+
+    def name(self, key: str) -> str | None:
+        """A name."""
+        node = self.raw(key)
+        return None if node is None else name_of(node, self.problems, self._at(key))
+
+    def integer(self, key: str, minimum: int | None = None, maximum: int | None = None) -> int | None:
+        """A whole number within bounds."""
+        node = self.raw(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, Scalar) else None
+        if isinstance(value, int) and not isinstance(value, bool) and _within(value, minimum, maximum):
+            return value
+        return self._wrong(key, "a whole number" + _bounds(minimum, maximum))
+
+    def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
+        """A number within bounds."""
+        node = self.raw(key)
+        if node is None:
+            return None
+        value = node.value if isinstance(node, Scalar) else None
+        if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, minimum, maximum):
+            return value
+        return self._wrong(key, "a number" + _bounds(minimum, maximum))
+
+    def boolean(self, key: str, default: bool = False) -> bool:
+        """``true`` or ``false``."""
+        node = self.raw(key)
+        if node is None:
+            return default
+        if isinstance(node, Scalar) and isinstance(node.value, bool):
+            return node.value
+        self._wrong(key, "true or false")
+        return default
+
+    def duration(self, key: str) -> timedelta | None:
+        """A duration, longer than nothing and at most a year."""
+        node = self.raw(key)
+        if node is None:
+            return None
+        found = durations.parse(node.text) if isinstance(node, Scalar) else None
+        return self._wrong(key, "a duration like 90s, 10m, 2h30m or 5d") if found is None else found
+
+    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
+        """One of a few words."""
+        node = self.raw(key)
+        if node is None:
+            return default
+        text, known = text_of(node, self.problems, self._at(key)), list(options)
+        if text is None or text in known:
+            return text
+        fix = did_you_mean(text, known, f"write one of {', '.join(known)}")
+        self.problems.add("E109", node.mark, f'{self._at(key)}: "{text}" is not known', fix)
+        return default
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """A list of texts, or one text."""
+        texts = (text_of(node, self.problems, self._at(key)) for node in self._one_or_more(key))
+        return tuple(text for text in texts if text is not None)
+
+    def template(self, key: str) -> Template | None:
+        """A text that is a template."""
+        node = self.raw(key)
+        return None if node is None else template_of(node, self.problems, self._at(key))
+
+    def templates(self, key: str) -> tuple[Template, ...]:
+        """A list of templates, or one."""
+        found = (template_of(node, self.problems, self._at(key)) for node in self._one_or_more(key))
+        return tuple(template for template in found if template is not None)
+
+    def expression(self, key: str) -> Expression | None:
+        """A bare expression."""
+        node = self.raw(key)
+        text = None if node is None else text_of(node, self.problems, self._at(key))
+        return None if text is None or node is None else compile_expression(text, node.mark, self.problems)
+
+    def fields(self, key: str) -> "Fields | None":
+        """The map under a key."""
+        node = self.raw(key)
+        return None if node is None else Fields(node, self.problems, self._at(key))
+
+    def items(self, key: str) -> tuple[Node, ...]:
+        """The list under a key."""
+        node = self.raw(key)
+        if node is None or isinstance(node, List):
+            return () if node is None else node.items
+        self._wrong(key, "a list")
+        return ()
+
+    def entries(self) -> tuple[tuple[Scalar, Node], ...]:
+        """All entries, which are all known by that."""
+        self._asked.update((key.text, None) for key, _ in self.node.entries)
+        return self.node.entries
+
+    def close(self, later: Mapping[str, str] | None = None) -> None:
+        """Complain of every key that was never asked for; those in ``later`` are known and not available yet."""
+        for key, node in self.node.entries:
+            if key.text in self._asked:
+                continue
+            if later is not None and key.text in later:
+                self.problems.add(
+                    "E199", key.mark, f'{self.what}: "{key.text}" is not available yet', f"for {later[key.text]}"
+                )
+            elif isinstance(node, Scalar) and node.value is None and not node.quoted:
+                self.problems.add(
+                    "E104",
+                    key.mark,
+                    f'{self.what}: "{key.text}" is a key without a value',
+                    "if it belongs to a text with a comma, put that text in quotes",
+                )
+            else:
+                fix = did_you_mean(key.text, self._asked, f"known here: {', '.join(self._asked)}")
+                self.problems.add("E104", key.mark, f'{self.what}: unknown key "{key.text}"', fix)
+
+    def _at(self, key: str) -> str:
+        return f"{self.what}: {key}"
+
+    def _one_or_more(self, key: str) -> tuple[Node, ...]:
+        node = self.raw(key)
+        return () if node is None else node.items if isinstance(node, List) else (node,)
+
+    def _wrong(self, key: str, expected: str) -> None:
+        node = self.node.get(key)
+        written = f'"{node.text}"' if isinstance(node, Scalar) else "a map" if isinstance(node, Map) else "a list"
+        self.problems.add(
+            "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", f"write {expected}"
+        )
+
+
+def _within(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
+
+
+def _bounds(minimum: float | None, maximum: float | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f" from {minimum} to {maximum}"
+    return f" of at least {minimum}" if minimum is not None else f" of at most {maximum}" if maximum is not None else ""

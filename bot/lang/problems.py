@@ -1,0 +1,116 @@
+"""Problems: what is wrong in a bot's files, where, and what to do. Collected, never raised one by one."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.lang.source import Mark
+
+CODES: dict[str, str] = {
+    # E0: the file and its YAML
+    "E001": "the file cannot be read as text",
+    "E002": "the YAML cannot be read",
+    "E003": "the file is too large",
+    "E004": "nested too deeply",
+    "E005": "an alias, an anchor or a tag",
+    "E006": "a key twice",
+    "E007": "a text that YAML reads as something else",
+    # E1: structure, keys, names and targets
+    "E100": "a part of the bot is missing or stands twice",
+    "E101": "a document of no known kind",
+    "E102": "no such step",
+    "E103": "no such flow",
+    "E104": "an unknown key",
+    "E105": "something needed is missing",
+    "E106": "a value of the wrong form",
+    "E107": "not exactly one verb",
+    "E108": "a bad name",
+    "E109": "an unknown choice",
+    "E110": "not a target",
+    "E111": "two flows of one name",
+    "E112": "a step's name where no flow is",
+    "E121": "two keys that exclude each other",
+    "E122": "a branch after `else`",
+    "E123": "a rider that has no meaning at this step",
+    "E124": "`retry` beside `other`",
+    "E130": "an outcome that leads nowhere",
+    "E131": "a door without a target",
+    "E140": "a loop that never waits",
+    "E199": "not available yet",
+    # E2: templates and expressions
+    "E201": "a template that cannot be read",
+    "E202": "an expression that cannot be read",
+    "E203": "something that templates may not do",
+    # E3: variables and words
+    "E301": "no such variable",
+    "E302": "no such property of a contact",
+    "E303": "a value that does not fit its variable",
+    "E304": "no such type",
+    "E305": "a pattern that cannot be read",
+    "E311": "one word for two answers",
+    "E312": "a word that is taken",
+    "E313": "two flows for everything else",
+    # E4: the gateway's limits
+    "E401": "too many choices",
+    "E402": "a text that is too long",
+    "E403": "a part that this message cannot have",
+    "E404": "a file of a type that the gateway refuses",
+    "E405": "not an address",
+    "E406": "a title twice",
+    # E5: handlers
+    "E501": "no such handler",
+    "E502": "no such argument",
+    "E503": "an argument is missing",
+    "E504": "no such error of a handler",
+    "E505": "handlers.py cannot be read",
+    # E6: tests
+    "E601": "a line of a talk that cannot be read",
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing that is wrong, and what to do about it."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.path}:{self.line}:{self.column}: {self.code} {self.what}{fix}"
+
+
+class Problems:
+    """All problems found so far."""
+
+    def __init__(self) -> None:
+        self._found: set[Problem] = set()
+
+    def add(self, code: str, mark: Mark, what: str, fix: str = "") -> None:
+        """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""
+        CODES[code]
+        self._found.add(Problem(mark.path, mark.line, mark.column, code, what, fix))
+
+    def sorted(self) -> list[Problem]:
+        """All of them, by file, line and column."""
+        return sorted(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that somebody may have meant by a misspelt word."""
+    known = list(candidates)
+    close = difflib.get_close_matches(word.lower(), [c.lower() for c in known], n=1, cutoff=0.6)
+    return next((c for c in known if close and c.lower() == close[0]), None)
+
+
+def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> str:
+    """The text of a fix: the nearest candidate, or what to do when there is none."""
+    found = nearest(word, candidates)
+    return otherwise if found is None else f'did you mean "{found}"?'

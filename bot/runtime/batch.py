@@ -1,0 +1,198 @@
+"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here: a batch can be thrown away."""
+
+import hashlib
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import count
+from time import perf_counter_ns
+
+from bot.core.effects import Call, Effect, Send, effect_ref
+from bot.core.errors import BotError
+from bot.core.events import Event, MessageReceived, ResetRequested, Tapped, TimeReached
+from bot.core.session import Session
+from bot.core.turn import Turn
+from bot.core.values import UnstorableValue
+from bot.store.commit import Commit
+from bot.store.rows import WINDOW, CallRow, DueRow, OutboxRow, json_of, text_of
+from bot.store.state import Run, Store, UnreadableSession
+
+REPLY_TRIED_FOR = timedelta(minutes=15)
+"""How long the bot tries to send a reply (decisions: "Sending")."""
+
+Advance = Callable[[Session, Event], Turn]
+
+log = logging.getLogger(__name__)
+
+
+class TurnRefused(BotError):
+    """A turn that is not to be made, or whose outcome is not to be kept."""
+
+
+def effect_key(store_id: str, ref: str) -> str:
+    """The idempotency key of an effect: the same at every repeat of its turn, also in a restored store."""
+    return hashlib.sha256(f"{store_id} {text_of(ref)}".encode()).hexdigest()
+
+
+class Batch:
+    """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC."""
+
+    def __init__(self, store: Store, advance: Advance, run: Run, now: datetime) -> None:
+        self.store = store
+        self.now = now
+        self.commit = Commit(store.cursor(), now)
+        self._advance = advance
+        self._run = run
+        self._sessions: dict[str, Session] = {}
+        last = store.last_ids()
+        self._send_ids = count(last.get("outbox", 0) + 1)
+        self._call_ids = count(last.get("calls", 0) + 1)
+
+    def take(self, event: Event, fired: datetime | None = None) -> None:
+        """Take an event, and what was parked behind it; park it while its contact is inside a call.
+
+        Events of a contact are parked only while its session is busy, and a session stops being busy only
+        here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
+        """
+        was_busy = self.session(event.contact).busy
+        if was_busy and isinstance(event, MessageReceived | Tapped):
+            self._park(event)
+            return
+        self._turn(event, fired)
+        if was_busy:
+            self._take_parked(event.contact)
+
+    def take_due(self, due: DueRow) -> None:
+        """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
+        if not self.commit.writes_session(due.contact):
+            milliseconds = round(due.wake_at.timestamp() * 1000)
+            id = f"time:{due.contact}:{due.visit}:{milliseconds}"
+            self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
+
+    def send_row(self, ref: str, send: Send, session: Session) -> OutboxRow:
+        """The row of a message to the session's contact."""
+        return OutboxRow(
+            id=next(self._send_ids),
+            ref=ref,
+            key=effect_key(self.store.store_id, ref),
+            contact=session.contact,
+            message=send.message,
+            instead=send.instead,
+            report=send.report,
+            created_at=self.now,
+            attempts=0,
+            due_at=self.now,
+            expires_at=self.now + REPLY_TRIED_FOR,
+            window_until=None if session.last_inbound is None else session.last_inbound + WINDOW,
+        )
+
+    def _call_row(self, ref: str, call: Call, session: Session) -> CallRow:
+        return CallRow(
+            id=next(self._call_ids),
+            ref=ref,
+            key=effect_key(self.store.store_id, ref),
+            contact=session.contact,
+            handler=call.handler,
+            arguments=call.arguments,
+            within=call.within,
+            tries=call.tries,
+            attempts=0,
+            due_at=self.now,
+        )
+
+    def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow:
+        if isinstance(effect, Send):
+            return self.send_row(ref, effect, session)
+        return self._call_row(ref, effect, session)
+
+    def session(self, contact: str) -> Session:
+        """The contact's session as this batch has left it; a new one where there is none."""
+        session = self._sessions.get(contact)
+        if session is None:
+            session = self._sessions[contact] = self._load(contact)
+        return session
+
+    def _load(self, contact: str) -> Session:
+        try:
+            return self.store.session(contact) or Session(contact)
+        except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
+            log.error("a session cannot be read and starts anew: see `bot queue`")
+            self.commit.add_dead_letter("turn", contact, str(error), error.state)
+            return Session(contact)
+
+    def _park(self, event: Event) -> None:
+        try:
+            self.commit.park(event)
+        except (UnstorableValue, ValueError) as error:
+            self._fail(event, error)
+
+    def _take_parked(self, contact: str) -> None:
+        for row in self.store.parked(contact):
+            if self.session(contact).busy:
+                return
+            if row.id not in self.commit.unparked:
+                self.commit.unparked.add(row.id)
+                self._turn(row.event)
+        while not self.session(contact).busy and (event := self.commit.unpark(contact)):
+            self._turn(event)
+
+    def _turn(self, event: Event, fired: datetime | None = None) -> None:
+        if self._run.careful:
+            self.store.mark_taking(event.id)
+        session = self.session(event.contact)
+        try:
+            turn = self._made(session, event, fired)
+        except Exception as error:  # a defect in a step, whatever it is, touches no other event
+            self._fail(event, error)
+            return
+        self._sessions[event.contact] = turn.session
+        if turn.failure is not None:
+            self.commit.add_dead_letter("turn", event.contact, turn.failure, json_of(event))
+
+    def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
+        if text_of(event.id) in self._run.suspects:
+            raise TurnRefused("the engine crashed twice while it took this event")
+        started = perf_counter_ns()
+        turn = self._advance(session, event)
+        micros = (perf_counter_ns() - started) // 1000
+        if fired is not None and turn.wake_at is not None and turn.wake_at <= fired:
+            raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
+        rows = [
+            self._row(effect_ref(event.id, ordinal), effect, turn.session)
+            for ordinal, effect in enumerate(turn.effects)
+        ]
+        self.commit.add_turn(event, turn, rows, micros)
+        return turn
+
+    def _fail(self, event: Event, error: Exception) -> None:
+        log.error("a turn failed, %s: see `bot queue`", place_of(error))
+        reason = str(error) if isinstance(error, BotError) else f"{type(error).__name__}: {error}"
+        body = _written(event)
+        self.commit.add_dead_letter("turn", event.contact, reason, body)
+        self.commit.add_note(event.contact, event.id, body, "failed", reason)
+        session = self.session(event.contact)
+        if _nothing_else_comes(session, event):
+            self._sessions[event.contact] = replace(session, frames=())
+            self.commit.set_session(self._sessions[event.contact], wake_at=None)
+
+
+def _nothing_else_comes(session: Session, event: Event) -> bool:
+    """True when the conversation would be stuck without this event's turn: it ends instead."""
+    if isinstance(event, TimeReached | ResetRequested):
+        return True
+    return session.frame is not None and session.frame.awaits == getattr(event, "effect", "")
+
+
+def _written(event: Event) -> str:
+    try:
+        return json_of(event)
+    except (UnstorableValue, ValueError):
+        return json_of({"unwritable": repr(event)})
+
+
+def place_of(error: BaseException) -> str:
+    """Which error it was, and where in the program: nothing of what a contact wrote or what a secret is."""
+    frames = traceback.extract_tb(error.__traceback__)[-4:]
+    return f"{type(error).__name__} at " + " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))

@@ -1,0 +1,77 @@
+"""Which rows of a queue have been given to those who do them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from bot.store.rows import CallRow, OutboxRow
+
+R = TypeVar("R", bound=OutboxRow | CallRow)
+R_contra = TypeVar("R_contra", bound=OutboxRow | CallRow, contravariant=True)
+
+_READ_AT_ONCE = 256
+
+
+class Doer(Protocol[R_contra]):
+    """Delivery, or the performers: does rows on threads of its own, and reports what came of each."""
+
+    def offer(self, rows: Sequence[R_contra], /) -> None:
+        """Take rows to do."""
+        ...
+
+    def idle(self) -> bool:
+        """True when nothing is being done or could be done now."""
+        ...
+
+
+class Claims(Generic[R]):
+    """Gives the rows of a queue to their doer, in the order of ids, never more than it has room for.
+
+    New rows go over directly as long as the doer keeps up; else the rest stays in the file and is read when
+    there is room again. ``pending`` reads rows after an id from the file.
+    """
+
+    def __init__(self, pending: Callable[[int, int], list[R]], doer: Doer[R], room: Callable[[], int]) -> None:
+        self._pending = pending
+        self._doer = doer
+        self._room = room
+        self._upto = 0
+        self._behind = True
+        self._given: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._given
+
+    def add(self, rows: Sequence[R]) -> None:
+        """Rows have been committed."""
+        if rows and not self._behind:
+            room = self._room()
+            self._give(rows[:room])
+            self._behind = room < len(rows)
+
+    def refill(self) -> None:
+        """Read on from the file as far as there is room."""
+        while self._behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
+            rows = self._pending(self._upto, room)
+            self._give(rows)
+            self._behind = len(rows) == room
+
+    def done(self, ids: Iterable[int]) -> None:
+        """Rows have come to their end."""
+        self._given.difference_update(ids)
+
+    def idle(self) -> bool:
+        """True when nothing is left to do now."""
+        return not self._behind and (not self._given or self._doer.idle())
+
+    def empty(self) -> bool:
+        """True when nothing is left to do, now or later."""
+        return not self._behind and not self._given
+
+    def _give(self, rows: Sequence[R]) -> None:
+        if rows:
+            self._upto = rows[-1].id
+            self._given.update(row.id for row in rows)
+            self._doer.offer(rows)

@@ -1,0 +1,63 @@
+"""What comes back from outside the engine, and the events that it becomes."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.core.events import CallEnded, SendEnded
+from bot.runtime.batch import Batch
+from bot.runtime.operator import Request
+
+if TYPE_CHECKING:
+    from bot.runtime.delivery import SendResult
+    from bot.runtime.performers import CallResult
+
+
+@dataclass(slots=True)
+class Incoming:
+    """What was reported or asked, and waits for the next pass. It is dropped only once it has been committed."""
+
+    sent: "list[SendResult]" = field(default_factory=list)
+    called: "list[CallResult]" = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sent) + len(self.called) + len(self.requests)
+
+    def first(self, most: int) -> "Incoming":
+        """The first of it, results before requests."""
+        sent = self.sent[:most]
+        called = self.called[: most - len(sent)]
+        return Incoming(sent, called, self.requests[: most - len(sent) - len(called)])
+
+    def drop(self, taken: "Incoming") -> None:
+        """Take away what `first` gave."""
+        del self.sent[: len(taken.sent)]
+        del self.called[: len(taken.called)]
+        del self.requests[: len(taken.requests)]
+
+
+def take_sent(batch: Batch, result: "SendResult") -> None:
+    """Note what came of a message. The session hears of it where it asked to, or where it did not go as planned."""
+    row = result.row
+    if result.state in ("retry", "held"):
+        batch.commit.send_again(row, result.attempts, result.due_at, result.detail)
+        return
+    batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
+    if row.report or result.state != "sent":
+        batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, result.state, result.detail))
+
+
+def take_called(batch: Batch, result: "CallResult") -> None:
+    """Note what came of a call, and let the session hear of its end."""
+    row = result.row
+    if result.outcome == "retry":
+        batch.commit.call_again(row, result.attempts, result.due_at, result.detail)
+        return
+    batch.commit.call_ended(row)
+    ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
+    batch.take(ended)
+
+
+def take_late(batch: Batch, result: "SendResult | CallResult") -> None:
+    """Drop a second result of the same thing, with a line in the trace."""
+    batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")

@@ -1,0 +1,222 @@
+"""The engine's loop: one thread takes every event there is, and alone writes the engine's file (DESIGN 2)."""
+
+import logging
+import threading
+from concurrent.futures import Future
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from bot.clock import Clock
+from bot.core.errors import BotError
+from bot.runtime.batch import Advance, place_of
+from bot.runtime.claims import Doer
+from bot.runtime.operator import Answer, Request
+from bot.runtime.passes import Delivers, Passes, Read
+from bot.runtime.results import Incoming
+from bot.store.files import StoreUnavailable
+from bot.store.inbox import InboxReader
+from bot.store.rows import CallRow
+from bot.store.state import Store
+
+if TYPE_CHECKING:
+    from bot.runtime.delivery import SendResult
+    from bot.runtime.performers import CallResult
+
+_POLL_SECONDS = 0.1
+_OPERATOR_SECONDS = 10.0
+_FIRST_BACKOFF = 0.1
+_LONGEST_BACKOFF = 5.0
+
+log = logging.getLogger(__name__)
+
+
+class EngineStopped(BotError):
+    """The engine does not run, or gave no answer in time."""
+
+
+class Turns:
+    """Runs passes on a thread of its own, and sleeps while there is nothing to take.
+
+    ``advance`` is the engine bound to the current library: setting the attribute is a reload. ``read`` makes
+    an event of an acknowledged body and the time it came, or None where it concerns no conversation.
+    ``failure`` is what ended the loop, where it was not `stop`.
+    """
+
+    def __init__(self, store: Store, inbox: InboxReader, clock: Clock, advance: Advance, read: Read) -> None:
+        self.advance = advance
+        self.failure: BaseException | None = None
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._read = read
+        self._changed = threading.Condition()
+        self._incoming = Incoming()
+        self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
+        self._woken = False
+        self._stopping = False
+        self._working = True  # False only while it sleeps
+        self._passes = 0
+        self._thread = threading.Thread(target=self._run, name="turns")
+
+    def start(self, delivery: Delivers, performers: Doer[CallRow]) -> None:
+        """Begin to take events, and hand what they decide to these two, which report to `sent` and `called`.
+
+        Raises `bot.runtime.passes.CursorBeyondLog` and `bot.store.files.StoreUnavailable`.
+        """
+        self._pass = Passes(
+            self._store,
+            self._inbox,
+            self._clock,
+            lambda session, event: self.advance(session, event),
+            self._read,
+            delivery,
+            performers,
+        )
+        self._pass.begin()
+        self._thread.start()
+
+    def stop(self, timeout: float) -> bool:
+        """Take what was reported, and end. Stop delivery and performers before: what they report later is lost to us.
+
+        Returns False when the loop has not ended within ``timeout`` seconds.
+        """
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def wake(self) -> None:
+        """Say that the log has grown. From any thread."""
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()
+
+    def sent(self, result: "SendResult") -> None:
+        """Report what came of a message. From any thread."""
+        with self._changed:
+            self._incoming.sent.append(result)
+            self._changed.notify_all()
+
+    def called(self, result: "CallResult") -> None:
+        """Report what came of a call. From any thread."""
+        with self._changed:
+            self._incoming.called.append(result)
+            self._changed.notify_all()
+
+    def operate(self, request: Request) -> Answer:
+        """Do what an operator asks (see `bot.runtime.operator.operate`), and return when it is durable.
+
+        Raises `bot.runtime.operator.RequestRefused` and `EngineStopped`.
+        """
+        answer: Future[Answer] = Future()
+        with self._changed:
+            if not self._thread.is_alive() or self._stopping:
+                raise EngineStopped("the engine does not run")
+            self._incoming.requests.append(request)
+            self._answers.append(answer)
+            self._changed.notify_all()
+        try:
+            return answer.result(_OPERATOR_SECONDS)
+        except TimeoutError:
+            raise EngineStopped(f"no answer within {_OPERATOR_SECONDS:g} s: the engine may still do it") from None
+
+    def settled(self) -> bool:
+        """True when nothing is left to do until something comes in or time passes.
+
+        The log is read to its end, no timer is due, nothing is parked that could be taken, and delivery and
+        performers are idle.
+        """
+        with self._changed:
+            passes = self._passes
+            asleep = not self._working
+        if not asleep or not self._pass.idle() or self._inbox.last_seq() != self._pass.cursor:
+            return False
+        wake = self._pass.next_wake
+        if wake is not None and wake <= self._clock.now():
+            return False
+        with self._changed:  # what was reported before delivery became idle is seen here
+            return passes == self._passes and not self._working and not len(self._incoming)
+
+    def wait_settled(self, timeout: float) -> bool:
+        """Wait until it is `settled`. False when it is not after ``timeout`` real seconds, or the loop has ended."""
+        deadline = monotonic() + timeout
+        while True:
+            passes = self._passes
+            if self.settled():
+                return True
+            if not self._wait_for_pass(passes, deadline - monotonic()) or not self._thread.is_alive():
+                return False
+
+    def _wait_for_pass(self, passes: int, timeout: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._passes != passes, timeout)
+
+    def _run(self) -> None:
+        try:
+            self._loop()
+            self._pass.end()
+        except StoreUnavailable as error:
+            log.error("the engine stops without being able to note it: %s", error)
+        except BaseException as error:
+            self.failure = error
+            log.critical("the engine's loop has ended, %s", place_of(error))
+        finally:
+            self._refuse_requests()
+
+    def _loop(self) -> None:
+        backoff = _FIRST_BACKOFF
+        while not (self._stopping and not len(self._incoming)):
+            try:
+                if not self._take() and not self._pass.rest():
+                    self._sleep()
+                backoff = _FIRST_BACKOFF
+            except StoreUnavailable as error:
+                if self._stopping:
+                    raise
+                log.error("nothing is taken for %g s: %s", backoff, error)
+                self._rest(backoff)
+                backoff = min(2 * backoff, _LONGEST_BACKOFF)
+
+    def _take(self) -> bool:
+        with self._changed:
+            self._working = True
+            self._woken = False
+            taken = self._incoming.first(self._pass.at_once)
+        worked, answers = self._pass.take(taken)
+        with self._changed:
+            self._incoming.drop(taken)
+            futures = self._answers[: len(answers)]
+            del self._answers[: len(answers)]
+        for future, answer in zip(futures, answers, strict=True):
+            _resolve(future, answer)
+        return worked or len(taken) > 0
+
+    def _sleep(self) -> None:
+        with self._changed:
+            self._working = False
+            self._passes += 1
+            self._changed.notify_all()
+            if not (self._woken or self._stopping or len(self._incoming)):
+                self._clock.wait(self._changed, self._pass.next_wake, _POLL_SECONDS)
+
+    def _rest(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping, seconds)
+
+    def _refuse_requests(self) -> None:
+        with self._changed:
+            self._stopping = True
+            self._working = False
+            self._passes += 1
+            futures, self._answers = self._answers, []
+            self._changed.notify_all()
+        for future in futures:
+            future.set_exception(EngineStopped("the engine has stopped"))
+
+
+def _resolve(future: Future[Answer], answer: Answer | BotError) -> None:
+    if isinstance(answer, BotError):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

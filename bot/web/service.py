@@ -1,0 +1,67 @@
+"""The web half of a bot: the inbox's only writer, the webhook in front of it, and the server in front of that."""
+
+import logging
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from bot.clock import Clock
+from bot.store.files import StoreUnavailable
+from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.reader import StoreReader
+from bot.web.app import Webhook, create_app
+from bot.web.server import THREADS, Server
+
+PRUNE_SECONDS = 60.0
+log = logging.getLogger("bot.web")
+
+
+class WebService:
+    """Serves the webhook of a store on a listening socket, until `stop`.
+
+    ``wake`` tells the engine that there is something to read. Raises `bot.store.files.StoreLocked`.
+    """
+
+    def __init__(
+        self,
+        store: Path,
+        listener: socket.socket,
+        clock: Clock,
+        *,
+        secrets: Sequence[str],
+        tolerance: timedelta,
+        path: str,
+        wake: Callable[[], None],
+        engine_is_up: Callable[[], bool],
+        threads: int = THREADS,
+    ) -> None:
+        self._inbox = InboxWriter(store, clock)
+        self._log = InboxReader(store)
+        self._engine = StoreReader(store)
+        webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake)
+        self._server = Server(create_app(webhook, self._inbox, engine_is_up, path), listener, threads)
+        self._ending = threading.Event()
+
+    def run(self) -> None:
+        """Serve until told to stop; what has arrived by then is answered."""
+        pruner = threading.Thread(target=self._prune, name="prune")
+        pruner.start()
+        self._server.run()
+        self._ending.set()
+        pruner.join()
+        for file in (self._inbox, self._log, self._engine):
+            file.close()
+
+    def stop(self) -> None:
+        """Ask `run` to end. Safe in a signal handler."""
+        self._server.stop()
+
+    def _prune(self) -> None:
+        """Delete old events that the engine has read, now and then."""
+        while not self._ending.wait(PRUNE_SECONDS):
+            try:
+                self._inbox.prune(self._engine.cursor())
+            except (InboxBusy, StoreUnavailable) as error:
+                log.warning("old events were not deleted, this is tried again: %s", error)

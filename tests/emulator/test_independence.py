@@ -1,0 +1,31 @@
+import ast
+from pathlib import Path
+
+import bot.emulator
+
+MODULES = sorted(Path(bot.emulator.__path__[0]).glob("*.py"))
+ALLOWED = {"bot.clock"}
+
+
+def imports(source: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide where a name comes from"
+            found.add(node.module or "")
+    return found
+
+
+def test_it_shares_nothing_with_the_client_but_the_clock() -> None:
+    assert MODULES
+    for module in MODULES:
+        own = {name for name in imports(module.read_text()) if name == "bot" or name.startswith("bot.")}
+        assert {name for name in own if not name.startswith("bot.emulator")} <= ALLOWED, module.name
+
+
+def test_it_sleeps_nowhere() -> None:
+    for module in MODULES:
+        names = {node.attr for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Attribute)}
+        assert "sleep" not in names, module.name

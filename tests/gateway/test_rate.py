@@ -1,0 +1,37 @@
+"""The rate-limit headers."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.gateway.rate import Rate, read_rate
+
+NOW = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
+
+
+def test_all_three_headers_are_read() -> None:
+    headers = {"X-RateLimit-Remaining": "7", "X-RateLimit-Reset": str(int(NOW.timestamp())), "Retry-After": "2.5"}
+    assert read_rate(headers) == Rate(7, NOW, timedelta(seconds=2.5))
+
+
+def test_what_is_not_said_is_none() -> None:
+    assert read_rate({}) == Rate()
+
+
+@pytest.mark.parametrize("text", ["", "many", "nan", "inf", "Wed, 99 May", "1e400", "\u0661x"])
+def test_what_is_no_value_is_not_said(text: str) -> None:
+    assert read_rate(dict.fromkeys(("X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"), text)) == Rate()
+
+
+def test_a_reset_beyond_all_time_is_not_said() -> None:
+    assert read_rate({"X-RateLimit-Reset": "1e300"}).resets_at is None
+
+
+@pytest.mark.parametrize("text", ["90", "Wed, 01 May 2030 12:01:30 GMT"])
+def test_retry_after_is_in_seconds_or_a_date(text: str) -> None:
+    assert read_rate({"Retry-After": text}).retry_at(NOW) == NOW + timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("text", ["1e12", "Wed, 01 May 2999 12:00:00 GMT"])
+def test_nobody_waits_for_longer_than_a_day(text: str) -> None:
+    assert read_rate({"Retry-After": text}).retry_at(NOW) == NOW + timedelta(days=1)

@@ -1,0 +1,172 @@
+"""A conversation with the pure engine: no store, no network, a clock that the test moves."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bot.core.codec import dumps, loads
+from bot.core.effects import Call, Send, effect_ref
+from bot.core.events import (
+    CallEnded,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    ResetRequested,
+    SendEnded,
+    Tapped,
+    TimeReached,
+)
+from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message, Template, Text
+from bot.core.session import Session
+from bot.core.turn import Turn
+from bot.core.values import Media
+from bot.engine import advance
+from bot.flow.documents import Source
+from bot.flow.library import Library, load
+from bot.lang.durations import parse
+from bot.lang.handlers import handlers_in
+
+CONTACT = "6281234567890"
+START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
+BOT = "name: Test\ndefaults: {timeout: {after: 20h, then: end}}\n"
+
+
+def sources_of(flows: str, bot: str = BOT) -> list[Source]:
+    return [Source("bot.yml", bot.encode()), Source("flows/test.yml", flows.encode())]
+
+
+def library_of(flows: str, bot: str = BOT, handlers: Mapping[str, Callable[..., Any]] | None = None) -> Library:
+    loaded = load(sources_of(flows, bot), handlers_in([handlers or {}]))
+    assert loaded.library is not None, "\n".join(map(str, loaded.problems))
+    return loaded.library
+
+
+def problems_of(flows: str, bot: str = BOT, handlers: Mapping[str, Callable[..., Any]] | None = None) -> list[str]:
+    return [str(problem) for problem in load(sources_of(flows, bot), handlers_in([handlers or {}])).problems]
+
+
+class Talk:
+    """One contact's talk with a bot. Each verb returns what the bot sent, shortened by `said`."""
+
+    def __init__(
+        self,
+        flows: str,
+        bot: str = BOT,
+        handlers: Mapping[str, Callable[..., Any]] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.library = library_of(flows, bot, handlers)
+        self.session = Session(CONTACT, name=name)
+        self.now = START
+        self.turn: Turn | None = None
+        self.sent: list[Message] = []
+        self.shown: list[Choice] = []
+        self.calls: list[tuple[str, Call]] = []
+        self._events = 0
+
+    def user(self, text: str) -> list[Any]:
+        return self.take(MessageReceived(self.next_id(), CONTACT, self.now, self.now, "text", text))
+
+    def photo(self, url: str = "https://files.example/1.jpg") -> list[Any]:
+        media = Media("image", url)
+        return self.take(MessageReceived(self.next_id(), CONTACT, self.now, self.now, "image", media=media))
+
+    def tap(self, title: str) -> list[Any]:
+        (choice,) = (choice for choice in self.shown if choice.title == title)
+        return self.tap_id(choice.id, title)
+
+    def tap_id(self, reply: str, title: str = "") -> list[Any]:
+        return self.take(Tapped(self.next_id(), CONTACT, self.now, self.now, reply, title))
+
+    def wait(self, duration: str) -> list[Any]:
+        """Let time pass, waking the session whenever it asked for it."""
+        passed = parse(duration)
+        assert passed is not None
+        until = self.now + passed
+        said: list[Any] = []
+        while self.turn is not None and self.turn.wake_at is not None and self.turn.wake_at <= until:
+            self.now = max(self.now, self.turn.wake_at)
+            said += self.take(TimeReached(self.next_id(), CONTACT, self.now))
+        self.now = until
+        return said
+
+    def returns(self, value: Any = None) -> list[Any]:
+        ref, _ = self.calls[-1]
+        return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, "done", value))
+
+    def fails(self, outcome: str) -> list[Any]:
+        ref, _ = self.calls[-1]
+        return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, outcome, detail="it went wrong"))
+
+    def send_ended(self, outcome: str) -> list[Any]:
+        """The end of the last message sent."""
+        return self.take(SendEnded(f"sent:{self.last_ref}", CONTACT, self.now, self.last_ref, outcome))
+
+    def closed(self) -> list[Any]:
+        return self.take(HandoffClosed(self.next_id(), CONTACT, self.now))
+
+    def reset(self) -> list[Any]:
+        return self.take(ResetRequested(self.next_id(), CONTACT, self.now))
+
+    def take(self, event: Event) -> list[Any]:
+        before = dumps(self.session)
+        turn = advance(self.library, self.session, event)
+        assert dumps(self.session) == before, "the engine changed the session that it was given"
+        again = advance(self.library, loads(before), loads(dumps(event)))
+        assert dumps([again.session, list(again.effects)]) == dumps([turn.session, list(turn.effects)])
+        self.turn, self.session = turn, loads(dumps(turn.session))
+        sends = [effect.message for effect in turn.effects if isinstance(effect, Send)]
+        for ordinal, effect in enumerate(turn.effects):
+            if isinstance(effect, Call):
+                self.calls.append((effect_ref(event.id, ordinal), effect))
+            else:
+                self.last_ref = effect_ref(event.id, ordinal)
+        self.sent += sends
+        for message in sends:
+            self.shown += choices_of(message)
+        return [said(message) for message in sends]
+
+    def edit(self, flows: str, bot: str = BOT) -> None:
+        self.library = library_of(flows, bot)
+
+    def pass_time(self, by: timedelta) -> None:
+        self.now += by
+
+    def next_id(self) -> str:
+        self._events += 1
+        return f"e{self._events}"
+
+    @property
+    def at(self) -> str | None:
+        frame = self.session.frame
+        return None if frame is None else f"{frame.flow}/{frame.step}"
+
+    @property
+    def vars(self) -> dict[str, Any]:
+        frame = self.session.frame
+        return {} if frame is None else frame.vars
+
+
+def choices_of(message: Message) -> list[Choice]:
+    match message:
+        case Buttons(buttons=buttons):
+            return list(buttons)
+        case ListMessage(sections=sections):
+            return [row for section in sections for row in section.rows]
+    return []
+
+
+def said(message: Message) -> Any:
+    """A message in short: its text, then what there is to choose from."""
+    match message:
+        case Text(body):
+            return body
+        case Buttons(body, buttons):
+            return [body, *(button.title for button in buttons)]
+        case ListMessage(body=body):
+            return [body, *(row.title for row in choices_of(message))]
+        case LinkButton(body, title, url):
+            return [body, title, url]
+        case Template(name=name, body=body):
+            return [name, *(parameter["text"] for parameter in body)]
+    return message

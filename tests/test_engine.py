@@ -1,0 +1,537 @@
+"""The rules of the language, one fact each, on the pure engine."""
+
+from typing import Any
+
+from bot import handler
+from bot.core.session import Session
+from tests.talk import BOT, Talk
+
+MENU = """
+flow: main
+start: {words: [hi], otherwise: true}
+steps:
+  menu:
+    ask: How can we help?
+    buttons: {Order: order, Stop here: end}
+  order:
+    ask: How many?
+    save: count
+    retry: {say: A number please., max: 2, else: sorry}
+    remind: {after: 1h, say: Still there?}
+  done:
+    say: "{{ count }} it is."
+    then: end
+  sorry:
+    say: Sorry.
+    then: end
+vars: {count: {type: integer, min: 1}}
+"""
+
+
+def test_a_word_starts_its_flow_and_a_tap_chooses() -> None:
+    talk = Talk(MENU)
+    assert talk.user("Hi!") == [["How can we help?", "Order", "Stop here"]]
+    assert talk.tap("Order") == ["How many?"]
+    assert talk.user("3") == ["3 it is."]
+    assert talk.at is None
+
+
+def test_anything_else_starts_the_flow_for_everything_else() -> None:
+    assert Talk(MENU).user("what is this") == [["How can we help?", "Order", "Stop here"]]
+
+
+def test_a_choice_can_be_written_by_title_or_number() -> None:
+    for text in ("order", "ORDER.", "1"):
+        talk = Talk(MENU)
+        talk.user("hi")
+        assert talk.user(text) == ["How many?"], text
+
+
+def test_a_wrong_reply_is_answered_by_retry_and_then_by_its_else() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    assert talk.user("lots") == ["A number please."]
+    assert talk.user("0") == ["A number please."]
+    assert talk.user("none") == ["Sorry."]
+    assert talk.at is None
+
+
+def test_a_photo_is_no_answer_to_a_question_for_text() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    assert talk.photo() == ["A number please."]
+
+
+def test_silence_is_reminded_once_and_then_ends() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    assert talk.wait("1h") == ["Still there?"]
+    assert talk.wait("19h") == []
+    assert talk.at == "main/order"
+    assert talk.wait("1h") == []
+    assert talk.at is None
+
+
+def test_a_reply_starts_the_clock_of_silence_anew() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.wait("50m"), talk.user("?")
+    assert talk.wait("50m") == []
+    assert talk.wait("10m") == ["Still there?"]
+
+
+def test_a_fixed_time_out_counts_from_entry() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps:
+  name: {ask: Name?, timeout: {after: 1h, fixed: true, say: Too late., then: end}, retry: {say: Hm?}, save: n}
+vars: {n: {type: text, pattern: 'x+'}}
+""")
+    talk.user("a")
+    talk.wait("50m"), talk.user("b")
+    assert talk.wait("10m") == ["Too late."]
+
+
+def test_without_retry_the_question_is_put_again() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: Sure?, buttons: {Sure: end}}}")
+    talk.user("a")
+    assert talk.user("b") == [["Sure?", "Sure"]]
+
+
+OTHER = """
+flow: main
+start: {otherwise: true}
+steps:
+  q: {ask: Tea?, buttons: [Yes, No], save: tea, other: {say: I did not get that.}}
+  end_: {say: "{{ tea }}", then: end}
+vars: {tea: {type: text, pattern: 'Yes|No'}}
+"""
+
+
+def test_other_takes_every_reply_that_is_no_answer() -> None:
+    talk = Talk(OTHER)
+    talk.user("a")
+    assert talk.user("hm") == ["I did not get that."]
+    assert talk.photo() == ["I did not get that."]
+    assert talk.tap("No") == ["No"]
+
+
+def test_an_option_in_a_plain_list_saves_its_title_and_a_value_saves_the_value() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps:
+  q: {ask: Which?, options: {Small: {value: 1}, Large: {value: 2, words: [big]}}, save: size}
+  r: {ask: "{{ size + 1 }}?", buttons: [Yes], save: t}
+vars: {size: {type: integer}, t: {type: text}}
+""")
+    talk.user("a")
+    assert talk.user("big") == [["3?", "Yes"]]
+
+
+def test_an_old_tap_never_chooses_something_else() -> None:
+    talk = Talk(MENU)
+    talk.user("hi")
+    old = talk.shown[0].id
+    talk.user("order"), talk.user("2"), talk.user("hi")
+    assert talk.tap_id(old) == ["That was an earlier question.", ["How can we help?", "Order", "Stop here"]]
+    assert talk.at == "main/menu"
+
+
+def test_old_taps_are_treated_as_declared() -> None:
+    for policy, expected in {
+        "ignore": [],
+        "message": ["Other."],
+        "reopen": [["How can we help?", "Order"]],
+    }.items():
+        talk = Talk(
+            """
+flow: main
+start: {otherwise: true}
+steps:
+  menu: {ask: How can we help?, buttons: {Order: q}}
+  q: {ask: Well?, buttons: {X: end}, other: {say: Other.}}
+""",
+            f"name: T\ndefaults: {{timeout: {{after: 1h, then: end}}, old_taps: {policy}}}",
+        )
+        talk.user("a"), talk.tap("Order")
+        assert talk.tap_id(talk.shown[0].id) == expected, policy
+
+
+def test_a_tap_that_is_not_ours_counts_as_its_title() -> None:
+    talk = Talk(MENU)
+    talk.user("hi")
+    assert talk.tap_id("someone-elses", "Order") == ["How many?"]
+
+
+WORDS = (
+    "name: T\nwords: {stop: {say: Bye!, then: end}, help: {say: Just answer.}, home: /main}\n" + BOT.split("\n", 1)[1]
+)
+
+
+def test_the_bots_words_are_heard_before_the_answer() -> None:
+    talk = Talk(MENU, WORDS)
+    talk.user("hi"), talk.user("order")
+    assert talk.user("Help") == ["Just answer."]
+    assert talk.at == "main/order"
+    assert talk.user("home") == [["How can we help?", "Order", "Stop here"]]
+    assert talk.user("stop") == ["Bye!"]
+    assert talk.at is None
+
+
+class NotFound(LookupError):
+    pass
+
+
+@handler("find", errors=[NotFound])
+def find(number: int) -> dict[str, Any]:
+    return {}
+
+
+CALL = """
+flow: main
+start: {otherwise: true}
+vars: {number: {type: integer}, found: {type: object}}
+steps:
+  ask: {ask: Number?, save: number}
+  look: {call: find, with: {number: "{{ number }}"}, save: found, errors: {NotFound: unknown, else: broken}}
+  show: {say: "It is {{ found.state }}.", then: end}
+  unknown: {say: Not there., then: ask, visits: {max: 1, else: broken}}
+  broken: {say: Broken., then: end}
+"""
+
+
+def test_a_call_waits_for_its_result_and_saves_it() -> None:
+    talk = Talk(CALL, handlers={"find": find})
+    talk.user("a")
+    assert talk.user("7") == []
+    assert talk.session.busy
+    assert talk.calls[-1][1].arguments == {"number": 7}
+    assert talk.returns({"state": "here"}) == ["It is here."]
+
+
+def test_a_declared_error_is_an_outcome_and_others_take_else() -> None:
+    talk = Talk(CALL, handlers={"find": find})
+    talk.user("a"), talk.user("7")
+    assert talk.fails("NotFound") == ["Not there.", "Number?"]
+    talk.user("8")
+    assert talk.fails("timeout") == ["Broken."]
+
+
+def test_a_result_that_does_not_fit_its_variable_is_a_mismatch() -> None:
+    talk = Talk(CALL, handlers={"find": find})
+    talk.user("a"), talk.user("7")
+    assert talk.returns("no object") == ["Broken."]
+
+
+def test_a_late_result_is_dropped() -> None:
+    talk = Talk(CALL, handlers={"find": find})
+    talk.user("a"), talk.user("7"), talk.reset()
+    assert talk.returns({"state": "here"}) == []
+    assert talk.at is None
+
+
+def test_visits_bound_the_entries_of_a_step() -> None:
+    talk = Talk(CALL, handlers={"find": find})
+    talk.user("a"), talk.user("7"), talk.fails("NotFound"), talk.user("8")
+    assert talk.fails("NotFound") == ["Broken."]
+
+
+def test_an_expression_that_fails_takes_the_error_outcome() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {found: {type: object}}
+steps:
+  show: {say: "It is {{ found.state.name }}.", errors: {else: sorry}, then: end}
+  sorry: {say: Sorry., then: end}
+""")
+    assert talk.user("a") == ["Sorry."]
+
+
+def test_a_failure_that_nobody_declared_ends_the_conversation_and_tells_the_operator() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {found: {type: object}}
+steps: {show: {say: "It is {{ found.state.name }}.", then: end}}
+""")
+    assert talk.user("a") == []
+    assert talk.at is None
+    assert talk.turn is not None and talk.turn.failure is not None and "main/show" in talk.turn.failure
+
+
+def test_branch_takes_the_first_condition_that_is_true_and_traces_them() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer}}
+steps:
+  n: {ask: n?, save: n}
+  b: {branch: [{if: n > 10, then: big}, {if: n > 5, then: middle}, {else: small}]}
+  big: {say: big, then: end}
+  middle: {say: middle, then: end}
+  small: {say: small, then: end}
+""")
+    for number, expected in (("11", "big"), ("6", "middle"), ("1", "small")):
+        talk.user("a")
+        assert talk.user(number) == [expected]
+    assert talk.turn is not None
+    assert talk.turn.trace.steps[1].conditions == [("n > 10", False), ("n > 5", False)]
+
+
+def test_set_reads_the_values_from_before_it() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {a: {type: integer, value: 1}, b: {type: integer, value: 2}}
+steps:
+  swap: {set: {a: "{{ b }}", b: "{{ a }}"}}
+  q: {ask: "{{ a }} {{ b }}", tag: seen, buttons: {Go: end}}
+""")
+    assert talk.user("x") == [["2 1", "Go"]]
+    assert talk.session.tags == ()
+    talk.tap("Go")
+    assert talk.session.tags == ("seen",)
+
+
+def test_wait_goes_on_by_itself() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {a: {say: First.}, b: {wait: 3d}, c: {say: Second., then: end}}
+""")
+    assert talk.user("a") == ["First."]
+    assert talk.user("hello?") == []
+    assert talk.wait("71h") == []
+    assert talk.wait("1h") == ["Second."]
+
+
+RUN = """
+flow: main
+start: {otherwise: true}
+vars: {size: {type: integer, value: 3}, colour: {type: text}}
+steps:
+  go: {run: /pick, with: {max: "{{ size }}"}, save: {colour: chosen}, expired: gone}
+  show: {say: "{{ colour }}", then: end}
+  gone: {say: gone, then: end}
+---
+flow: pick
+vars: {max: {type: integer}, chosen: {type: text}}
+steps:
+  q: {ask: "Colour (of {{ max }})?", save: chosen, timeout: {after: 1h, then: end}}
+"""
+
+
+def test_run_opens_a_frame_of_its_own_and_returns_with_its_results() -> None:
+    talk = Talk(RUN)
+    assert talk.user("a") == ["Colour (of 3)?"]
+    assert talk.at == "pick/q"
+    assert talk.user("red") == ["red"]
+    assert talk.at is None
+
+
+def test_a_flow_that_ends_by_a_time_out_is_expired_for_its_caller() -> None:
+    talk = Talk(RUN)
+    talk.user("a")
+    assert talk.wait("1h") == ["gone"]
+
+
+def test_another_flow_takes_the_variables_along_and_knows_where_one_came_from() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {name: {type: text}}
+steps: {q: {ask: Name?, save: name, then: /greet}}
+---
+flow: greet
+vars: {name: {type: text}}
+steps: {g: {say: "{{ name }} from {{ came_from }}", then: end}}
+""")
+    talk.user("a")
+    assert talk.user("Ann") == ["Ann from main"]
+
+
+HANDOFF = """
+flow: main
+start: {otherwise: true}
+steps: {h: {handoff: {team: sales, say: One moment., note: x}, closed: thanks}, thanks: {say: Thanks., then: end}}
+"""
+
+
+def test_a_hand_over_hears_nothing_until_it_is_closed() -> None:
+    talk = Talk(HANDOFF, WORDS.replace("home: /main", "home: /main/thanks"))
+    assert talk.user("a") == ["One moment."]
+    assert talk.session.tags == ("handoff:sales",)
+    assert talk.user("stop") == []
+    assert talk.wait("300h") == []
+    assert talk.closed() == ["Thanks."]
+    assert talk.session.tags == ()
+
+
+TEMPLATE = """
+flow: main
+start: {otherwise: true}
+steps:
+  t:
+    template: {name: nudge, language: en, body: ["{{ contact.name | default('there') }}"]}
+    replies: {Continue: a, Stop: end}
+  a: {say: Going on., then: end}
+"""
+
+
+def test_a_templates_replies_come_as_taps_or_as_text() -> None:
+    talk = Talk(TEMPLATE)
+    assert talk.user("x") == [["nudge", "there"]]
+    message: Any = talk.sent[-1]
+    assert talk.tap_id(message.replies[0], "Continue") == ["Going on."]
+    talk.user("x")
+    assert talk.user("continue") == ["Going on."]
+    talk.user("x")
+    assert talk.user(talk.sent[-1].replies[1]) == []  # type: ignore[union-attr]
+    assert talk.at is None
+
+
+def test_a_templates_reply_is_heard_before_the_bots_words() -> None:
+    talk = Talk(TEMPLATE, WORDS)
+    talk.user("x")
+    assert talk.user("Stop") == []
+    assert talk.at is None
+
+
+REFUSED = """
+flow: main
+start: {otherwise: true}
+steps:
+  t: {template: {name: nudge, language: en}, errors: {else: b}}
+  a: {say: Sent., then: end}
+  b: {say: Refused., then: end}
+"""
+
+
+def test_a_template_with_errors_waits_for_the_gateways_word() -> None:
+    for outcome, expected in (("sent", "Sent."), ("failed", "Refused.")):
+        talk = Talk(REFUSED)
+        talk.user("x")
+        assert talk.session.busy
+        assert talk.send_ended(outcome) == [expected]
+
+
+def test_a_question_that_was_replaced_by_a_template_is_put_again_by_the_next_reply() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.send_ended("replaced")
+    assert talk.user("3") == ["How many?"]
+    assert talk.user("3") == ["3 it is."]
+
+
+def test_choices_made_at_run_time_mean_what_was_shown() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {slots: {type: list, value: [{t: "09:00", d: Lee}, {t: "11:00", d: Kim}]}, slot: {type: object}}
+steps:
+  q:
+    ask: When?
+    list: {button: Times, rows: {from: slots, title: "{{ it.t }}", about: "{{ it.d }}"}, extra: {Another day: other}}
+    save: slot
+  done: {say: "{{ slot.d }}", then: end}
+  other: {say: Other., then: end}
+""")
+    assert talk.user("a") == [["When?", "09:00", "11:00", "Another day"]]
+    assert talk.tap("11:00") == ["Kim"]
+    talk.user("a")
+    assert talk.user("another day") == ["Other."]
+
+
+def test_skip_saves_nothing_and_goes_on() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {email: {type: email, value: old@example.org}}
+steps:
+  q: {ask: Email?, save: email, skip: [skip, no]}
+  done: {say: "{{ email | default('none') }}", then: end}
+""")
+    talk.user("a")
+    assert talk.user("SKIP") == ["none"]
+    talk.user("a")
+    assert talk.user("Ann@Example.org") == ["Ann@example.org"]
+
+
+def test_an_edited_step_asks_again_in_its_new_form() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.edit(MENU.replace("How many?", "How many cups?"))
+    assert talk.user("3") == ["How many cups?"]
+    assert talk.user("3") == ["3 it is."]
+
+
+def test_an_edit_elsewhere_changes_nothing_for_who_waits() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.edit(MENU.replace("it is.", "then."))
+    assert talk.user("3") == ["3 then."]
+
+
+def test_a_renamed_step_is_found_and_a_gone_one_starts_over() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    renamed = MENU.replace("  order:\n", "  amount:\n    renamed_from: order\n").replace(
+        "Order: order", "Order: amount"
+    )
+    talk.edit(renamed)
+    assert talk.user("3") == ["How many?"]
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.edit(renamed.replace("renamed_from: order", "tag: x"))
+    assert talk.user("3") == [["How can we help?", "Order", "Stop here"]]
+
+
+def test_a_loop_that_the_checks_do_not_see_ends_in_a_failure() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {a: {say: x, then: /two}}
+---
+flow: two
+steps: {b: {set: {n: "{{ n }}"}, then: /main}}
+vars: {n: {type: integer}}
+""")
+    talk.user("a")
+    assert talk.turn is not None and "without waiting" in str(talk.turn.failure)
+    assert talk.at is None
+
+
+def test_route_hands_the_message_on_as_a_new_one() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {q: {ask: Well?, buttons: {X: end}, other: route}}
+---
+flow: hours
+start: {words: [hours]}
+steps: {h: {say: 9 to 5., then: end}}
+""")
+    talk.user("a")
+    assert talk.user("hours") == ["9 to 5."]
+    assert talk.at is None
+
+
+def test_what_a_contact_wrote_is_data_and_never_source() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {t: {type: text}}
+steps: {q: {ask: Say., save: t}, r: {say: "You said {{ t }}", then: end}}
+""")
+    talk.user("a")
+    assert talk.user("{{ 7 * 7 }}{% raw %}") == ["You said {{ 7 * 7 }}{% raw %}"]
+
+
+def test_the_session_survives_the_way_to_the_store_and_back() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    assert isinstance(talk.session, Session)
+    assert talk.vars == {"count": None}

@@ -1,0 +1,93 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.folder import NoBot, Watch, find_bot, fingerprint, read_folder
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def paths(folder: Path) -> list[str]:
+    return [source.path for source in read_folder(folder).sources]
+
+
+def test_every_yaml_file_below_belongs_to_the_bot(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "flows/b.yml": "", "flows/deep/a.yaml": "", "readme.md": "", "x.py": ""})
+    assert paths(tmp_path) == ["bot.yml", "flows/b.yml", "flows/deep/a.yaml"]
+
+
+def test_a_folder_with_a_bot_yml_of_its_own_is_another_bot(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", "other/bot.yml": "", "other/flows/a.yml": "", "flows/a.yml": ""})
+    assert paths(tmp_path) == ["bot.yml", "flows/a.yml"]
+
+
+def test_hidden_files_and_caches_are_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", ".git/a.yml": "", ".draft.yml": "", "__pycache__/a.yml": ""})
+    assert paths(tmp_path) == ["bot.yml"]
+
+
+def test_handlers_are_a_module_or_a_folder_beside_bot_yml(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "", "handlers/__init__.py": "", "handlers/a.py": "", "tests/handlers.py": ""})
+    assert [source.path for source in read_folder(tmp_path).code] == ["handlers/__init__.py", "handlers/a.py"]
+
+
+def test_name_and_settings_are_read_from_bot_yml(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: Acme\nsettings: {port: 8100, channel_id: abc}"})
+    assert read_folder(tmp_path).name == "Acme"
+    assert read_folder(tmp_path).settings() == {"port": "8100", "channel_id": "abc"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "name: [", "settings: x", "- a\n- b", "\x00"])
+def test_a_broken_bot_yml_has_no_settings_and_the_folders_name(tmp_path: Path, text: str) -> None:
+    folder = read_folder(write(tmp_path, {"bot.yml": text}))
+    assert (folder.settings(), folder.name) == ({}, tmp_path.name)
+
+
+def test_the_bot_is_the_folder_given_or_this_one_or_flows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoBot, match=r"there is no bot\.yml here or in flows/"):
+        find_bot(None)
+    write(tmp_path, {"flows/bot.yml": ""})
+    assert find_bot(None) == Path("flows")
+    write(tmp_path, {"bot.yml": ""})
+    assert find_bot(None) == Path()
+    assert find_bot("flows") == Path("flows")
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in nowhere"):
+        find_bot("nowhere")
+
+
+def test_a_file_that_cannot_be_read_is_said_in_words(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": ""})
+    (tmp_path / "gone.yml").symlink_to("nowhere.yml")
+    with pytest.raises(NoBot, match=r"gone\.yml cannot be read: No such file or directory"):
+        read_folder(tmp_path)
+
+
+def test_the_fingerprint_changes_with_a_file_that_is_saved_added_or_removed(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "a", "note.txt": ""})
+    seen = [fingerprint(tmp_path)]
+    os.utime(tmp_path / "bot.yml", ns=(1, 1))
+    seen.append(fingerprint(tmp_path))
+    write(tmp_path, {"flows/a.yml": ""})
+    seen.append(fingerprint(tmp_path))
+    (tmp_path / "bot.yml").unlink()
+    seen.append(fingerprint(tmp_path))
+    assert len(set(seen)) == 4
+    write(tmp_path, {"note.txt": "changed"})
+    assert fingerprint(tmp_path) == seen[-1]
+
+
+def test_a_watch_tells_of_a_change_once_when_it_is_over(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A"})
+    watch = Watch(tmp_path)
+    assert not watch.changed()
+    write(tmp_path, {"flows/a.yml": "1"})
+    assert not watch.changed()
+    write(tmp_path, {"flows/b.yml": "1"})
+    assert [watch.changed() for _ in range(3)] == [False, True, False]

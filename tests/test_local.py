@@ -1,0 +1,102 @@
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import local
+from bot.core.errors import BotError
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    match request["do"]:
+        case "refuse":
+            raise BotError("not like this")
+        case "fail":
+            raise RuntimeError("a defect")
+    return {"heard": request}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Path]:
+    server = local.LocalServer(tmp_path / "bot.db", answer)
+    server.start()
+    yield tmp_path / "bot.db"
+    server.stop()
+
+
+def raw(store: Path, data: bytes) -> bytes:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(local.socket_of(store)))
+        client.sendall(data)
+        with client.makefile("rb") as reply:
+            return reply.readline()
+
+
+def test_a_request_is_answered(store: Path) -> None:
+    assert local.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
+
+
+def test_only_the_owner_may_ask(store: Path) -> None:
+    assert local.socket_of(store).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
+    assert local.ask(store, {"do": "refuse"}) == {"error": "not like this"}
+    assert local.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
+
+
+@pytest.mark.parametrize("line", [b"\n", b"no json\n", b"[]\n", b"[" * 60_000 + b"\n", b'{"do": "status"' + b" " * 70_000])
+def test_a_malformed_request_is_answered_too(store: Path, line: bytes) -> None:
+    assert b"error" in raw(store, line)
+    assert local.answers(store)
+
+
+def test_clients_that_hang_keep_nobody_waiting(store: Path) -> None:
+    hanging = [socket.socket(socket.AF_UNIX) for _ in range(local.CLIENTS - 1)]
+    for client in hanging:
+        client.connect(str(local.socket_of(store)))
+    assert local.answers(store)
+    for client in hanging:
+        client.close()
+
+
+def test_no_server_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(local.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
+        local.ask(tmp_path / "bot.db", {"do": "status"})
+    assert not local.answers(tmp_path / "bot.db")
+
+
+def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
+    store = tmp_path / "bot.db"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(local.socket_of(store)))
+    server = local.LocalServer(store, answer)
+    server.start()
+    assert local.answers(store)
+    server.stop()
+    assert not local.socket_of(store).exists()
+
+
+def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 100) / ("b" * 100)
+    folder.mkdir(parents=True)
+    server = local.LocalServer(folder / "bot.db", answer)
+    server.start()
+    assert local.answers(folder / "bot.db")
+    server.stop()
+
+
+def test_stopping_ends_the_thread_and_opens_no_files(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    server = local.LocalServer(tmp_path / "bot.db", answer)
+    server.start()
+    local.ask(tmp_path / "bot.db", {"do": "status"})
+    server.stop()
+    for thread in threading.enumerate():
+        if thread.name.startswith("local"):
+            thread.join(5)
+    assert len(os.listdir("/proc/self/fd")) == before

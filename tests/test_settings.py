@@ -1,0 +1,85 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.settings import BadSettings, read_settings
+
+NEEDED = {
+    "BOT_GATEWAY_URL": "https://gateway.example/",
+    "BOT_GATEWAY_KEY": "key-of-the-gateway",
+    "BOT_WEBHOOK_SECRET": "old-secret, new-secret",
+}
+
+
+def problems_of(folder: Path, environ: dict[str, str], written: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(BadSettings) as raised:
+        read_settings(folder, environ, written or {})
+    return raised.value.problems
+
+
+def test_three_settings_are_needed_and_the_rest_has_defaults(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, NEEDED, {})
+    assert settings.gateway_url == "https://gateway.example"
+    assert settings.webhook_secrets == ("old-secret", "new-secret")
+    assert settings.store == tmp_path / "bot.db"
+    assert (settings.host, settings.port, settings.webhook_path) == ("127.0.0.1", 8000, "/webhook")
+    assert (settings.gateway_per_minute, settings.gateway_per_day) == (60, 10_000)
+    assert settings.webhook_tolerance == timedelta(minutes=5)
+    assert settings.channel_id is None
+
+
+def test_the_environment_wins_over_bot_yml(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {**NEEDED, "BOT_PORT": "9000"}, {"port": "8100", "host": "0.0.0.0"})
+    assert (settings.host, settings.port) == ("0.0.0.0", 9000)
+
+
+def test_a_store_named_in_bot_yml_lies_in_the_bots_folder(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, NEEDED, {"store": "own.db"}).store == tmp_path / "own.db"
+
+
+def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Path) -> None:
+    problems = problems_of(tmp_path, {})
+    assert [problem.split()[0] for problem in problems] == ["BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET"]
+    assert all("set it, in the environment or in .env" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("BOT_GATEWAY_URL", "gateway.example"),
+        ("BOT_GATEWAY_URL", "https://user:password@gateway.example"),
+        ("BOT_GATEWAY_KEY", "two words"),
+        ("BOT_WEBHOOK_SECRET", " , "),
+        ("BOT_GATEWAY_PER_MINUTE", "0"),
+        ("BOT_GATEWAY_PER_DAY", "many"),
+        ("BOT_STORE", "/no/such/folder/bot.db"),
+        ("BOT_STORE", "/"),
+        ("BOT_HOST", "http://0.0.0.0"),
+        ("BOT_PORT", "65536"),
+        ("BOT_PORT", "-1"),
+        ("BOT_WEBHOOK_PATH", "webhook"),
+        ("BOT_WEBHOOK_PATH", "/healthz"),
+        ("BOT_WEBHOOK_TOLERANCE", "299"),
+        ("BOT_WEBHOOK_TOLERANCE", "10801"),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path: Path, name: str, text: str) -> None:
+    (problem,) = problems_of(tmp_path, {**NEEDED, name: text})
+    assert problem.startswith(f"{name} ")
+
+
+def test_a_setting_that_does_not_exist_is_refused_in_bot_yml(tmp_path: Path) -> None:
+    assert problems_of(tmp_path, NEEDED, {"prot": "1"}) == ['bot.yml: settings: there is no setting "prot"']
+
+
+def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, NEEDED, {})
+    assert not any(secret in repr(settings) for secret in settings.secrets)
+    wrong = {"BOT_GATEWAY_KEY": "s3cret key", "BOT_WEBHOOK_SECRET": "s3cret\tx", "BOT_GATEWAY_URL": "s3cret"}
+    assert not any("s3cret" in problem for problem in problems_of(tmp_path, wrong))
+
+
+def test_a_process_that_is_started_with_them_reads_the_same_settings(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {**NEEDED, "BOT_CHANNEL_ID": "7", "BOT_WEBHOOK_TOLERANCE": "600"}, {})
+    assert read_settings(Path("elsewhere"), settings.environ(), {}) == settings

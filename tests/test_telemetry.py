@@ -1,0 +1,47 @@
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from bot import telemetry
+
+SECRET = "key-of-the-gateway"
+
+
+@contextmanager
+def logging_set_up() -> Iterator[logging.Logger]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    telemetry.set_up("web", [SECRET])
+    try:
+        yield logging.getLogger("bot.test")
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+def test_a_record_is_one_line_with_its_level_and_process(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        log.warning("two\nlines")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("warning web    two lines")
+
+
+def test_secrets_and_long_numbers_are_blotted_out(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        log.info("%s wrote with %s, at port 8000", "6281234567890", SECRET)
+    line = capsys.readouterr().err
+    assert "…90 wrote with [secret], at port 8000" in line
+    assert "6281234" not in line
+
+
+def test_an_exception_is_logged_by_type_and_place_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        try:
+            raise ValueError("what a contact wrote")
+        except ValueError:
+            log.exception("a turn failed")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "a turn failed: ValueError in tests/test_telemetry.py" in line
+    assert "contact" not in line

@@ -1,0 +1,190 @@
+import hashlib
+import hmac
+import json
+import logging
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from bot.clock import MovableClock
+from bot.store.files import inbox_path
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.migrations import migrate
+from bot.web.app import Webhook, create_app
+
+NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
+CONTACT = "6281234567890"
+
+
+def event(id: str = "evt-1", text: str = "hi") -> bytes:
+    data = {"message_id": f"m-{id}", "from": CONTACT, "to": "628000", "type": "text", "body": text}
+    envelope = {"id": id, "event": "message.inbound", "timestamp": int(NOW.timestamp()), "data": data}
+    return json.dumps(envelope).encode()
+
+
+class Web:
+    """The web process's app over a real inbox, and a sender that signs."""
+
+    def __init__(self, store: Path) -> None:
+        migrate(store)
+        self.store = store
+        self.clock = MovableClock(NOW)
+        self.inbox = InboxWriter(store, self.clock, patience=0.2)
+        self.log = InboxReader(store)
+        self.wakes = 0
+        self.engine_is_up = True
+        self.webhook = Webhook(self.inbox, self.log, ["old", "secret"], timedelta(minutes=5), self.clock, self.wake)
+        app = create_app(self.webhook, self.inbox, lambda: self.engine_is_up, "/hooks/gateway")
+        self.client = app.test_client()
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    def post(
+        self, raw: bytes, delivery: str = "d-1", secret: str = "secret", at: datetime = NOW, **more: Any
+    ) -> TestResponse:
+        stamp = str(int(at.timestamp()))
+        signature = hmac.new(secret.encode(), stamp.encode() + b"." + raw, hashlib.sha256).hexdigest()
+        headers = {
+            "X-Service-Timestamp": stamp,
+            "X-Service-Signature": f"sha256={signature}",
+            "X-Service-Delivery-Id": delivery,
+        }
+        return self.client.post(more.pop("path", "/webhook"), data=raw, headers=headers, **more)
+
+    def kept(self) -> list[str]:
+        return [row.event_id for row in self.log.after(0, 100)]
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    web = Web(tmp_path / "bot.db")
+    yield web
+    web.inbox.close()
+    web.log.close()
+
+
+def test_a_signed_event_is_kept_acknowledged_and_the_engine_woken(web: Web) -> None:
+    assert web.post(event()).status_code == 200
+    (row,) = web.log.after(0, 10)
+    assert (row.event_id, row.name, row.contact, row.received_at) == ("evt-1", "message.inbound", CONTACT, NOW)
+    assert row.body == event()
+    assert web.wakes == 1
+
+
+def test_the_configured_path_and_every_secret_do(web: Web) -> None:
+    assert web.post(event("a"), "d-a", path="/hooks/gateway").status_code == 200
+    assert web.post(event("b"), "d-b", secret="old").status_code == 200
+    assert web.kept() == ["a", "b"]
+
+
+def test_a_repeated_event_is_acknowledged_and_kept_once_under_whatever_delivery_id(web: Web) -> None:
+    for delivery in ("d-1", "d-1", "d-2"):
+        assert web.post(event(), delivery).status_code == 200
+    assert web.kept() == ["evt-1"]
+    assert web.wakes == 1
+
+
+def test_an_overlong_delivery_id_is_no_id(web: Web) -> None:
+    assert web.post(event("a"), "d" * 1000).status_code == 200
+    assert web.post(event("b"), "d" * 1000).status_code == 200
+    assert web.kept() == ["a", "b"]
+
+
+def test_a_forged_event_is_refused(web: Web) -> None:
+    assert web.post(event(), secret="guessed").status_code == 401
+    assert web.client.post("/webhook", data=event()).status_code == 401
+    assert web.kept() == []
+
+
+def test_a_stale_event_is_refused_and_noted_unless_it_is_known(web: Web, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert web.post(event("known")).status_code == 200
+        late = NOW - timedelta(seconds=301)
+        assert web.post(event("known"), at=late).status_code == 401
+        assert web.webhook.refused_as_stale == 0
+        assert web.post(event("new"), at=late).status_code == 401
+    assert web.webhook.refused_as_stale == 1
+    (record,) = caplog.records
+    assert "refused event new" in record.getMessage()
+    assert "BOT_WEBHOOK_TOLERANCE" in record.getMessage()
+    assert CONTACT not in record.getMessage()
+
+
+STRANGE = {
+    "empty": b"",
+    "no json": b"hello",
+    "truncated": event()[:-5],
+    "a list": b"[]",
+    "deeply nested": b'{"event":' + b"[" * 200_000,
+    "nul": b'{"id":"\\u0000","event":"\\u0000","data":{"from":"\\u0000"}}',
+    "raw nul": b"\x00" * 100,
+    "a lone surrogate": b'{"id":"\\ud800","event":"\\ud800","data":{"from":"\\ud800"}}',
+    "no utf-8": b'{"id":"\xff"}',
+    "an endless number": b'{"id":' + b"9" * 10_000 + b"}",
+    "wrong types": b'{"id":{},"event":7,"data":[1],"timestamp":1e999}',
+    "an unknown event": b'{"id":"x","event":"contact.created","data":{}}',
+}
+
+
+@pytest.mark.parametrize("raw", STRANGE.values(), ids=STRANGE.keys())
+def test_a_strange_body_that_is_signed_is_kept_and_acknowledged(
+    web: Web, raw: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert web.post(raw).status_code == 200
+    assert web.post(event("neighbour"), "d-2").status_code == 200
+    assert len(web.kept()) == 2
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("raw", STRANGE.values(), ids=STRANGE.keys())
+def test_a_strange_body_that_is_not_signed_is_refused(
+    web: Web, raw: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert web.post(raw, secret="guessed").status_code == 401
+    assert web.kept() == []
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("stamp", ["", "now", "-1", "9" * 400, "1e9", "\u0661"])
+def test_a_strange_timestamp_is_refused(web: Web, stamp: str) -> None:
+    headers = {"X-Service-Timestamp": stamp.encode().decode("latin-1"), "X-Service-Signature": "sha256=00"}
+    assert web.client.post("/webhook", data=event(), headers=headers).status_code == 401
+
+
+def test_an_oversized_body_is_refused(web: Web) -> None:
+    answer = web.post(b" " * 1_100_000)
+    assert answer.status_code == 413
+    assert answer.json is not None
+    assert answer.json["ok"] is False
+
+
+def test_other_addresses_and_methods_are_refused_in_json(web: Web) -> None:
+    assert web.client.get("/webhook").status_code == 405
+    answer = web.client.get("/nothing")
+    assert answer.status_code == 404
+    assert answer.is_json
+
+
+def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(web: Web) -> None:
+    blocker = sqlite3.connect(inbox_path(web.store), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    refused = web.post(event())
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"] == "5"
+    assert web.client.get("/readyz").status_code == 503
+    assert web.client.get("/healthz").status_code == 200
+    blocker.execute("ROLLBACK")
+    blocker.close()
+
+
+def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> None:
+    assert web.client.get("/readyz").status_code == 200
+    web.engine_is_up = False
+    assert web.client.get("/readyz").status_code == 503
+    assert web.post(event()).status_code == 200
