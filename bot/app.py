@@ -100,7 +100,15 @@ class Engine:
         self._gateway = Gateway(gateway_url, gateway_key, channel_id)
         self._turns = Turns(self._store, self._inbox, clock, partial(advance, program.library), webhook.read)
         pacing = Pacing(per_minute, per_day)
-        self._delivery = Delivery(self._gateway, clock, pacing, self._turns.sent, self._reader.last_inbound)
+        self._delivery = Delivery(
+            self._gateway,
+            clock,
+            pacing,
+            self._turns.sent,
+            self._reader.last_inbound,
+            replaced=lambda contact: None,
+            claim=lambda row: None,
+        )
         self._performers = Performers(program.handlers, clock, self._turns.called)
 
     def start(self) -> None:
@@ -114,7 +122,7 @@ class Engine:
         until = monotonic() + timeout
         for part in (self._delivery, self._performers, self._turns):
             part.stop(max(0.1, until - monotonic()))
-        for file in (self._store, self._inbox, self._reader, self._gateway):
+        for file in (self._inbox, self._reader, self._store, self._gateway):
             file.close()
 
     def swap(self, program: Program) -> None:
@@ -146,7 +154,9 @@ class Bot:
     ``url`` is the webhook's address, on a free port of the loopback interface.
     """
 
-    def __init__(self, engine: Engine, store: Path, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE) -> None:
+    def __init__(
+        self, engine: Engine, store: Path, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE
+    ) -> None:
         self.engine = engine
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"

@@ -69,10 +69,10 @@ class Supervisor:
         woken, wake = _pipe(held)
         os.set_blocking(wake, False)
         self._news, news = _pipe(held)
-        last_good = held.enter_context(tempfile.TemporaryFile()).fileno()
+        last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         common = {"folder": str(self._folder), "lifeline": lifeline, "news": news}
         self._children = [
-            _Child("engine", {**common, "woken": woken, "last_good": last_good}, self._settings),
+            _Child("engine", {**common, "woken": woken, "last_good": last_good.fileno()}, self._settings),
             _Child("web", {**common, "listener": self._listener.fileno(), "wake": wake}, self._settings),
         ]
         self._starting = {child.role for child in self._children}

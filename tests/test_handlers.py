@@ -43,7 +43,11 @@ def test_a_folder_of_handlers_is_loaded_whole_and_its_modules_see_each_other(
     tmp_path: Path, init: dict[str, str]
 ) -> None:
     greeting = GREET.replace("Hello", "{WORD}").replace("from bot", "from .words import WORD\nfrom bot")
-    files = {**init, "handlers/words.py": "WORD = 'Hi'", "handlers/deep/greetings.py": greeting.replace(".words", "..words")}
+    files = {
+        **init,
+        "handlers/words.py": "WORD = 'Hi'",
+        "handlers/deep/greetings.py": greeting.replace(".words", "..words"),
+    }
     files["handlers/deep/__init__.py"] = ""
     handlers, problems = load_handlers(read_folder(write(tmp_path, files)))
     assert not problems
@@ -82,9 +86,7 @@ def test_a_handler_knows_where_its_file_lies(tmp_path: Path) -> None:
         ("\x00", 1, "this is no Python"),
     ],
 )
-def test_what_is_wrong_with_a_module_is_a_problem_at_its_line(
-    tmp_path: Path, text: str, line: int, words: str
-) -> None:
+def test_what_is_wrong_with_a_module_is_a_problem_at_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     found = problem(write(tmp_path, {"handlers.py": text}))
     assert (found.path, found.line) == ("handlers.py", line)
     assert words in found.what

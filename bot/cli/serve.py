@@ -35,7 +35,9 @@ def command(ctx: click.Context, folder: Path | None) -> None:
     telemetry.set_up("serve", settings.secrets)
 
     def announce(address: str) -> None:
-        click.echo(f"{bot.name} answers at {address}{settings.webhook_path}, its store is {settings.store}. Ctrl-C stops it.")
+        click.echo(
+            f"{bot.name} answers at {address}{settings.webhook_path}, its store is {settings.store}. Ctrl-C stops it."
+        )
 
     ctx.exit(Supervisor(settings, bot.path, announce).run())
 

@@ -20,6 +20,8 @@ class GatewayError(BotError):
     code: str = ""
     retry: ClassVar[bool] = False
     """Whether the same request can succeed later."""
+    requested: ClassVar[bool] = True
+    """Whether a request reached the gateway, and so counts against its limits."""
     advice: ClassVar[str] = ""
     """What the operator should do."""
 
@@ -39,6 +41,7 @@ class GatewayError(BotError):
 class InvalidMessage(GatewayError):
     """The message breaks a limit of the gateway, so it was not sent."""
 
+    requested = False
     advice = "correct the flow that sends it"
 
 
@@ -46,6 +49,7 @@ class NotReached(GatewayError):
     """There is no connection to the gateway: the message was certainly not sent."""
 
     retry = True
+    requested = False
     advice = "check BOT_GATEWAY_URL and the network"
 
 

@@ -110,7 +110,8 @@ class Fields:
         value = node.value if isinstance(node, Scalar) else None
         if isinstance(value, int) and not isinstance(value, bool) and _within(value, minimum, maximum):
             return value
-        return self._wrong(key, "a whole number" + _bounds(minimum, maximum))
+        self._wrong(key, "a whole number" + _bounds(minimum, maximum))
+        return None
 
     def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
         """A number within bounds."""
@@ -120,7 +121,8 @@ class Fields:
         value = node.value if isinstance(node, Scalar) else None
         if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, minimum, maximum):
             return value
-        return self._wrong(key, "a number" + _bounds(minimum, maximum))
+        self._wrong(key, "a number" + _bounds(minimum, maximum))
+        return None
 
     def boolean(self, key: str, default: bool = False) -> bool:
         """``true`` or ``false``."""
@@ -138,7 +140,9 @@ class Fields:
         if node is None:
             return None
         found = durations.parse(node.text) if isinstance(node, Scalar) else None
-        return self._wrong(key, "a duration like 90s, 10m, 2h30m or 5d") if found is None else found
+        if found is None:
+            self._wrong(key, "a duration like 90s, 10m, 2h30m or 5d")
+        return found
 
     def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
         """One of a few words."""

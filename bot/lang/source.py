@@ -100,7 +100,7 @@ def _decoded(path: str, text: str | bytes, problems: "Problems") -> str | None:
         try:
             text = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            line = text[: error.start].count(b"\n") + 1
+            line = error.object[: error.start].count(b"\n") + 1
             problems.add("E001", Mark(path, line, 1), "the file is not UTF-8 text", "save it as UTF-8")
             return None
     for bad in ("\0", *(char for char in text if "\ud800" <= char <= "\udfff")):
@@ -248,7 +248,7 @@ def _parts(node: Node) -> Iterator[str]:
             yield "]"
         case Map(entries=entries):
             yield "{"
-            for key, value in entries:
+            for key, member in entries:
                 yield key.text
-                yield from _parts(value)
+                yield from _parts(member)
             yield "}"

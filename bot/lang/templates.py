@@ -10,7 +10,8 @@ from typing import Any
 import jinja2
 import jinja2.meta
 from jinja2 import nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bot.core.errors import BotError
 from bot.core.values import Media

@@ -58,6 +58,10 @@ class Claims(Generic[R]):
             self._give(rows)
             self._behind = len(rows) == room
 
+    def adopt(self, rows: Iterable[R]) -> None:
+        """These were given before, by an earlier run: they are not given again, but their results are awaited."""
+        self._given.update(row.id for row in rows)
+
     def done(self, ids: Iterable[int]) -> None:
         """Rows have come to their end."""
         self._given.difference_update(ids)

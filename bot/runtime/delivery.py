@@ -108,6 +108,7 @@ class Delivery:
         self._rows = 0
         self._in_flight = 0
         self._hold: _Hold | None = None
+        self._awaited: datetime | None = None  # what the timekeeper waits for
         self._running = False
         self._closed = False
 
@@ -180,41 +181,56 @@ class Delivery:
         else:
             heapq.heappush(self._later, (due_at, next(self._order), lane))
 
-    def _look(self) -> None:
-        """Something has changed: call threads for what can be sent now, and set the timekeeper to what cannot."""
+    def _look(self, hands: int = 0) -> None:
+        """Something has changed: call threads for what can be sent now, and tell the timekeeper of what comes earlier.
+
+        ``hands`` threads look for a job right after this, uncalled.
+        """
         if not self._running:
             return
         now = self._clock.now()
         while self._later and self._later[0][0] <= now:
             self._ready.append(heapq.heappop(self._later)[2])
-        if self._ready and self._opens_at(now) == now:
-            self._crew.call(1 if self._hold is not None else len(self._ready))
-        if self._next_due(now) != self._awaited:
+        self._crew.call(self._sendable(now) - hands)
+        look_at = self._look_at(now)
+        if look_at is not None and (self._awaited is None or look_at < self._awaited):
             self._time.notify()
 
-    _awaited: datetime | None = None
+    def _sendable(self, now: datetime) -> int:
+        """How many contacts' messages could go out now."""
+        if not self._ready:
+            return 0
+        if self._hold is not None and (self._hold.probing or self._hold.probe_at > now):
+            return 0
+        return min(len(self._ready) if self._hold is None else 1, self._pacing.left(now))
 
     def _opens_at(self, now: datetime) -> datetime | None:
+        """When the next message may go out, whoever's it is; None if that depends on an answer."""
         opens = self._pacing.opens_at(now)
         if self._hold is not None and opens is not None:
-            opens = None if self._hold.probing else max(opens, self._hold.probe_at)
+            return None if self._hold.probing else max(opens, self._hold.probe_at)
         return opens
 
+    def _look_at(self, now: datetime) -> datetime | None:
+        """The next time at which something new can be done."""
+        opens = self._opens_at(now) if self._ready else None
+        times = [at for at in (opens, self._later[0][0] if self._later else None) if at is not None and at > now]
+        return min(times, default=None)
+
     def _next_due(self, now: datetime) -> datetime | None:
-        opens = self._opens_at(now) if self._ready or self._later else None
-        if opens is None or self._ready:
-            return opens
-        return max(opens, self._later[0][0])
+        if not self._ready and not self._later:
+            return None
+        opens = self._opens_at(now)
+        return opens if opens is None or self._ready else max(opens, self._later[0][0])
 
     def _take(self) -> _Job | None:
         now = self._clock.now()
-        if not self._ready or self._opens_at(now) != now or (permit := self._pacing.take(now)) is None:
+        if not self._sendable(now) or (permit := self._pacing.take(now)) is None:
             return None
-        probe = self._hold is not None
         if self._hold is not None:
             self._hold.probing = True
         self._in_flight += 1
-        return _Job(self._ready.popleft(), permit, probe)
+        return _Job(self._ready.popleft(), permit, probe=self._hold is not None)
 
     def _settle(self, job: _Job, outcome: Outcome, now: datetime) -> None:
         self._in_flight -= 1
@@ -235,7 +251,7 @@ class Delivery:
                 self._begin(lane)
             else:
                 del self._lanes[lane.contact]
-        self._look()
+        self._look(hands=1)
 
     def _judge_hold(self, job: _Job, outcome: Outcome, now: datetime) -> None:
         if outcome.state == "held":
@@ -246,11 +262,13 @@ class Delivery:
                 pause = min(2 * self._hold.pause, LONGEST_PROBE)
                 self._hold = _Hold(outcome.detail, now + pause, pause)
         elif self._hold is not None and job.probe:
-            if outcome.requested and outcome.state in ("sent", "replaced", "failed", "covered", "again"):
+            if outcome.requested and outcome.state not in ("retry", "unknown"):
                 self._hold = None
                 log.warning("messages can be sent again")
-            else:
+            elif outcome.requested or outcome.state == "retry":
                 self._hold = _Hold(self._hold.words, now + self._hold.pause, self._hold.pause)
+            else:
+                self._hold.probing = False  # it needed no request, so it says nothing
 
     # On threads
 
@@ -270,5 +288,5 @@ class Delivery:
         with self._lock:
             while self._running:
                 self._look()
-                self._awaited = self._next_due(self._clock.now())
+                self._awaited = self._look_at(self._clock.now())
                 self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)

@@ -5,7 +5,7 @@ Pure state with the time as an argument; not safe for threads by itself.
 
 from collections import deque
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bot.gateway.rate import Rate
 
@@ -37,9 +37,19 @@ class Pacing:
             for window in self._windows:
                 window.count(at.timestamp(), count)
 
+    def left(self, now: datetime) -> int:
+        """How many permits there are now."""
+        if self._paused_until is not None and self._paused_until > now:
+            return 0
+        seconds = now.timestamp()
+        left = min(window.left(seconds) for window in self._windows) - self._in_flight
+        if self._said is not None and self._said.until > now:
+            left = min(left, self._said.left(self._given))
+        return max(left, 0)
+
     def take(self, now: datetime) -> int | None:
-        """A permit for one request, or None when there is none now. It has to be given back with `ended`."""
-        if self.opens_at(now) != now:
+        """A permit for one request, or None when there is none now. Give it back by `ended` or `unused`."""
+        if not self.left(now):
             return None
         self._in_flight += 1
         self._given += 1
@@ -67,22 +77,15 @@ class Pacing:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
         opens = now
         if self._paused_until is not None:
-            if self._paused_until <= now:
-                self._paused_until = None
-            else:
-                opens = self._paused_until
-        if (said := self._said) is not None:
-            if said.until <= now:
-                self._said = None
-            elif said.remaining - (self._given - said.permit) <= 0:
-                opens = max(opens, said.until)
+            opens = max(opens, self._paused_until)
+        if self._said is not None and not self._said.left(self._given):
+            opens = max(opens, self._said.until)
         seconds = now.timestamp()
         for window in self._windows:
             wait = window.wait(seconds, self._in_flight)
             if wait is None:
                 return None
-            if wait > 0:
-                opens = max(opens, now + timedelta(seconds=wait))
+            opens = max(opens, now + timedelta(seconds=wait))
         return opens
 
 
@@ -98,6 +101,9 @@ class _Said:
         self.permit = permit
         self.remaining = remaining
         self.until = until
+
+    def left(self, given: int) -> int:
+        return max(self.remaining - (given - self.permit), 0)
 
 
 class _Window:
@@ -121,16 +127,20 @@ class _Window:
             self._counts.append([step, requests])
         self._total += requests
 
-    def wait(self, now: float, in_flight: int) -> float | None:
-        """Seconds until one more request fits: 0 if it does; None if not before one in flight has ended."""
+    def left(self, now: float) -> int:
+        """How many more requests fit now, with none in flight."""
         while self._counts and self._leaves(0) <= now:
             self._total -= self._counts.popleft()[1]
-        excess = self._total + in_flight + 1 - self._limit
-        if excess <= 0:
+        return self._limit - self._total
+
+    def wait(self, now: float, in_flight: int) -> float | None:
+        """Seconds until one more request fits: 0 if it does; None if not before one in flight has ended."""
+        missing = in_flight + 1 - self.left(now)
+        if missing <= 0:
             return 0
         for index in range(len(self._counts)):
-            excess -= self._counts[index][1]
-            if excess <= 0:
+            missing -= self._counts[index][1]
+            if missing <= 0:
                 return self._leaves(index) - now
         return None
 

@@ -73,8 +73,11 @@ class Passes:
             store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
         )
 
-    def begin(self) -> None:
-        """Begin a run. Raises `CursorBeyondLog`."""
+    def begin(self) -> list[OutboxRow]:
+        """Begin a run. Returns the messages of which the last run left unknown whether they were sent.
+
+        Raises `CursorBeyondLog`.
+        """
         end = self._inbox.last_seq()
         if self.cursor > end:
             raise CursorBeyondLog(
@@ -82,6 +85,9 @@ class Passes:
                 "the two files are not of one age (restore both from one backup)"
             )
         self._run = self._store.begin_run()
+        unclear = self._store.claimed_sends()
+        self._sends.adopt(unclear)
+        return unclear
 
     def end(self) -> None:
         """End the run."""
@@ -162,8 +168,11 @@ class Passes:
         return True
 
 
-def _answer(batch: Batch, request: Request) -> Answer | RequestRefused:
+def _answer(batch: Batch, request: Request | OutboxRow) -> Answer | RequestRefused:
     try:
+        if isinstance(request, OutboxRow):
+            batch.commit.claim(request)
+            return {}
         return operate(batch, request)
     except RequestRefused as refusal:
         return refusal

@@ -1,24 +1,24 @@
 """What comes back from outside the engine, and the events that it becomes."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 from bot.core.events import CallEnded, SendEnded
 from bot.runtime.batch import Batch
+from bot.runtime.delivery import SendResult
 from bot.runtime.operator import Request
-
-if TYPE_CHECKING:
-    from bot.runtime.delivery import SendResult
-    from bot.runtime.performers import CallResult
+from bot.runtime.performers import CallResult
+from bot.store.rows import OutboxRow
 
 
 @dataclass(slots=True)
 class Incoming:
-    """What was reported or asked, and waits for the next pass. It is dropped only once it has been committed."""
+    """What was reported or asked, and waits for the next pass. It is dropped only once it has been committed.
 
-    sent: "list[SendResult]" = field(default_factory=list)
-    called: "list[CallResult]" = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
+    A row among the requests is one that is to be claimed.
+    """
+
+    sent: list[SendResult] = field(default_factory=list)
+    called: list[CallResult] = field(default_factory=list)
+    requests: list[Request | OutboxRow] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sent) + len(self.called) + len(self.requests)
@@ -36,18 +36,18 @@ class Incoming:
         del self.requests[: len(taken.requests)]
 
 
-def take_sent(batch: Batch, result: "SendResult") -> None:
+def take_sent(batch: Batch, result: SendResult) -> None:
     """Note what came of a message. The session hears of it where it asked to, or where it did not go as planned."""
     row = result.row
     if result.state in ("retry", "held"):
-        batch.commit.send_again(row, result.attempts, result.due_at, result.detail)
+        batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
     batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
     if row.report or result.state != "sent":
         batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, result.state, result.detail))
 
 
-def take_called(batch: Batch, result: "CallResult") -> None:
+def take_called(batch: Batch, result: CallResult) -> None:
     """Note what came of a call, and let the session hear of its end."""
     row = result.row
     if result.outcome == "retry":
@@ -58,6 +58,6 @@ def take_called(batch: Batch, result: "CallResult") -> None:
     batch.take(ended)
 
 
-def take_late(batch: Batch, result: "SendResult | CallResult") -> None:
+def take_late(batch: Batch, result: SendResult | CallResult) -> None:
     """Drop a second result of the same thing, with a line in the trace."""
     batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")

@@ -4,18 +4,18 @@ import logging
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
 from bot.clock import Clock
+from bot.core.errors import BotError
 from bot.core.messages import Message, Template
 from bot.gateway.client import Gateway
 from bot.gateway.errors import (
     ChannelNotFound,
     EndpointRefused,
     GatewayError,
-    NotReached,
     OutcomeUnknown,
     RateLimited,
     TemplateRequired,
@@ -95,30 +95,34 @@ class Sender:
         self._repeat_unclear = repeat_unclear
 
     def send(self, lane: Lane) -> Outcome:
-        """Try the lane's first message once."""
+        """Try the lane's first message once. Raises nothing."""
+        try:
+            return self._try(lane)
+        except BotError as error:  # of the store's: nothing was sent
+            return Outcome("retry", str(error), due_at=self._backoff(lane.attempts))
+        except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
+            frames = "".join(traceback.format_tb(defect.__traceback__))
+            log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
+            return Outcome("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
+
+    def _try(self, lane: Lane) -> Outcome:
         row, now = lane.rows[0], self._clock.now()
-        if isinstance(row.message, Template) or self._is_open(lane, now):
-            message: Message = row.message
-        elif (blocked := _blocked(lane)) is not None:
-            return blocked
-        else:
-            assert row.instead is not None
+        message: Message = row.message
+        if not isinstance(message, Template) and not self._is_open(lane, now):
+            if row.instead is None or _replaced(lane):
+                return _blocked(lane)
             message = row.instead
+        if not self._gateway.keyed(message):
+            self._claim(row)
         lane.tried_since = lane.tried_since or now
         lane.attempts += 1
         try:
             return self._request(lane, message)
         except GatewayError as error:
             return self._failed(lane, message, error)
-        except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
-            frames = "".join(traceback.format_tb(defect.__traceback__))
-            log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
-            return Outcome("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
 
     def _request(self, lane: Lane, message: Message) -> Outcome:
         row = lane.rows[0]
-        if not self._gateway.keyed(message):
-            self._claim(row)
         if message is row.message:
             sent = self._gateway.send(row.contact, message, row.key)
             return Outcome("sent", "", sent.message_ids, requested=True, rate=sent.rate)
@@ -145,51 +149,51 @@ class Sender:
         lane.silence = Silence(newest, replaced is not None and (newest is None or replaced > newest))
 
     def _failed(self, lane: Lane, message: Message, error: GatewayError) -> Outcome:
+        now = self._clock.now()
         match error:
             case EndpointRefused():
                 lane.attempts -= 1
-                return Outcome("again", requested=True, rate=error.rate)
+                return _outcome("again", error)
             case TemplateRequired() if not isinstance(message, Template):
                 self._shut(lane, self._window(lane.contact))
-                return _blocked(lane, requested=True, rate=error.rate) or Outcome(
-                    "again", requested=True, rate=error.rate
-                )
+                return _outcome("again", error)
             case Unauthorized() | ChannelNotFound():
                 lane.attempts -= 1
                 lane.tried_since = None
-                return Outcome("held", str(error), due_at=self._clock.now(), requested=True, rate=error.rate)
+                return replace(_outcome("held", error), due_at=now)
             case RateLimited():
-                until = error.rate.retry_at(self._clock.now()) or self._backoff(lane.attempts)
-                return self._retry(lane, error, until, pause_until=until)
+                lane.tried_since = None  # waiting for the limits uses up no message's time
+                until = error.rate.retry_at(now) or self._backoff(lane.attempts)
+                return replace(_outcome("retry", error), due_at=until, pause_until=until)
             case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeat_unclear):
-                return Outcome("unknown", str(error), requested=True, rate=error.rate)
-            case _ if error.retry:
-                lane.unclear = lane.unclear or isinstance(error, OutcomeUnknown)
-                return self._retry(lane, error, self._backoff(lane.attempts))
-        return Outcome("failed", str(error), requested=True, rate=error.rate)
+                return _outcome("unknown", error)
+            case OutcomeUnknown():
+                lane.unclear = True
+        return self._retry(lane, error) if error.retry else _outcome("failed", error)
 
-    def _retry(
-        self, lane: Lane, error: GatewayError, due_at: datetime, pause_until: datetime | None = None
-    ) -> Outcome:
-        row = lane.rows[0]
-        state, detail = "retry", str(error)
+    def _retry(self, lane: Lane, error: GatewayError) -> Outcome:
+        row, due_at = lane.rows[0], self._backoff(lane.attempts)
         assert lane.tried_since is not None
-        if due_at > lane.tried_since + (row.expires_at - row.created_at):
-            state = "unknown" if lane.unclear else "failed"
-            detail = f"given up after {lane.attempts} tries: {detail}"
-        requested = not isinstance(error, NotReached)
-        return Outcome(state, detail, (), due_at, requested, error.rate, pause_until)
+        if due_at <= lane.tried_since + (row.expires_at - row.created_at):
+            return replace(_outcome("retry", error), due_at=due_at)
+        outcome = _outcome("unknown" if lane.unclear else "failed", error)
+        return replace(outcome, detail=f"given up after {lane.attempts} tries: {error}")
 
     def _backoff(self, attempts: int) -> datetime:
-        seconds = min(2.0 ** min(attempts - 1, 10), LONGEST_BACKOFF)
+        seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
         return self._clock.now() + timedelta(seconds=seconds * self._random.uniform(1.0, 1.25))
 
 
-def _blocked(lane: Lane, requested: bool = False, rate: Rate | None = None) -> Outcome | None:
-    """What becomes of a message behind a shut window; None when its template is to go in its place."""
-    assert lane.silence is not None
-    if lane.silence.replaced:
-        return Outcome("covered", f"{SHUT}, and a template went since", requested=requested, rate=rate)
-    if lane.rows[0].instead is None:
-        return Outcome("failed", f"{SHUT}, and no window_closed template is declared", requested=requested, rate=rate)
-    return None
+def _outcome(state: str, error: GatewayError) -> Outcome:
+    return Outcome(state, str(error), requested=error.requested, rate=error.rate)
+
+
+def _replaced(lane: Lane) -> bool:
+    return lane.silence is not None and lane.silence.replaced
+
+
+def _blocked(lane: Lane) -> Outcome:
+    """What becomes of a message behind a shut window for which no template goes."""
+    if _replaced(lane):
+        return Outcome("covered", f"{SHUT}, and a template went since")
+    return Outcome("failed", f"{SHUT}, and no window_closed template is declared")

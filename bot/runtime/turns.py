@@ -4,28 +4,27 @@ import logging
 import threading
 from concurrent.futures import Future
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.runtime.batch import Advance, place_of
 from bot.runtime.claims import Doer
+from bot.runtime.delivery import SendResult
 from bot.runtime.operator import Answer, Request
 from bot.runtime.passes import Delivers, Passes, Read
+from bot.runtime.performers import CallResult
 from bot.runtime.results import Incoming
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader
-from bot.store.rows import CallRow
+from bot.store.rows import CallRow, OutboxRow
 from bot.store.state import Store
 
-if TYPE_CHECKING:
-    from bot.runtime.delivery import SendResult
-    from bot.runtime.performers import CallResult
-
 _POLL_SECONDS = 0.1
-_OPERATOR_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
+
+CUT_OFF = "the bot was killed while it sent this, and the gateway took no key for it: look whether it arrived"
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +71,8 @@ class Turns:
             delivery,
             performers,
         )
-        self._pass.begin()
+        for row in self._pass.begin():
+            self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, self._clock.now()))
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:
@@ -92,13 +92,13 @@ class Turns:
             self._woken = True
             self._changed.notify_all()
 
-    def sent(self, result: "SendResult") -> None:
+    def sent(self, result: SendResult) -> None:
         """Report what came of a message. From any thread."""
         with self._changed:
             self._incoming.sent.append(result)
             self._changed.notify_all()
 
-    def called(self, result: "CallResult") -> None:
+    def called(self, result: CallResult) -> None:
         """Report what came of a call. From any thread."""
         with self._changed:
             self._incoming.called.append(result)
@@ -109,17 +109,11 @@ class Turns:
 
         Raises `bot.runtime.operator.RequestRefused` and `EngineStopped`.
         """
-        answer: Future[Answer] = Future()
-        with self._changed:
-            if not self._thread.is_alive() or self._stopping:
-                raise EngineStopped("the engine does not run")
-            self._incoming.requests.append(request)
-            self._answers.append(answer)
-            self._changed.notify_all()
-        try:
-            return answer.result(_OPERATOR_SECONDS)
-        except TimeoutError:
-            raise EngineStopped(f"no answer within {_OPERATOR_SECONDS:g} s: the engine may still do it") from None
+        return self._ask(request)
+
+    def claim(self, row: OutboxRow) -> None:
+        """Return when it is durable that a message is about to be sent without a key. Raises `EngineStopped`."""
+        self._ask(row)
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
@@ -147,6 +141,19 @@ class Turns:
                 return True
             if not self._wait_for_pass(passes, deadline - monotonic()) or not self._thread.is_alive():
                 return False
+
+    def _ask(self, request: Request | OutboxRow) -> Answer:
+        answer: Future[Answer] = Future()
+        with self._changed:
+            if not self._thread.is_alive() or self._stopping:
+                raise EngineStopped("the engine does not run")
+            self._incoming.requests.append(request)
+            self._answers.append(answer)
+            self._changed.notify_all()
+        try:
+            return answer.result(_ANSWER_SECONDS)
+        except TimeoutError:
+            raise EngineStopped(f"no answer within {_ANSWER_SECONDS:g} s: the engine may still do it") from None
 
     def _wait_for_pass(self, passes: int, timeout: float) -> bool:
         with self._changed:

@@ -33,7 +33,8 @@ _SEND = """
     INSERT INTO outbox (id, ref, key, contact, effect, created_at, attempts, due_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
+_CLAIM = "UPDATE outbox SET claimed_at = ? WHERE id = ?"
+_SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
 _SENT = """
     INSERT INTO sent (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail)
     SELECT id, ref, key, contact, effect, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
@@ -47,7 +48,7 @@ _CALL_ENDED = "DELETE FROM calls WHERE id = ?"
 _DEAD_LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at) VALUES (?, ?, ?, ?, ?)"
 _REVIVE = "DELETE FROM dead_letters WHERE id = ?"
 _ORDER = (
-    *(_SESSION, _TURN, _UNPARK, _PARK, _REVIVE, _SEND, _SEND_AGAIN, _SENT, _SEND_ENDED),
+    *(_SESSION, _TURN, _UNPARK, _PARK, _REVIVE, _SEND, _SEND_AGAIN, _CLAIM, _SENT, _SEND_ENDED),
     *(_CALL, _CALL_AGAIN, _CALL_ENDED, _DEAD_LETTER),
 )
 
@@ -131,6 +132,10 @@ class Commit:
         """A message that was a dead letter is to be sent after all."""
         self.revived.add(dead_letter)
         self._add_send(row, json_of(row.effect))
+
+    def claim(self, row: OutboxRow) -> None:
+        """The message is about to be sent in a way that cannot be repeated: after a crash nobody knows whether it was."""
+        self._add(_CLAIM, (self._at, row.id))
 
     def send_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The message stays in the outbox, and is tried again later."""

@@ -52,11 +52,11 @@ class FileLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(f"{path.resolve()}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.fdopen(os.open(f"{path.resolve()}.lock", os.O_RDWR | os.O_CREAT, 0o600))
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._file)
+            self._file.close()
             raise StoreLocked(
                 f"{path} is in use by another process: one bot runs on one store "
                 "(stop the other one, or give this one a store of its own with BOT_STORE)"
@@ -64,7 +64,7 @@ class FileLock:
 
     def release(self) -> None:
         """Give the right back."""
-        os.close(self._file)
+        self._file.close()
 
 
 def create(path: Path) -> None:

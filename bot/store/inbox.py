@@ -135,7 +135,7 @@ class InboxWriter:
                 return deleted
 
     def close(self) -> None:
-        """Commit what was accepted, refuse what comes later, and give the file back."""
+        """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
         with self._changed:
             self._closing = True
             self._changed.notify()

@@ -92,8 +92,10 @@ def _engine_tables(db: Database) -> None:
             attempts INTEGER NOT NULL,
             due_at TEXT NOT NULL,
             expires_at TEXT NOT NULL,
+            claimed_at TEXT,
             detail TEXT NOT NULL DEFAULT ''
         );
+        CREATE INDEX outbox_claimed ON outbox (id) WHERE claimed_at IS NOT NULL;
         CREATE TABLE sent (
             id INTEGER PRIMARY KEY,
             ref TEXT NOT NULL,
@@ -107,6 +109,7 @@ def _engine_tables(db: Database) -> None:
             at TEXT NOT NULL,
             detail TEXT NOT NULL
         );
+        CREATE INDEX sent_replaced ON sent (contact, at) WHERE outcome = 'replaced';
         CREATE TABLE calls (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             ref TEXT NOT NULL,

@@ -20,6 +20,7 @@ _SESSIONS = """
 """
 _SESSION = "SELECT state FROM sessions WHERE contact = ?"
 _LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
+_LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail FROM outbox ORDER BY id LIMIT ?"
 _DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters ORDER BY id DESC LIMIT ?"
 _TRACE = """
@@ -128,6 +129,10 @@ class StoreReader:
         """When the contact was last heard of, by the event's own time: the window runs from it."""
         rows = self._all(_LAST_INBOUND, text_of(contact))
         return read_time(rows[0][0]) if rows else None
+
+    def last_replaced(self, contact: str) -> datetime | None:
+        """When a template last went to the contact in place of a message whose window was shut."""
+        return read_time(self._all(_LAST_REPLACED, text_of(contact))[0][0])
 
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages that are to be sent, in order."""

@@ -44,8 +44,10 @@ _NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
 _LAST_IDS = "SELECT name, seq FROM sqlite_sequence"
 _OUTBOX = """
     SELECT outbox.id, ref, key, contact, effect, created_at, attempts, due_at, expires_at, last_inbound
-    FROM outbox LEFT JOIN sessions USING (contact) WHERE outbox.id > ? ORDER BY outbox.id LIMIT ?
+    FROM outbox LEFT JOIN sessions USING (contact)
 """
+_PENDING = f"{_OUTBOX} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
+_CLAIMED = f"{_OUTBOX} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
 _CALLS = "SELECT id, ref, key, contact, effect, attempts, due_at FROM calls WHERE id > ? ORDER BY id LIMIT ?"
 _DEAD_LETTER = "SELECT what, contact, body FROM dead_letters WHERE id = ?"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} ORDER BY id LIMIT ?) WHERE at < ?)"
@@ -169,8 +171,12 @@ class Store:
         return dict(self._all(_LAST_IDS))
 
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
-        """The messages that are to be sent, in order, from after an id on."""
-        return [_outbox_row(*row) for row in self._all(_OUTBOX, after, limit)]
+        """The messages that are to be sent and are not claimed, in order, from after an id on."""
+        return [_outbox_row(*row) for row in self._all(_PENDING, after, limit)]
+
+    def claimed_sends(self) -> list[OutboxRow]:
+        """The messages that are being sent without a key; at the begin of a run, those that nobody knows of."""
+        return [_outbox_row(*row) for row in self._all(_CLAIMED)]
 
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
         """The calls that are to be made, in order, from after an id on."""

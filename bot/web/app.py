@@ -65,9 +65,7 @@ class Webhook:
         delivery = request.headers.get("X-Service-Delivery-Id", "")
         known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
         try:
-            appended = self._inbox.append(
-                known_as, event.id, event.event, event.contact, now, raw, event.readable
-            )
+            appended = self._inbox.append(known_as, event.id, event.event, event.contact, now, raw, event.readable)
         except InboxBusy as error:
             log.error("an event was not taken, its sender will try again: %s", error)
             return say(503, "the event cannot be kept now: send it again", RETRY_AFTER)

@@ -51,7 +51,7 @@ class WebService:
         self._server.run()
         self._ending.set()
         pruner.join()
-        for file in (self._inbox, self._log, self._engine):
+        for file in (self._log, self._engine, self._inbox):
             file.close()
 
     def stop(self) -> None:

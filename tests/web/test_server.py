@@ -126,9 +126,7 @@ def test_an_endless_body_ends_with_its_connection(web: Serving) -> None:
         b"\x00\x01\x02",
     ],
 )
-def test_nonsense_is_refused_with_a_4xx(
-    web: Serving, head: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nonsense_is_refused_with_a_4xx(web: Serving, head: bytes, caplog: pytest.LogCaptureFixture) -> None:
     with web.connect() as client:
         client.sendall(head + b"\r\n\r\n")
         assert 400 <= answer(client)[0] < 500

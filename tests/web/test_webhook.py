@@ -143,9 +143,7 @@ def test_a_strange_body_that_is_signed_is_kept_and_acknowledged(
 
 
 @pytest.mark.parametrize("raw", STRANGE.values(), ids=STRANGE.keys())
-def test_a_strange_body_that_is_not_signed_is_refused(
-    web: Web, raw: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_strange_body_that_is_not_signed_is_refused(web: Web, raw: bytes, caplog: pytest.LogCaptureFixture) -> None:
     assert web.post(raw, secret="guessed").status_code == 401
     assert web.kept() == []
     assert not caplog.records

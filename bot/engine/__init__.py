@@ -1,0 +1,68 @@
+"""The pure function at the heart: one event's way through a session.
+
+No I/O, no clock, no threads, no randomness: time and ids come in with the event. The rules are those of the
+language (docs/language).
+"""
+
+from bot.core.events import (
+    CallEnded,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    ResetRequested,
+    SendEnded,
+    Tapped,
+    TimeReached,
+)
+from bot.core.session import Session
+from bot.core.turn import Turn
+from bot.engine.edits import meet_edit
+from bot.engine.replies import reply_of, take_reply
+from bot.engine.results import take_call, take_close, take_send
+from bot.engine.silence import take_time, wake_at
+from bot.engine.walk import FlowBroken, Walk
+from bot.engine.work import Work
+from bot.flow.library import Library
+from bot.lang.templates import TemplateFailed
+from bot.lang.variables import Mismatch
+from bot.steps.kind import StepFailed
+
+
+def advance(library: Library, session: Session, event: Event) -> Turn:
+    """Take one event: a new session, what is to be done, and when to be woken next.
+
+    Messages and taps must not come while ``session.busy``: the caller parks them. A defect in here may
+    raise anything; a defect in a flow never does.
+    """
+    work = Work(library, session, event)
+    failure: str | None = None
+    try:
+        _take(Walk(work), event)
+    except (FlowBroken, StepFailed, TemplateFailed, Mismatch) as broken:
+        failure = str(broken)
+        work.trace.notes.append(f"ended: {failure}")
+        work.session.frames = ()
+    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, failure)
+
+
+def _take(walk: Walk, event: Event) -> None:
+    """Bring the event to what it is for."""
+    work = walk.work
+    if isinstance(event, MessageReceived | Tapped):
+        work.note_contact(event)
+    if work.session.frame is not None and not isinstance(event, ResetRequested) and meet_edit(walk):
+        return
+    match event:
+        case MessageReceived() | Tapped():
+            take_reply(walk, reply_of(event))
+        case TimeReached():
+            take_time(walk)
+        case SendEnded():
+            take_send(walk, event)
+        case CallEnded():
+            take_call(walk, event)
+        case HandoffClosed():
+            take_close(walk, event)
+        case ResetRequested():
+            work.trace.rule = "reset"
+            walk.end_all()

@@ -1,0 +1,129 @@
+"""A turn while it is being worked out: a copy of the session, the effects so far, and the trace."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from bot.core.effects import Effect, Send, effect_ref
+from bot.core.events import Event, MessageReceived, Tapped
+from bot.core.messages import Message, Template, clipped, violations
+from bot.core.session import Frame, Session
+from bot.core.turn import Trace
+from bot.core.values import Record
+from bot.flow.definition import Flow, Step
+from bot.flow.library import Library
+from bot.lang.templates import TemplateFailed
+from bot.steps.doors import Assignment
+from bot.steps.kind import At, StepFailed
+
+
+class Work:
+    """What a turn reads and writes; where it goes is `Walk`'s affair."""
+
+    def __init__(self, library: Library, session: Session, event: Event) -> None:
+        self.library = library
+        self.session = replace(session, frames=tuple(replace(frame) for frame in session.frames))
+        self.event = event
+        self.now = event.at.astimezone(library.bot.timezone)
+        self.effects: list[Effect] = []
+        self.trace = Trace()
+
+    @property
+    def frame(self) -> Frame:
+        """The active frame; only where there is one."""
+        frame = self.session.frame
+        assert frame is not None
+        return frame
+
+    @property
+    def flow(self) -> Flow:
+        """The active frame's flow."""
+        return self.library.flows[self.frame.flow]
+
+    @property
+    def step(self) -> Step:
+        """The active frame's step."""
+        return self.flow.steps[self.frame.step]
+
+    @property
+    def where(self) -> str:
+        """The active step, for people."""
+        return f"{self.frame.flow}/{self.frame.step}"
+
+    def note_contact(self, event: MessageReceived | Tapped) -> None:
+        """A sign of life: it opens the window, and may tell the channel and the conversation."""
+        session = self.session
+        if session.last_inbound is None or event.sent_at > session.last_inbound:
+            session.last_inbound = event.sent_at
+        if isinstance(event, MessageReceived):
+            session.channel = event.channel or session.channel
+            session.conversation = event.conversation or session.conversation
+
+    def scope(self) -> dict[str, Any]:
+        """What templates and expressions see: the built-in names and the active flow's variables."""
+        session, frame = self.session, self.session.frame
+        scope: dict[str, Any] = {
+            "contact": Record("contact", {"id": session.contact, "name": session.name, "tags": list(session.tags)}),
+            "now": self.now,
+            "today": self.now.date(),
+            "came_from": None,
+        }
+        if frame is not None:
+            scope["came_from"] = frame.came_from
+            scope.update((name, frame.vars.get(name)) for name in self.flow.variables)
+        return scope
+
+    def at(self) -> At:
+        """The active step's view of the session."""
+        frame = self.frame
+        return At(frame.flow, frame.step, frame.visit, self.now, self.scope(), self.flow.variables, frame.hold)
+
+    def assign(self, name: str, value: Any) -> None:
+        """Give a variable its value. Raises `Mismatch`."""
+        variable = self.flow.variables.get(name)
+        self.frame.vars = {
+            **self.frame.vars,
+            name: value if variable is None else variable.coerce(value, self.now),
+        }
+
+    def assign_all(self, assignments: Iterable[Assignment]) -> None:
+        """Do a `set`: every value is worked out before any is given."""
+        scope = self.scope()
+        values = [(item.name, item.evaluate(scope)) for item in assignments]
+        for name, value in values:
+            self.assign(name, value)
+
+    def tag(self, tag: str) -> None:
+        """Tag the contact."""
+        if tag and tag not in self.session.tags:
+            self.session.tags = (*self.session.tags, tag)
+
+    def untag(self, frames: Iterable[Frame]) -> None:
+        """Take away the tags that stood for being at these frames' steps."""
+        gone = {frame.hold.get("tag") for frame in frames}
+        self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
+
+    def send(self, message: Message, *, report: bool = False) -> str:
+        """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`."""
+        message = clipped(message)
+        broken = violations(message)
+        if broken:
+            raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
+        instead = None if isinstance(message, Template) else self._instead()
+        return self.do(Send(message, instead, report))
+
+    def do(self, effect: Effect) -> str:
+        """Decide on an effect; its name."""
+        self.effects.append(effect)
+        return effect_ref(self.event.id, len(self.effects) - 1)
+
+    def _instead(self) -> Template | None:
+        """The template that goes when the window is shut: the step's, the flow's or the bot's."""
+        defaults = self.library.bot.defaults if self.session.frame is None else self.step.defaults
+        if defaults.window_closed is None:
+            return None
+        try:
+            return defaults.window_closed.message(self.scope())
+        except TemplateFailed as failed:
+            self.trace.notes.append(f"window_closed: {failed}")
+            return None

@@ -1,0 +1,36 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.migrations import migrate
+from tests.store.store_kit import START
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(START)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The path of a store that has both its files."""
+    store = tmp_path / "bot.db"
+    migrate(store)
+    return store
+
+
+@pytest.fixture
+def inbox(path: Path, clock: MovableClock) -> Iterator[InboxWriter]:
+    writer = InboxWriter(path, clock)
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[InboxReader]:
+    reader = InboxReader(path)
+    yield reader
+    reader.close()

@@ -1,0 +1,154 @@
+"""The files: private, locked, migrated, and in words when something is wrong with them."""
+
+import os
+import re
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.migrations import StoresDiffer, StoreTooNew, migrate
+from bot.store.reader import StoreReader
+from bot.store.state import Store
+from tests.store.store_kit import START, append
+
+DOCS = Path(__file__).parents[2] / "docs" / "store.md"
+
+
+def test_every_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        migrate(tmp_path / "bot.db")
+        inbox = InboxWriter(tmp_path / "bot.db", MovableClock(START))
+        append(inbox, "evt_1")
+        store = Store(tmp_path / "bot.db")
+        store.begin_run()
+        names = {file.name for file in tmp_path.iterdir()}
+        assert {"bot.db", "bot.db-wal", "bot.db-shm", "bot.db.lock", "bot.inbox.db", "bot.inbox.db-wal"} <= names
+        assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+    finally:
+        os.umask(before)
+    store.close()
+    inbox.close()
+
+
+def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
+    path = tmp_path / "bot.db"
+    migrate(path)
+    path.chmod(0o644)
+    migrate(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
+    store = Store(path)
+    for connection in (inbox._connection, store._connection):
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+
+
+def test_a_second_process_is_refused_in_words(path: Path) -> None:
+    program = "import sys; from pathlib import Path; from bot.store.state import Store; Store(Path(sys.argv[1]))"
+    store = Store(path)
+    other = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
+    assert other.returncode == 1
+    assert "bot.db is in use by another process: one bot runs on one store" in other.stderr
+    store.close()
+    assert subprocess.run([sys.executable, "-c", program, str(path)]).returncode == 0
+
+
+def test_a_running_server_keeps_migrations_away(path: Path, inbox: InboxWriter) -> None:
+    with pytest.raises(StoreLocked):
+        migrate(path)
+
+
+def test_migrating_twice_changes_nothing(path: Path) -> None:
+    before = Store(path)
+    store_id = before.store_id
+    before.close()
+    migrate(path)
+    after = Store(path)
+    assert after.store_id == store_id
+    after.close()
+
+
+def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('bot-engine', '999 future', '')"
+        )
+    connection.close()
+    with pytest.raises(StoreTooNew, match=r"bot\.db was written by a newer version"):
+        migrate(path)
+
+
+def test_files_of_two_stores_are_refused(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other" / "bot.db"
+    migrate(other)
+    path.unlink()
+    other.rename(path)
+    with pytest.raises(StoresDiffer, match="not of one store"):
+        migrate(path)
+
+
+def test_an_engines_file_that_was_deleted_is_not_silently_replaced(path: Path) -> None:
+    path.unlink()
+    with pytest.raises(StoresDiffer):
+        migrate(path)
+
+
+@pytest.mark.parametrize("opens", [StoreReader, InboxReader, Store])
+def test_a_store_that_is_not_there_is_named(tmp_path: Path, opens: type) -> None:
+    with pytest.raises(StoreMissing, match=r"there is no store at .*none.*\.db yet"):
+        opens(tmp_path / "none.db")
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_text("shopping list, " * 500)
+    with pytest.raises(StoreUnavailable, match=r"notes\.db cannot be used now"):
+        migrate(path)
+    with pytest.raises(StoreUnavailable, match=r"notes\.db cannot be used now"):
+        StoreReader(path)
+
+
+def test_another_programs_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    sqlite3.connect(path).execute("CREATE TABLE t (a)").connection.close()
+    with pytest.raises(StoreMissing, match="is no store of this program"):
+        StoreReader(path)
+
+
+def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
+    reader = StoreReader(path)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        reader._connection.execute("DELETE FROM sessions")
+    reader.close()
+
+
+def schema(path: Path) -> dict[str, list[str]]:
+    connection = sqlite3.connect(path)
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    ours = sorted(name for (name,) in tables if not name.startswith(("sqlite_", "_sqlite")))
+    found = {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in ours}
+    connection.close()
+    return found
+
+
+def documented(heading: str) -> dict[str, list[str]]:
+    (part,) = re.findall(rf"^## {re.escape(heading)}.*?\n(.*?)(?=^## |\Z)", DOCS.read_text(), re.S | re.M)
+    tables = re.findall(r"^### `(\w+)`.*?\n(.*?)(?=^### |\Z)", part, re.S | re.M)
+    return {table: re.findall(r"^\| `(\w+)` \|", text, re.M) for table, text in sorted(tables)}
+
+
+def test_every_table_and_column_is_documented_and_nothing_else(path: Path) -> None:
+    assert documented("The engine's file") == schema(path)
+    assert documented("The inbox") == schema(inbox_path(path))

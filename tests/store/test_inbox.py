@@ -1,0 +1,174 @@
+"""The inbox: durable, each event once, and never a caller that hangs."""
+
+import sqlite3
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.store.files import StoreLocked, inbox_path
+from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from tests.store.store_kit import START, append
+
+
+def ids(log: InboxReader) -> list[str]:
+    return [row.event_id for row in log.after(0, 10_000)]
+
+
+def test_what_is_appended_is_read_back_as_it_came(inbox: InboxWriter, log: InboxReader) -> None:
+    body = b'\x00\xff not even text "\xed\xa0\x80"'
+    appended = inbox.append("d1", "evt_1", "message.inbound", None, START, body, False)
+    (row,) = log.after(0, 10)
+    assert (row.seq, row.event_id, row.name, row.contact) == (appended.seq, "evt_1", "message.inbound", None)
+    assert (row.received_at, row.body, row.readable) == (START, body, False)
+
+
+def test_an_event_is_kept_once_by_its_own_id_and_by_the_deliverys(inbox: InboxWriter, log: InboxReader) -> None:
+    assert not append(inbox, "evt_1", "d1").duplicate
+    assert append(inbox, "evt_1", "d2").duplicate  # replayed under another delivery id
+    assert append(inbox, "evt_2", "d1").duplicate
+    assert not append(inbox, "evt_3").duplicate
+    assert not append(inbox, "evt_4").duplicate  # no delivery id is no duplicate of another without one
+    assert ids(log) == ["evt_1", "evt_3", "evt_4"]
+
+
+def test_many_callers_are_each_answered_and_their_order_of_numbers_is_the_logs(
+    inbox: InboxWriter, log: InboxReader
+) -> None:
+    given: dict[str, int | None] = {}
+
+    def send(sender: int) -> None:
+        for number in range(50):
+            event = f"evt_{sender}_{number}"
+            given[event] = append(inbox, event).seq
+            assert append(inbox, event).duplicate
+
+    senders = [threading.Thread(target=send, args=(sender,)) for sender in range(8)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join()
+    assert {row.event_id: row.seq for row in log.after(0, 1000)} == given
+    assert len(given) == 400
+    for sender_number in range(8):
+        of_one = [row.event_id for row in log.after(0, 1000) if row.event_id.startswith(f"evt_{sender_number}_")]
+        assert of_one == [f"evt_{sender_number}_{number}" for number in range(50)]
+
+
+def test_reading_goes_on_after_a_place_and_stops_at_a_limit(inbox: InboxWriter, log: InboxReader) -> None:
+    seqs = [append(inbox, f"evt_{number}").seq for number in range(5)]
+    assert [row.seq for row in log.after(seqs[1] or 0, 2)] == seqs[2:4]
+    assert log.last_seq() == seqs[-1]
+
+
+@pytest.mark.parametrize("event_id", ["evt_\ud800", None, 2**70, object()])
+def test_a_value_that_cannot_be_kept_is_refused_and_costs_no_neighbour(
+    path: Path, inbox: InboxWriter, log: InboxReader, event_id: str
+) -> None:
+    blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")  # holds the first commit up, so that the other three share the second
+    results: dict[str, object] = {}
+
+    def keep(name: str, id: str) -> None:
+        try:
+            results[name] = append(inbox, id)
+        except InboxRefused as refusal:
+            results[name] = refusal
+
+    callers = [
+        threading.Thread(target=keep, args=(name, id))
+        for name, id in [("a", "evt_a"), ("bad", event_id), ("b", "evt_b")]
+    ]
+    for caller in callers:
+        caller.start()
+    blocker.execute("ROLLBACK")
+    for caller in callers:
+        caller.join()
+    blocker.close()
+    assert isinstance(results["bad"], InboxRefused)
+    assert "\ud800" not in str(results["bad"])
+    assert sorted(ids(log)) == ["evt_a", "evt_b"]
+
+
+def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_being_kept(
+    path: Path, inbox: InboxWriter, clock: MovableClock, log: InboxReader
+) -> None:
+    inbox.close()
+    impatient = InboxWriter(path, clock, patience=0.05)
+    blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(InboxBusy, match="did not commit within"):
+        append(impatient, "evt_late")
+    with pytest.raises(InboxBusy, match="has not finished a commit"):
+        append(impatient, "evt_refused")
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    impatient.close()
+    assert ids(log) == ["evt_late"]  # a late commit is whole; the sender's next try is a duplicate
+
+
+def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
+    path: Path, inbox: InboxWriter, log: InboxReader
+) -> None:
+    append(inbox, "evt_before")
+    pages = inbox._connection.execute("PRAGMA page_count").fetchone()[0]
+    inbox._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(InboxBusy, match="full"):
+        append(inbox, "evt_full", body=b"x" * 100_000)
+    with pytest.raises(InboxBusy, match="full"):
+        append(inbox, "evt_full", body=b"x" * 100_000)
+    inbox._connection.execute("PRAGMA max_page_count = 1000000")
+    assert not append(inbox, "evt_full", body=b"x" * 100_000).duplicate
+    assert ids(log) == ["evt_before", "evt_full"]
+
+
+def test_the_check_commits(path: Path, inbox: InboxWriter, clock: MovableClock) -> None:
+    inbox.check()
+    with sqlite3.connect(inbox_path(path)) as connection:
+        assert connection.execute("SELECT checked_at FROM meta").fetchone()[0] == "2030-05-06T09:00:00.000000+00:00"
+    connection.close()
+
+
+def test_only_what_the_engine_has_read_and_is_old_is_pruned(
+    inbox: InboxWriter, clock: MovableClock, log: InboxReader
+) -> None:
+    for number in range(1200):
+        inbox.append(None, f"old_{number}", "message.inbound", None, START, b"{}", True)
+    clock.move(timedelta(days=8))
+    seq = inbox.append(None, "new", "message.inbound", None, clock.now(), b"{}", True).seq
+    assert seq is not None
+    assert inbox.prune(below_seq=1101) == 1100
+    assert ids(log)[0] == "old_1100"
+    assert inbox.prune(below_seq=seq + 1) == 100
+    assert ids(log) == ["new"]
+
+
+def test_numbers_are_never_given_twice_also_when_all_is_pruned(
+    path: Path, inbox: InboxWriter, clock: MovableClock, log: InboxReader
+) -> None:
+    first = append(inbox, "evt_1").seq or 0
+    clock.move(timedelta(days=8))
+    assert inbox.prune(first + 1) == 1
+    inbox.close()
+    again = InboxWriter(path, clock)
+    assert log.last_seq() == first
+    assert append(again, "evt_2").seq == first + 1
+    again.close()
+
+
+def test_a_second_writer_is_refused_in_words(path: Path, inbox: InboxWriter, clock: MovableClock) -> None:
+    with pytest.raises(StoreLocked, match=r"bot\.inbox\.db is in use by another process"):
+        InboxWriter(path, clock)
+
+
+def test_a_closed_inbox_has_kept_what_it_accepted_and_refuses_more(
+    path: Path, inbox: InboxWriter, clock: MovableClock, log: InboxReader
+) -> None:
+    append(inbox, "evt_1")
+    inbox.close()
+    with pytest.raises(InboxBusy):
+        append(inbox, "evt_2")
+    assert ids(log) == ["evt_1"]
+    InboxWriter(path, clock).close()  # the lock is free again
