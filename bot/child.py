@@ -20,6 +20,7 @@ from bot.settings import Settings, read_settings
 if TYPE_CHECKING:
     from bot.app import Engine
     from bot.reload import Reloads
+    from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
@@ -27,32 +28,38 @@ BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a tim
 log = logging.getLogger("bot")
 
 
-def main() -> int:
+def main() -> None:
     """Run one of the two. The arguments are the supervisor's: descriptors by name, and the bot's folder."""
     role, arguments = sys.argv[1], json.loads(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {})
     telemetry.set_up(role, settings.secrets)
-    threading.Thread(target=_end_with, args=(arguments["lifeline"],), name="lifeline", daemon=True).start()
+    code = 0
     try:
         (_web if role == "web" else _engine)(settings, arguments)
     except BotError as error:
         print(error, file=sys.stderr, flush=True)
-        return 1
-    return 0
+        code = 1
+    os._exit(code)  # a handler that hangs on its thread would hold up an ordinary exit
 
 
 def _end_with(lifeline: int) -> None:
     """Stop when the supervisor is gone, politely and then at once."""
-    os.read(lifeline, 1)
-    os.kill(os.getpid(), signal.SIGTERM)
-    sleep(ORPHAN_SECONDS)
-    os._exit(1)
+
+    def watch() -> None:
+        os.read(lifeline, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        sleep(ORPHAN_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()
 
 
 def _web(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.web.service import WebService
 
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
+    _end_with(arguments["lifeline"])
     service = WebService(
         settings.store,
         socket.socket(fileno=arguments["listener"]),
@@ -63,9 +70,14 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         wake=lambda: _wake(arguments["wake"]),
         engine_is_up=lambda: local.answers(settings.store),
     )
-    signal.signal(signal.SIGTERM, lambda *_: service.stop())
+    threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     os.write(arguments["news"], b"web\n")
     service.run()
+
+
+def _stop_on_sigterm(service: "WebService") -> None:
+    signal.sigwait([signal.SIGTERM])
+    service.stop()
 
 
 def _wake(pipe: int) -> None:
@@ -81,6 +93,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.reload import Reloads
 
     signals = _signals()
+    _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
         reloads = Reloads(Path(arguments["folder"]), last_good)
         engine = Engine(
@@ -146,4 +159,4 @@ def _until_told(engine: "Engine", reloads: "Reloads", signals: int, woken: int) 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

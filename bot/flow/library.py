@@ -79,7 +79,7 @@ def _the_flows(
             )
         elif flow.name:
             flows[flow.name] = flow
-    if not documents.flows:
+    if not documents.flows and not problems:
         problems.add("E100", bot.mark, "the bot has no flows", 'add a file that begins with "flow: main"')
     return flows
 

@@ -134,7 +134,7 @@ def _read_step(
         )
         return None
     fields = Fields(node, problems, f'step "{name}"')
-    verb = _verb(fields)
+    verb = _verb(fields) if isinstance(node, Map) else None
     if verb is None:
         return None
     kind_class = KINDS[verb]
@@ -149,38 +149,26 @@ def _read_step(
 
 
 def _verb(fields: Fields) -> str | None:
-    """The one verb of a step; none, two or an unknown one is a problem."""
-    keys = [key for key, _ in fields.node.entries]
-    verbs = [key for key in keys if key.text in KINDS]
-    if len(verbs) > 1 and verbs[-1].text == "set":
-        verbs.pop()
-    elif len(verbs) > 1 and verbs[0].text == "set":
-        verbs.pop(0)
-    for key in keys:
-        if key.text in LATER_KINDS:
-            fields.problems.add(
-                "E199", key.mark, f'{fields.what}: "{key.text}" is not available yet', LATER_KINDS[key.text]
-            )
-            return None
-    if len(verbs) > 1:
+    """The one verb of a step; none, two or an unknown one is a problem. `set` beside another verb is a rider."""
+    keys = {key.text: key for key, _ in fields.node.entries}
+    for name in LATER_KINDS.keys() & keys.keys():
+        fields.problems.add("E199", keys[name].mark, f'{fields.what}: "{name}" is not available yet', LATER_KINDS[name])
+        return None
+    verbs = [name for name in keys if name in KINDS]
+    if len(verbs) > 1 and "set" in verbs:
+        verbs.remove("set")
+    if not verbs:
+        first = next(iter(keys), None)
+        what = f'{fields.what} has no verb, it begins with "{first}"' if first else f"{fields.what} is empty"
         fields.problems.add(
-            "E107",
-            verbs[1].mark,
-            f'{fields.what} has two verbs, "{verbs[0].text}" and "{verbs[1].text}"',
-            "make two steps of it",
+            "E107", fields.mark, what, did_you_mean(first or "", KINDS, f"write one of {', '.join(KINDS)}")
         )
-    if verbs:
-        return verbs[0].text
-    if isinstance(fields.node, Map) and keys:
-        fields.problems.add(
-            "E107",
-            fields.mark,
-            f'{fields.what} has no verb, it begins with "{keys[0].text}"',
-            did_you_mean(keys[0].text, KINDS, f"write one of {', '.join(KINDS)}"),
-        )
-    elif not keys:
-        fields.problems.add("E107", fields.mark, f"{fields.what} is empty", f"write one of {', '.join(KINDS)}")
-    return None
+        return None
+    for extra in verbs[1:]:
+        fields.raw(extra)
+        what = f'{fields.what} has two verbs, "{verbs[0]}" and "{extra}"'
+        fields.problems.add("E107", keys[extra].mark, what, "make two steps of it")
+    return verbs[0]
 
 
 def _refuse_waiting_riders(fields: Fields, kind: StepKind) -> None:

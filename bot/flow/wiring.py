@@ -12,7 +12,7 @@ from bot.steps.kind import Falls, Outcome
 def wired(flow: Flow, problems: Problems) -> Flow:
     """The flow with the `ways` of each step filled in; an outcome that leads nowhere is a problem."""
     names = list(flow.steps)
-    following = dict(zip(names, [*names[1:], END], strict=True))
+    following = dict(zip(names, [*names[1:], END], strict=False))
     steps = {}
     for step in flow.steps.values():
         wiring = _Wiring(step, following[step.name], problems)

@@ -72,7 +72,8 @@ class _Job:
 class Delivery:
     """Takes rows, sends each when its time comes, and reports what came of it.
 
-    ``report`` is called from worker threads, for one contact in order. ``window`` gives the time of a contact's
+    ``report`` is called from worker threads, for one contact in order, and with a lock held, so that nothing is
+    ever idle and unreported: it must not call back. ``window`` gives the time of a contact's
     newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
     has them. ``claim`` returns once it is durable that a row is about to be sent: it is called where the endpoint
     takes no key, so that after a crash the row is unknown and is not sent twice. ``repeat_unclear`` repeats such
@@ -273,15 +274,11 @@ class Delivery:
     # On threads
 
     def _do(self, job: _Job) -> None:
-        lane = job.lane
-        outcome = self._sender.send(lane)
-        now = self._clock.now()
-        if outcome.state != "again" and not self._closed:
-            due_at = outcome.due_at if outcome.state in ("retry", "held") else None
-            self._report(
-                SendResult(lane.rows[0], outcome.state, lane.attempts, due_at, outcome.message_ids, outcome.detail, now)
-            )
+        outcome = self._sender.send(job.lane)
         with self._lock:
+            now = self._clock.now()
+            if outcome.state != "again" and not self._closed:
+                self._report(_result(job.lane, outcome, now))
             self._settle(job, outcome, now)
 
     def _keep_time(self) -> None:
@@ -290,3 +287,9 @@ class Delivery:
                 self._look()
                 self._awaited = self._look_at(self._clock.now())
                 self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
+
+
+def _result(lane: Lane, outcome: Outcome, at: datetime) -> SendResult:
+    return SendResult(
+        lane.rows[0], outcome.state, lane.attempts, outcome.due_at, outcome.message_ids, outcome.detail, at
+    )

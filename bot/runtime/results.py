@@ -1,6 +1,7 @@
 """What comes back from outside the engine, and the events that it becomes."""
 
 from dataclasses import dataclass, field
+
 from bot.core.events import CallEnded, SendEnded
 from bot.runtime.batch import Batch
 from bot.runtime.delivery import SendResult

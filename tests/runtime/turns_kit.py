@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.runtime.performers import CallResult
+
 from bot.clock import MovableClock
 from bot.core.effects import Call, Effect, Send, effect_ref
-from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, SendEnded, TimeReached
+from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, TimeReached
 from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
 from bot.runtime.delivery import SendResult
-from bot.runtime.performers import CallResult
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
@@ -110,7 +111,7 @@ class Hands:
 
 
 def sent(row: OutboxRow, state: str = "sent", detail: str = "", **changes: Any) -> SendResult:
-    result = SendResult(row, state, row.attempts + 1, row.due_at, (f"m{row.id}",), detail, START)  # type: ignore[arg-type]
+    result = SendResult(row, state, row.attempts + 1, row.due_at, (f"m{row.id}",), detail, START)
     return replace(result, **changes)
 
 

@@ -1,0 +1,257 @@
+"""What the checks find in flows: each code, at its line and column, with what to do."""
+
+from typing import Any
+
+import pytest
+
+from bot import handler
+from tests.talk import BOT, problems_of
+
+
+class Gone(LookupError):
+    pass
+
+
+@handler("shop.find", errors=[Gone])
+def find(number: int, country: str = "") -> dict[str, Any]:
+    return {}
+
+
+def flow(steps: str, head: str = "") -> str:
+    """A flow whose steps begin in line 4, or further down with a head."""
+    return f"flow: main\nstart: {{otherwise: true}}\n{head}steps:\n{steps}"
+
+
+CASES = {
+    "a document of no kind": ("floww: main\n", '1:1: E101 this document begins with "floww" (did you mean "flow"?)'),
+    "a misspelt step": (
+        flow("  a: {say: x, then: pya}\n  pay: {say: y, then: end}\n"),
+        '4:21: E102 no step "pya" (did you mean "pay"?)',
+    ),
+    "a step of another flow": (
+        flow("  a: {say: x, then: /man}\n"),
+        '4:21: E103 no flow "man" (did you mean "main"?)',
+    ),
+    "a misspelt step of a flow": (
+        flow("  pay: {say: x, then: /main/pya}\n"),
+        '4:23: E102 no step "pya" in flow main (did you mean "pay"?)',
+    ),
+    "a misspelt key": (
+        flow("  a: {say: x, the: end}\n"),
+        '4:15: E104 step "a": unknown key "the" (did you mean "then"?)',
+    ),
+    "a text that cuts itself at a comma": (
+        flow("  a: {say: Sorry, no luck.}\n"),
+        '4:19: E104 step "a": "no luck." is a key without a value (if it belongs to a text with a comma, put that text in quotes)',
+    ),
+    "a step without a verb": (
+        flow("  a: {sya: x}\n"),
+        '4:6: E107 step "a" has no verb, it begins with "sya" (did you mean "say"?)',
+    ),
+    "two verbs": (
+        flow("  a: {say: x, wait: 2h}\n"),
+        '4:15: E107 step "a" has two verbs, "say" and "wait" (make two steps of it)',
+    ),
+    "a reserved name": (
+        flow("  end: {say: x}\n"),
+        '4:3: E108 "end" cannot be a step: the word is a target of its own (choose another name)',
+    ),
+    "a bad name": (
+        flow("  My-step: {say: x}\n"),
+        '4:3: E108 step: "My-step" is no name (use small letters, digits and _, a letter first, 64 at most)',
+    ),
+    "no target": (
+        flow("  a: {say: x, then: 'some where'}\n"),
+        '4:21: E110 step "a": then: "some where" is no target (write a step, /flow, /flow/step, next, again, back or end)',
+    ),
+    "no steps": ("flow: main\nsteps: {}\n", '2:8: E105 flow "main" has no steps (add the first one)'),
+    "a list where a map is expected": (
+        flow("  a: [say]\n"),
+        '4:6: E106 step "a": a map of keys is expected (write key: value)',
+    ),
+    "two forms of choices": (
+        flow("  a: {ask: x, buttons: {Y: end}, list: {rows: {Z: end}}}\n"),
+        '4:40: E121 step "a": "list" beside "buttons" (keep one of them)',
+    ),
+    "a branch after else": (
+        flow("  a: {branch: [{else: b}, {if: true, then: b}]}\n  b: {say: x, then: end}\n"),
+        '4:27: E122 step "a": branch 2 comes after `else` (put `else` last)',
+    ),
+    "a reminder where nobody is waited for": (
+        flow("  a: {say: x, remind: {after: 1h}}\n"),
+        '4:23: E123 step "a": "remind" where nobody is waited for (put it on a step that waits for an answer)',
+    ),
+    "retry beside other": (
+        flow("  a: {ask: x, buttons: {Y: end}, retry: {say: z}, other: end}\n"),
+        '4:41: E124 step "a": "retry" beside "other" (keep one: `other` takes every reply that is no answer)',
+    ),
+    "a retry without else": (
+        flow("  a: {ask: x, buttons: {Y: end}, retry: {max: 2}}\n"),
+        '4:41: E130 step "a": retry has a `max` and no `else` (add else: and a target)',
+    ),
+    "a hand-over that nobody closes": (
+        flow("  a: {handoff: sales}\n"),
+        '4:3: E130 step "a" has no `closed`: "closed" leads nowhere (write closed: and a target)',
+    ),
+    "an error door without target": (
+        flow("  a: {say: x, errors: {else: {say: Oh.}}}\n"),
+        '4:30: E131 step "a": errors.else leads nowhere (add `then` with a target)',
+    ),
+    "a loop that never waits": (
+        flow("  a: {say: x}\n  b: {say: y, then: a}\n"),
+        "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a later verb": (
+        flow("  a: {ai: Be nice.}\n"),
+        '4:7: E199 step "a": "ai" is not available yet (AI turns)',
+    ),
+    "a later key": (
+        flow("  a: {ask: x, many: true, buttons: {Y: end}}\n"),
+        '4:15: E199 step "a": "many" is not available yet (for several answers to one question)',
+    ),
+    "a misspelt variable in a template": (
+        flow("  a: {say: '{{ nmae }}', then: end}\n", "vars: {name: text}\n"),
+        '5:12: E301 no variable "nmae" (did you mean "name"?)',
+    ),
+    "a misspelt variable to save": (
+        flow("  a: {ask: x, save: nmae}\n", "vars: {name: text}\n"),
+        '5:21: E301 no variable "nmae" in flow main (did you mean "name"?)',
+    ),
+    "a misspelt property of the contact": (
+        flow("  a: {say: '{{ contact.nam }}', then: end}\n"),
+        '4:12: E302 a contact has no "nam" (did you mean "name"?)',
+    ),
+    "a choice's value that does not fit": (
+        flow("  a: {ask: x, buttons: {Y: {value: red, then: end}}, save: n}\n", "vars: {n: integer}\n"),
+        '5:25: E303 "red" does not fit n: it is no number (change one of them)',
+    ),
+    "one word for two answers": (
+        flow("  a: {ask: x, buttons: {Yes: end, No: {words: [YES!], then: end}}}\n"),
+        '4:35: E311 step "a": "YES!" is an answer of "Yes" and of "No" (keep it in one of them)',
+    ),
+    "two starts by one word": (
+        "flow: main\nstart: {words: [hi]}\nsteps: {a: {say: x, then: end}}\n---\n"
+        "flow: two\nstart: {words: [Hi!]}\nsteps: {a: {say: x, then: end}}\n",
+        '6:17: E312 "Hi!" is taken: the start of flow main (choose another word for one of them)',
+    ),
+    "two flows for everything else": (
+        "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n---\n"
+        "flow: two\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n",
+        "6:8: E313 flow main starts `otherwise` already (keep one of them)",
+    ),
+    "two flows of one name": (
+        "flow: main\nsteps: {a: {say: x, then: end}}\n---\nflow: main\nsteps: {a: {say: x, then: end}}\n",
+        '4:7: E111 a second flow "main", the first is at flows/test.yml:1 (rename one of them)',
+    ),
+    "four buttons": (
+        flow("  a: {ask: x, buttons: {A: end, B: end, C: end, D: end}}\n"),
+        '4:49: E401 step "a": buttons: 4 buttons, 3 are allowed (use a list)',
+    ),
+    "a button that is too long": (
+        flow("  a: {ask: x, buttons: {This title has too many letters: end}}\n"),
+        '4:25: E402 step "a": "This title has too many letters" has 31 characters, 20 are allowed '
+        "(shorten it, or use a list (24 characters))",
+    ),
+    "a header on a list": (
+        flow("  a: {ask: x, header: H, list: {rows: {A: end}}}\n"),
+        '4:23: E403 step "a": a header goes with buttons only (put it in the text)',
+    ),
+    "a file of a wrong type": (
+        flow("  a: {say: x, image: 'https://a.example/x.gif'}\n"),
+        '4:22: E404 step "a": the gateway takes no .gif as image (use jpg, jpeg, png)',
+    ),
+    "no address": (
+        flow("  a: {say: x, link: {title: Map, url: 'map.example'}}\n"),
+        '4:39: E405 step "a": link: "map.example" is no address (write it out, with https://)',
+    ),
+    "a title twice": (
+        flow("  a: {ask: x, buttons: [Yes, Yes]}\n"),
+        '4:30: E406 step "a": a second "Yes" (titles of one message differ)',
+    ),
+    "a misspelt handler": (
+        flow("  a: {call: shop.fnd, with: {number: 1}, errors: {else: end}}\n"),
+        '4:13: E501 step "a": no handler "shop.fnd" (did you mean "shop.find"?)',
+    ),
+    "a misspelt argument": (
+        flow("  a: {call: shop.find, with: {number: 1, contry: x}, errors: {else: end}}\n"),
+        '4:42: E502 step "a": handler "shop.find" has no argument "contry" (did you mean "country"?)',
+    ),
+    "a missing argument": (
+        flow("  a: {call: shop.find, errors: {else: end}}\n"),
+        '4:13: E503 step "a": handler "shop.find" needs the argument "number" (add it under `with`: number)',
+    ),
+    "an error that the handler does not declare": (
+        flow("  a: {call: shop.find, with: {number: 1}, errors: {Gnoe: end, else: end}}\n"),
+        '4:52: E504 step "a": handler "shop.find" declares no error "Gnoe" (did you mean "Gone"?)',
+    ),
+    "a call whose failure leads nowhere": (
+        flow("  a: {call: shop.find, with: {number: 1}}\n"),
+        '4:3: E130 step "a" has no `errors.else`: a failure of this step leads nowhere (add errors: {else: ...})',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_found_where_it_is(name: str) -> None:
+    text, expected = CASES[name]
+    assert problems_of(text, handlers={"find": find}) == [f"flows/test.yml:{expected}"]
+
+
+OF_THE_BOT = {
+    "an unknown time zone": (
+        BOT + "timezone: Asia/Jakrata\n",
+        '3:11: E109 no time zone "Asia/Jakrata" (write one like Asia/Jakarta or UTC)',
+    ),
+    "an unknown choice": (
+        "name: T\ndefaults: {old_taps: explian, timeout: {after: 1h, then: end}}\n",
+        '2:22: E109 bot: defaults: old_taps: "explian" is not known (did you mean "explain"?)',
+    ),
+    "a step's name where no flow is": (
+        BOT + "words: {menu: a}\n",
+        '3:15: E112 "a" is a step, and bot.yml belongs to no flow (write /flow/a)',
+    ),
+    "a word that a choice has": (
+        BOT + "words: {yes: end}\n",
+        None,
+    ),
+    "a missing default": (
+        "name: T\n",
+        None,
+    ),
+    "a second bot": (
+        BOT + "---\nname: two\n",
+        "4:1: E100 a second document in bot.yml (put flows into files of their own)",
+    ),
+    "translations": (BOT + "languages: [en]\n", '3:1: E199 bot: "languages" is not available yet (for translations)'),
+}
+ELSEWHERE = {
+    "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which is heard first '
+    "(choose another word for one of them)",
+    "a missing default": '4:3: E130 step "a" has no `timeout`: it waits for ever when no answer comes '
+    "(add timeout: {after: 20h, then: end} here or under `defaults`)",
+}
+
+
+@pytest.mark.parametrize("name", OF_THE_BOT)
+def test_it_is_found_in_the_bots_own_file(name: str) -> None:
+    bot, expected = OF_THE_BOT[name]
+    place = f"bot.yml:{expected}" if expected else f"flows/test.yml:{ELSEWHERE[name]}"
+    assert problems_of(flow("  a: {ask: x, buttons: {Yes: end}}\n"), bot) == [place]
+
+
+def test_all_problems_of_all_files_are_found_at_once_and_sorted() -> None:
+    found = problems_of(flow("  a: {say: '{{ x }}', then: b}\n  c: {sya: x}\n"), BOT + "timezone: X\n")
+    assert [line.split(" ")[0] + " " + line.split(" ")[1] for line in found] == [
+        "bot.yml:3:11: E109",
+        "flows/test.yml:4:12: E301",
+        "flows/test.yml:4:29: E102",
+        "flows/test.yml:5:6: E107",
+    ]
+
+
+def test_a_bot_without_files_says_what_is_missing() -> None:
+    from bot.flow.library import load
+
+    assert [str(problem) for problem in load([], {}).problems] == [
+        "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",
+    ]

@@ -1,0 +1,646 @@
+"""Delivery: in order, once, within limits and window; and what follows from each way a send can go."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from random import Random
+from typing import Any
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.core.errors import BotError
+from bot.core.messages import Buttons, Choice, Message, Template, Text
+from bot.gateway.client import Gateway
+from bot.http import Http
+from bot.runtime.delivery import Delivery, SendResult
+from bot.runtime.pacing import Pacing
+from bot.store.rows import OutboxRow
+from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
+
+NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
+TEMPLATE = Template("come_back", "en")
+BUTTONS = Buttons("Sure?", (Choice("y", "Yes"),))
+NO_TYPE = refused("VALIDATION_INVALID_TYPE", 422)
+KEY_INVALID = refused("unauthorized", 401, "invalid key")
+
+
+class Bench:
+    """A delivery with a real client, a scripted gateway and a clock that is moved by hand."""
+
+    def __init__(self, server: Peer, **options: Any) -> None:
+        self.server = server
+        self.clock = MovableClock(NOON)
+        self.results: list[SendResult] = []
+        self.newest: dict[str, datetime] = {}
+        self.replaced: dict[str, datetime] = {}
+        self.claimed: list[int] = []
+        self.changed = threading.Condition()
+        self.ids = count(1)
+        limits = options.pop("limits", (1000, 100_000))
+        claim = options.pop("claim", lambda row: self.claimed.append(row.id))
+        self.delivery = Delivery(
+            Gateway(server.url, "k3y", http=Http(server.url, seconds=10)),
+            self.clock,
+            Pacing(*limits),
+            self.report,
+            self.newest.get,
+            replaced=self.replaced.get,
+            claim=claim,
+            random=Random(1),
+            **options,
+        )
+        self.delivery.start()
+
+    def report(self, result: SendResult) -> None:
+        with self.changed:
+            self.results.append(result)
+            self.changed.notify_all()
+
+    def row(self, contact: str = "49", message: Message | None = None, **fields: Any) -> OutboxRow:
+        id = next(self.ids)
+        now = self.clock.now()
+        values: dict[str, Any] = {
+            "id": id,
+            "ref": f"e{id}#0",
+            "key": f"key{id}",
+            "contact": contact,
+            "message": message or Text(f"message {id}"),
+            "instead": None,
+            "report": False,
+            "created_at": now,
+            "attempts": 0,
+            "due_at": now,
+            "expires_at": now + timedelta(minutes=15),
+            "window_until": now + timedelta(hours=20),
+        }
+        return OutboxRow(**(values | fields))
+
+    def offer(self, *rows: OutboxRow) -> None:
+        self.delivery.offer(rows)
+
+    def after(self, results: int) -> SendResult:
+        """The result of this number, the last one: nothing more happens after it."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.results) >= results, 20), self.results
+        self.nothing_more(results)
+        return self.results[-1]
+
+    def nothing_more(self, results: int) -> None:
+        assert self.delivery.idle()
+        assert len(self.results) == results, self.results
+
+    def move(self, seconds: float) -> None:
+        self.clock.move(timedelta(seconds=seconds))
+
+    def move_to_next(self) -> float:
+        """Move the clock to when something happens next; how many seconds that took."""
+        due = self.delivery.next_due()
+        assert due is not None
+        before = self.clock.now()
+        self.clock.move_to(due)
+        return (due - before).total_seconds()
+
+    @property
+    def states(self) -> list[str]:
+        return [result.state for result in self.results]
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [request.body[request.body.get("type", "template")] for request in self.server.requests]
+
+    @property
+    def keys(self) -> list[str | None]:
+        return [request.headers.get("idempotency-key") for request in self.server.requests]
+
+
+@pytest.fixture
+def server() -> Iterator[Peer]:
+    with peer() as running:
+        yield running
+
+
+@pytest.fixture
+def bench(server: Peer) -> Iterator[Bench]:
+    made = Bench(server)
+    yield made
+    made.delivery.stop(5)
+
+
+# -- order
+
+
+def test_a_message_is_sent_with_its_key_and_reported(bench: Bench) -> None:
+    row = bench.row(message=Text("Hello"))
+    bench.offer(row)
+    assert bench.after(1) == SendResult(row, "sent", 1, None, ("m1", "c1"), "", NOON)
+    assert (bench.keys, bench.bodies) == (["key1"], [{"body": "Hello"}])
+
+
+def test_a_contacts_messages_go_in_order_one_at_a_time(server: Peer, bench: Bench) -> None:
+    in_flight: list[int] = []
+
+    def slowly(connection: Any) -> bool:
+        in_flight.append(len(server.requests))
+        return accepted()(connection)
+
+    server.by_default = slowly
+    bench.offer(*[bench.row() for _ in range(20)])
+    bench.after(20)
+    assert [body["body"] for body in bench.bodies] == [f"message {n}" for n in range(1, 21)]
+    assert in_flight == list(range(1, 21))
+
+
+def test_different_contacts_are_sent_to_at_the_same_time(server: Peer, bench: Bench) -> None:
+    together = threading.Barrier(30)
+
+    def all_at_once(connection: Any) -> bool:
+        together.wait(20)
+        return accepted()(connection)
+
+    server.by_default = all_at_once
+    bench.offer(*[bench.row(f"49{n}") for n in range(30)])
+    bench.after(30)
+
+
+def test_one_contacts_failure_touches_no_other_and_none_of_its_own_later_messages(server: Peer, bench: Bench) -> None:
+    server.answers(refused("VALIDATION_INVALID_PHONE", 422, "bad number"))
+    bench.offer(bench.row("1"), bench.row("1"), bench.row("2"))
+    bench.after(3)
+    assert sorted(bench.states) == ["failed", "sent", "sent"]
+    (failed,) = [result for result in bench.results if result.state == "failed"]
+    assert (failed.row.id, failed.attempts) == (1, 1)
+    assert "bad number" in failed.detail
+
+
+def test_a_row_whose_time_has_not_come_waits_and_keeps_its_contacts_later_ones_waiting(bench: Bench) -> None:
+    bench.offer(bench.row(due_at=NOON + timedelta(seconds=30)), bench.row())
+    bench.nothing_more(0)
+    assert bench.delivery.next_due() == NOON + timedelta(seconds=30)
+    bench.move(30)
+    bench.after(2)
+    assert [result.row.id for result in bench.results] == [1, 2]
+
+
+def test_there_is_room_for_as_many_rows_as_it_does_not_hold(bench: Bench) -> None:
+    room = bench.delivery.room()
+    bench.offer(bench.row(due_at=NOON + timedelta(seconds=30)), bench.row())
+    assert bench.delivery.room() == room - 2
+    assert bench.delivery.status().waiting == 2
+
+
+# -- pacing
+
+
+def test_the_limit_holds_messages_back_until_it_slides(server: Peer) -> None:
+    bench = Bench(server, limits=(3, 100))
+    bench.offer(*[bench.row(f"49{n}") for n in range(7)])
+    for sent in (3, 6, 7):
+        bench.after(sent)
+        if sent < 7:
+            assert 60 <= bench.move_to_next() < 60.2
+    assert bench.delivery.next_due() is None
+    bench.delivery.stop(5)
+
+
+def test_waiting_for_the_limit_uses_up_no_messages_time(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    server.answers(accepted(), reset)
+    bench.offer(bench.row("1"), bench.row("2"))
+    bench.after(1)
+    bench.move(3600)
+    assert bench.after(2).state == "retry"
+    bench.move(120)
+    assert bench.after(3).state == "sent"
+    bench.delivery.stop(5)
+
+
+def test_retry_after_pauses_everybody(server: Peer, bench: Bench) -> None:
+    server.answers(refused("RATE_LIMIT_EXCEEDED", 429, "slow down", {"Retry-After": "30"}))
+    bench.offer(bench.row("1"))
+    result = bench.after(1)
+    assert (result.state, result.due_at) == ("retry", NOON + timedelta(seconds=30))
+    bench.offer(bench.row("2"))
+    bench.nothing_more(1)
+    bench.move(29)
+    bench.nothing_more(1)
+    bench.move(1)
+    bench.after(3)
+    assert len(server.requests) == 3
+
+
+def test_a_long_pause_gives_no_message_up(server: Peer, bench: Bench) -> None:
+    server.answers(refused("RATE_LIMIT_EXCEEDED", 429, headers={"Retry-After": "7200"}))
+    bench.offer(bench.row())
+    assert bench.after(1).state == "retry"
+    bench.move(7200)
+    assert bench.after(2).state == "sent"
+
+
+def test_the_headers_of_an_answer_slow_delivery_down(server: Peer, bench: Bench) -> None:
+    reset_at = str(int(NOON.timestamp()) + 20)
+    server.answers(accepted(headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset_at}))
+    bench.offer(bench.row())
+    bench.after(1)
+    bench.offer(bench.row())
+    bench.nothing_more(1)
+    assert bench.move_to_next() == 20
+    bench.after(2)
+
+
+# -- retries
+
+
+def test_an_ambiguous_try_is_repeated_with_the_same_key_and_longer_and_longer_pauses(
+    server: Peer, bench: Bench
+) -> None:
+    server.answers(reset, answer(500, b"oops"), reset, reset, accepted())
+    bench.offer(bench.row())
+    for attempt, seconds in enumerate((1, 2, 4, 8), 1):
+        result = bench.after(attempt)
+        assert (result.state, result.attempts) == ("retry", attempt)
+        assert result.due_at is not None
+        assert seconds <= (result.due_at - bench.clock.now()).total_seconds() <= 1.25 * seconds
+        assert bench.delivery.next_due() == result.due_at
+        bench.move_to_next()
+    result = bench.after(5)
+    assert (result.state, result.attempts) == ("sent", 5)
+    assert bench.keys == ["key1"] * 5
+
+
+def until_given_up(bench: Bench) -> tuple[SendResult, float]:
+    seconds, results = 0.0, 1
+    while (result := bench.after(results)).state == "retry":
+        seconds += bench.move_to_next()
+        results += 1
+    return result, seconds
+
+
+def test_after_fifteen_minutes_of_unclear_tries_a_message_is_unknown(server: Peer, bench: Bench) -> None:
+    server.by_default = reset
+    bench.offer(bench.row())
+    result, seconds = until_given_up(bench)
+    assert (result.state, len(server.requests)) == ("unknown", result.attempts)
+    assert 13 * 60 < seconds <= 15 * 60
+    assert "given up after" in result.detail
+
+
+def test_a_message_that_never_left_has_failed_when_it_is_given_up(server: Peer, bench: Bench) -> None:
+    server.close()
+    bench.offer(bench.row())
+    result, _ = until_given_up(bench)
+    assert result.state == "failed"
+    assert "no connection" in result.detail
+
+
+def test_the_contacts_later_messages_go_on_after_one_was_given_up(server: Peer, bench: Bench) -> None:
+    server.by_default = reset
+    bench.offer(bench.row(), bench.row())
+    until_given_up(bench)
+    server.by_default = accepted()
+    bench.move_to_next()
+    assert bench.results[-1].row.id in (1, 2)
+    with bench.changed:
+        assert bench.changed.wait_for(lambda: bench.results[-1].row.id == 2, 20)
+
+
+def test_tries_of_an_earlier_run_count_in_the_pause(server: Peer, bench: Bench) -> None:
+    server.answers(reset)
+    bench.offer(bench.row(attempts=3))
+    result = bench.after(1)
+    assert result.attempts == 4
+    assert result.due_at is not None and result.due_at >= NOON + timedelta(seconds=8)
+
+
+def test_requests_that_never_left_cost_no_permit(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    server.close()
+    bench.offer(*[bench.row(f"49{n}") for n in range(5)])
+    bench.after(5)
+    assert bench.states == ["retry"] * 5
+    bench.delivery.stop(5)
+
+
+def test_a_repeated_key_that_conflicts_was_sent(server: Peer, bench: Bench) -> None:
+    server.answers(reset, refused("conflict", 409))
+    bench.offer(bench.row())
+    bench.after(1)
+    bench.move_to_next()
+    assert bench.after(2).state == "sent"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [refused("WHATSAPP_SEND_FAILED", 502, "not on the platform"), refused("132012", 400), refused("NEW_CODE", 400)],
+    ids=["refused by the platform", "no template", "unknown code"],
+)
+def test_a_definite_refusal_is_not_repeated(server: Peer, bench: Bench, given: Answer) -> None:
+    server.answers(given)
+    bench.offer(bench.row())
+    assert bench.after(1).state == "failed"
+
+
+def test_a_message_over_a_limit_fails_without_a_request(server: Peer, bench: Bench) -> None:
+    bench.offer(bench.row(message=Text("x" * 5000)))
+    result = bench.after(1)
+    assert result.state == "failed"
+    assert "5000 characters" in result.detail
+    assert server.requests == []
+
+
+def test_a_defect_costs_one_message_and_its_text_is_not_logged(
+    server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = Template("t", "en", header={"text": {"a set"}})
+    bench.offer(bench.row(message=broken), bench.row(message=Text("fine")))
+    bench.after(2)
+    assert bench.states == ["unknown", "sent"]
+    assert "TypeError" in caplog.text
+    assert "a set" not in caplog.text
+
+
+# -- endpoints without keys
+
+
+def without_keys(server: Peer, **options: Any) -> Bench:
+    """A bench whose gateway has learned that buttons go to the endpoint that takes no key."""
+    bench = Bench(server, **options)
+    server.answers(NO_TYPE, NO_TYPE)
+    bench.offer(bench.row(message=BUTTONS))
+    assert bench.after(1).state == "sent"
+    return bench
+
+
+def test_a_refused_type_leads_on_at_once_and_each_request_counts(server: Peer) -> None:
+    bench = without_keys(server, limits=(3, 100))
+    assert (bench.results[0].attempts, len(server.requests)) == (1, 3)
+    bench.offer(bench.row())
+    bench.nothing_more(1)
+    assert bench.move_to_next() >= 60
+    bench.after(2)
+    bench.delivery.stop(5)
+
+
+def test_without_a_key_the_claim_comes_before_the_request(server: Peer) -> None:
+    requests_then: list[int] = []
+    bench = without_keys(server, claim=lambda row: requests_then.append(len(server.requests)))
+    assert requests_then == [2]
+    bench.offer(bench.row(message=Text("keyed")))
+    bench.after(2)
+    assert requests_then == [2]
+    bench.delivery.stop(5)
+
+
+def test_a_claim_that_cannot_be_made_means_not_sent_yet(server: Peer) -> None:
+    broken = [False]
+
+    def claim(row: OutboxRow) -> None:
+        if broken[0]:
+            raise BotError("the disk is full")
+
+    bench = without_keys(server, claim=claim)
+    broken[0] = True
+    bench.offer(bench.row(message=BUTTONS))
+    result = bench.after(2)
+    assert (result.state, result.detail, len(server.requests)) == ("retry", "the disk is full", 3)
+    broken[0] = False
+    bench.move_to_next()
+    assert bench.after(3).state == "sent"
+    bench.delivery.stop(5)
+
+
+def test_without_a_key_an_ambiguous_message_is_unknown_and_not_repeated(server: Peer) -> None:
+    bench = without_keys(server)
+    server.answers(reset)
+    bench.offer(bench.row(message=BUTTONS))
+    assert bench.after(2).state == "unknown"
+    assert len(server.requests) == 4
+    bench.delivery.stop(5)
+
+
+def test_or_it_is_repeated_once_where_that_is_set(server: Peer) -> None:
+    bench = without_keys(server, repeat_unclear=True)
+    server.answers(reset, reset)
+    bench.offer(bench.row(message=BUTTONS))
+    assert bench.after(2).state == "retry"
+    bench.move_to_next()
+    assert bench.after(3).state == "unknown"
+    assert len(server.requests) == 5
+    bench.delivery.stop(5)
+
+
+# -- the window
+
+SHUT = {"window_until": NOON - timedelta(seconds=1)}
+
+
+def test_behind_a_shut_window_the_template_goes_under_a_key_of_its_own(bench: Bench) -> None:
+    bench.offer(bench.row(instead=TEMPLATE, **SHUT))
+    assert bench.after(1).state == "replaced"
+    assert bench.bodies == [{"name": "come_back", "language": {"code": "en"}}]
+    assert bench.keys == ["key1-instead"]
+
+
+def test_the_template_goes_once_a_silence(bench: Bench) -> None:
+    bench.offer(*[bench.row(instead=TEMPLATE, **SHUT) for _ in range(3)])
+    bench.after(3)
+    assert bench.states == ["replaced", "covered", "covered"]
+
+
+def test_a_template_of_an_earlier_run_covers_too_unless_the_contact_wrote_since(bench: Bench) -> None:
+    bench.newest.update({"1": NOON - timedelta(days=2), "2": NOON - timedelta(days=2)})
+    bench.replaced.update({"1": NOON - timedelta(days=1), "2": NOON - timedelta(days=3)})
+    bench.offer(bench.row("1", instead=TEMPLATE, **SHUT))
+    assert bench.after(1).state == "covered"
+    bench.offer(bench.row("2", instead=TEMPLATE, **SHUT))
+    assert bench.after(2).state == "replaced"
+
+
+def test_without_a_template_a_shut_window_is_a_failure_in_words(server: Peer, bench: Bench) -> None:
+    bench.offer(bench.row(**SHUT))
+    result = bench.after(1)
+    assert (result.state, result.attempts, server.requests) == ("failed", 0, [])
+    assert result.detail == "the 24-hour window is shut, and no window_closed template is declared"
+
+
+def test_a_template_of_its_own_needs_no_window(bench: Bench) -> None:
+    bench.offer(bench.row(message=TEMPLATE, **SHUT))
+    assert bench.after(1).state == "sent"
+
+
+@pytest.mark.parametrize(
+    ("age", "state"), [(timedelta(hours=23, minutes=54), "sent"), (timedelta(hours=23, minutes=55), "failed")]
+)
+def test_a_message_since_then_keeps_the_window_open_for_a_day_less_five_minutes(
+    bench: Bench, age: timedelta, state: str
+) -> None:
+    bench.newest["49"] = NOON - age
+    bench.offer(bench.row(window_until=None))
+    assert bench.after(1).state == state
+
+
+def test_the_window_is_checked_when_a_message_is_sent(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    bench.offer(bench.row("1"), bench.row("2", window_until=NOON + timedelta(seconds=30)))
+    bench.after(1)
+    bench.move_to_next()
+    assert bench.after(2).state == "failed"
+    bench.delivery.stop(5)
+
+
+def test_template_required_takes_the_same_way_as_a_shut_window(server: Peer, bench: Bench) -> None:
+    server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", 400))
+    bench.offer(bench.row(instead=TEMPLATE), bench.row(instead=TEMPLATE))
+    bench.after(2)
+    assert bench.states == ["replaced", "covered"]
+    assert bench.keys == ["key1", "key1-instead"]
+
+
+def test_template_required_without_a_template_is_a_failure(server: Peer, bench: Bench) -> None:
+    server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", 400))
+    bench.offer(bench.row())
+    assert bench.after(1).state == "failed"
+
+
+def test_a_contact_who_writes_opens_the_window_for_what_waits(server: Peer, bench: Bench) -> None:
+    server.answers(reset)
+    bench.offer(bench.row(instead=TEMPLATE, **SHUT), bench.row())
+    assert bench.after(1).state == "retry"
+    bench.newest["49"] = NOON
+    bench.move_to_next()
+    bench.after(3)
+    assert bench.keys == ["key1-instead", "key1", "key2"]
+
+
+def test_a_template_that_is_refused_covers_nothing(server: Peer, bench: Bench) -> None:
+    server.answers(refused("132012", 400))
+    bench.offer(bench.row(instead=TEMPLATE, **SHUT), bench.row(instead=TEMPLATE, **SHUT))
+    bench.after(2)
+    assert bench.states == ["failed", "replaced"]
+
+
+# -- holding
+
+
+@pytest.mark.parametrize("given", [KEY_INVALID, refused("WHATSAPP_CHANNEL_NOT_FOUND", 404)], ids=["key", "channel"])
+def test_a_wrong_key_or_channel_stops_everything_and_gives_nothing_up(
+    server: Peer, bench: Bench, given: Answer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.by_default = given
+    bench.offer(bench.row("1"))
+    result = bench.after(1)
+    assert (result.state, result.attempts, result.due_at) == ("held", 0, NOON)
+    assert "BOT_" in (bench.delivery.status().alarm or "")
+    assert "nothing can be sent" in caplog.text
+    bench.offer(*[bench.row(f"49{n}") for n in range(10)])
+    bench.nothing_more(1)
+    assert [round(bench_probe(bench, n)) for n in (2, 3, 4, 5)] == [60, 120, 240, 300]
+    assert len(server.requests) == 5
+    server.by_default = accepted()
+    bench.move_to_next()
+    bench.after(16)
+    assert bench.states[5:] == ["sent"] * 11
+    assert bench.delivery.status().alarm is None
+
+
+def bench_probe(bench: Bench, results: int) -> float:
+    seconds = bench.move_to_next()
+    assert bench.after(results).state == "held"
+    return seconds
+
+
+def test_a_refusal_of_the_probe_itself_shows_that_the_key_is_right(server: Peer, bench: Bench) -> None:
+    server.answers(KEY_INVALID, refused("VALIDATION_INVALID_PHONE", 422))
+    bench.offer(bench.row("1"), bench.row("1"))
+    bench.after(1)
+    bench.move_to_next()
+    bench.after(3)
+    assert bench.states == ["held", "failed", "sent"]
+
+
+def test_a_probe_that_gets_no_answer_shows_nothing(server: Peer, bench: Bench) -> None:
+    server.answers(KEY_INVALID, reset)
+    bench.offer(bench.row("1"), bench.row("2", due_at=NOON + timedelta(seconds=1)))
+    bench.after(1)
+    bench.move_to_next()
+    assert bench.after(2).state == "retry"
+    assert bench.delivery.status().alarm is not None
+    assert bench.move_to_next() >= 59
+    bench.after(4)
+    assert bench.delivery.status().alarm is None
+
+
+def test_a_row_that_needs_no_request_does_not_use_up_the_probe(server: Peer, bench: Bench) -> None:
+    server.answers(KEY_INVALID)
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    bench.offer(bench.row("2", **SHUT))
+    bench.move_to_next()
+    bench.after(3)
+    assert sorted(bench.states) == ["failed", "held", "sent"]
+
+
+# -- starting and stopping
+
+
+def test_stop_waits_for_what_is_in_flight_and_leaves_the_rest(server: Peer) -> None:
+    bench = Bench(server, threads=1)
+    arrived, go_on = threading.Event(), threading.Event()
+
+    def held(connection: Any) -> bool:
+        arrived.set()
+        go_on.wait(20)
+        return accepted()(connection)
+
+    server.by_default = held
+    bench.offer(bench.row("1"), bench.row("2"))
+    assert arrived.wait(20)
+    assert not bench.delivery.idle()
+    threading.Timer(0.01, go_on.set).start()
+    bench.delivery.stop(20)
+    assert [(result.row.id, result.state) for result in bench.results] == [(1, "sent")]
+
+
+def test_what_comes_back_after_stop_gave_up_waiting_is_not_reported(server: Peer) -> None:
+    bench = Bench(server)
+    arrived, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def held(connection: Any) -> bool:
+        arrived.set()
+        go_on.wait(20)
+        accepted()(connection)
+        ended.set()
+        return True
+
+    server.by_default = held
+    bench.offer(bench.row())
+    assert arrived.wait(20)
+    bench.delivery.stop(0)
+    go_on.set()
+    assert ended.wait(20)
+    bench.delivery.stop(20)
+    assert bench.results == []
+
+
+def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
+    clock = MovableClock(NOON)
+    gateway = Gateway(server.url, "k")
+    delivery = Delivery(
+        gateway, clock, Pacing(), lambda r: None, lambda c: None, replaced=lambda c: None, claim=lambda r: None
+    )
+    delivery.stop(1)
+
+
+def test_no_contact_and_no_text_reaches_the_log(server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    server.answers(reset, KEY_INVALID, refused("VALIDATION_INVALID_PHONE", 422, "4917 is no number"))
+    bench.offer(bench.row("4917", message=Text("my secret")), bench.row("4917", message=Text("my secret")))
+    bench.after(1)
+    bench.move_to_next()
+    bench.after(2)
+    bench.move_to_next()
+    bench.after(4)
+    assert "4917" not in caplog.text
+    assert "my secret" not in caplog.text
