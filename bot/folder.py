@@ -59,7 +59,8 @@ def find_bot(given: str | Path | None) -> Path:
 
 def read_folder(path: Path) -> Folder:
     """Read all files of a bot. Raises `NoBot` for one that cannot be read."""
-    yaml, python = [], []
+    yaml: list[Source] = []
+    python: list[Source] = []
     for file in _files(path):
         source = Source(file.relative_to(path).as_posix(), _bytes(file))
         (python if file.suffix == ".py" else yaml).append(source)

@@ -97,7 +97,8 @@ class Supervisor:
         return max(0.0, min(moments) - monotonic()) if moments else None
 
     def _take_news(self, roles: list[str]) -> None:
-        if self._starting and not self._starting.difference_update(roles) and not self._starting:
+        starting, self._starting = self._starting, self._starting.difference(roles)
+        if starting and not self._starting and self._stop_by is None:
             host, port = self._listener.getsockname()[:2]
             self._announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 

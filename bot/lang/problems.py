@@ -65,6 +65,7 @@ CODES: dict[str, str] = {
     "E505": "handlers.py cannot be read",
     # E6: tests
     "E601": "a line of a talk that cannot be read",
+    "E602": "a time that cannot be read",
 }
 
 

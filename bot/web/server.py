@@ -103,6 +103,8 @@ class _NoBuffer:
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Reads an oversized body on, keeping nothing of it, so that its sender gets to read the answer."""
 
+    completed: bool
+
     def received(self, data: bytes) -> int:
         consumed: int = super().received(data)
         if self.completed and isinstance(self.error, RequestEntityTooLarge):

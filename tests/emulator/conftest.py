@@ -1,5 +1,6 @@
 """A running emulator on a clock that stands still, a caller of its API, and a receiver of its events."""
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -51,10 +52,15 @@ class Receiver:
         self.answers: list[int] = []
         self.always: int = 200
         self.hold: Callable[[], object] = lambda: None
+        self._connections: list[socket.socket] = []
         receiver, lock = self, threading.Lock()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                receiver._connections.append(self.connection)
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -74,6 +80,10 @@ class Receiver:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/webhook"
         self._thread = threading.Thread(target=lambda: self._server.serve_forever(poll_interval=0.01))
         self._thread.start()
+
+    def close_connections(self) -> None:
+        for connection in self._connections:
+            connection.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
         self._server.shutdown()

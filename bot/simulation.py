@@ -1,0 +1,176 @@
+"""A contact that talks to a bot by the real path, all in one process and on one clock that is moved.
+
+Signed webhooks over HTTP in, the store's two files in a folder that is thrown away, messages over HTTP out:
+only the gateway is an emulator, the network the loopback interface, and the limits so high that nobody waits.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal, Self
+
+from bot.app import Bot, Engine, Program
+from bot.approved import approved_templates
+from bot.bubble import Bubble, bubble_of
+from bot.clock import MovableClock
+from bot.core.errors import BotError
+from bot.core.session import Session
+from bot.emulator import Choice, Emulator, Sent
+from bot.store.migrations import migrate
+from bot.store.reader import DeadLetter, StoreReader, TurnTraced
+
+SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
+LIMIT = 1_000_000
+FIRST_CONTACT = 15555550100
+TAPPED: tuple[Literal["button", "template"], ...] = ("button", "template")
+
+
+class Stuck(BotError):
+    """The bot did not come to rest."""
+
+
+class NotOnScreen(BotError):
+    """The contact was never shown what it is to tap."""
+
+
+class Simulation:
+    """A bot and one contact. Each verb returns when the bot has come to rest; `heard` is what it said.
+
+    ``on_bubble`` is called with each message at once, on another thread. Use it as a context manager.
+    """
+
+    def __init__(
+        self, program: Program, clock: MovableClock, on_bubble: Callable[[Bubble], None] | None = None
+    ) -> None:
+        self.clock = clock
+        self.contact = str(FIRST_CONTACT)
+        self._on_bubble = on_bubble
+        self._heard: list[Bubble] = []
+        self._emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
+        self._emulator.templates.add(*approved_templates(program.library))
+        self._emulator.on_sent(self._take)
+        self._program = program
+
+    def __enter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="bot-"))
+        store = self._folder / "bot.db"
+        migrate(store)
+        self._emulator.start()
+        self._engine = Engine(
+            self._program,
+            store,
+            self.clock,
+            gateway_url=self._emulator.url,
+            gateway_key=self._emulator.api_key,
+            per_minute=LIMIT,
+            per_day=LIMIT,
+        )
+        self._bot = Bot(self._engine, store, self.clock, self._emulator.secret)
+        self._bot.start()
+        self._reader = StoreReader(store)
+        self._emulator.subscribe(self._bot.url)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._reader.close()
+        self._bot.stop()
+        self._emulator.stop()
+        shutil.rmtree(self._folder)
+
+    # What the contact does
+
+    def user(self, text: str) -> None:
+        """The contact writes."""
+        self._emulator.receive(self.contact, text)
+        self._settle()
+
+    def tap(self, title: str) -> None:
+        """The contact taps a button, of a message or a template: the newest of this title. Raises `NotOnScreen`."""
+        self._choose(title, TAPPED, "button")
+
+    def pick(self, title: str) -> None:
+        """The contact picks a row of a list: the newest of this title. Raises `NotOnScreen`."""
+        self._choose(title, ("list",), "row")
+
+    def _choose(self, title: str, kinds: tuple[str, ...], what: str) -> None:
+        on_screen = [choice for choice in self._emulator.shown(self.contact) if choice.kind in kinds]
+        chosen = [choice for choice in on_screen if choice.title == title]
+        if not chosen:
+            raise NotOnScreen(f'there is no {what} "{title}"{_instead(on_screen)}')
+        self._emulator.tap(self.contact, chosen[-1].id)
+        self._settle()
+
+    def wait(self, duration: timedelta) -> None:
+        """Time passes, from one thing that falls due to the next."""
+        until = self.clock.now() + duration
+        while (due := self._engine.next_due()) is not None and due <= until:
+            self.clock.move_to(due)
+            self._settle()
+        self.clock.move_to(until)
+        self._settle()
+
+    # What there is to see
+
+    def heard(self) -> list[Bubble]:
+        """What the bot has said since this was asked last."""
+        heard, self._heard = self._heard, []
+        return heard
+
+    def session(self) -> Session:
+        """Where the contact is, and what the conversation knows."""
+        return self._reader.session(self.contact) or Session(self.contact)
+
+    def trace(self, limit: int = 20) -> list[TurnTraced]:
+        """The contact's last turns."""
+        return self._reader.trace(self.contact, limit)
+
+    def dead_letters(self) -> list[DeadLetter]:
+        """What the bot has given up on with this contact, the oldest first."""
+        return [letter for letter in reversed(self._reader.dead_letters()) if letter.contact == self.contact]
+
+    # What the author does
+
+    def restart(self) -> None:
+        """Begin anew as somebody whom the bot has never met."""
+        self.contact = str(int(self.contact) + 1)
+        self._heard = []
+
+    def swap(self, program: Program) -> None:
+        """Take the next event with these flows and handlers."""
+        self._emulator.templates.add(*approved_templates(program.library))
+        self._engine.swap(program)
+
+    def now(self) -> datetime:
+        """The time, in UTC."""
+        return self.clock.now()
+
+    def _take(self, sent: Sent) -> None:
+        if sent.to != self.contact:
+            return
+        replies: tuple[str, ...] = ()
+        if sent.type == "template":
+            content = sent.body["template"]
+            found = [known for known in self._emulator.templates if known.name == content["name"]]
+            replies = tuple(
+                button.title
+                for template in found
+                if template.language == content["language"]["code"]
+                for button in template.buttons
+                if button.kind == "quick_reply"
+            )
+        bubble = bubble_of(sent.type, sent.body, replies)
+        self._heard.append(bubble)
+        if self._on_bubble is not None:
+            self._on_bubble(bubble)
+
+    def _settle(self) -> None:
+        delivered = self._emulator.wait_until(self._emulator.idle, SETTLED_WITHIN)
+        if not delivered or not self._engine.wait_settled(SETTLED_WITHIN):
+            raise Stuck(f"the bot has not come to rest within {SETTLED_WITHIN:g} seconds: does a handler hang?")
+
+
+def _instead(on_screen: list[Choice]) -> str:
+    titles = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))
+    return f", but there is {', '.join(titles[:10])}" if titles else ", and nothing else to choose from either"

@@ -1,0 +1,131 @@
+"""Holding what a test expects against what there is."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from bot.bubble import Bubble
+from bot.core.messages import MEDIA_KINDS
+from bot.core.session import Session
+from bot.lang.source import List, Map, Node
+from bot.lang.templates import shown
+from bot.testing.transcript import Expect, Says
+
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as expected, in words."""
+
+    what: str
+    expected: str
+    found: str
+
+
+def differences_of(says: Says, bubble: Bubble) -> list[Difference]:
+    """What of a message is not as a test says."""
+    found = list(_differing(says.parts, bubble))
+    if says.alone and not found:
+        found = [Difference(key, NOTHING, _words(PARTS[key](bubble))) for key in _beside_text(bubble)]
+    return found
+
+
+def _differing(parts: Mapping[str, str | tuple[str, ...]], bubble: Bubble) -> Iterator[Difference]:
+    for key, expected in parts.items():
+        if key == "contains":
+            missing = [text for text in expected if text not in bubble.text]
+            if missing:
+                yield Difference(key, _words(tuple(missing)), _words(bubble.text))
+        elif (value := PARTS[key](bubble)) != expected:
+            yield Difference(key, _words(expected), _words(value))
+
+
+def _beside_text(bubble: Bubble) -> Iterator[str]:
+    return (key for key, part in PARTS.items() if key != "says" and part(bubble))
+
+
+def _file(kind: str) -> Callable[[Bubble], str]:
+    return lambda bubble: bubble.file.link if bubble.file is not None and bubble.file.kind == kind else ""
+
+
+PARTS: dict[str, Callable[[Bubble], str | tuple[str, ...]]] = {
+    "says": lambda bubble: bubble.text,
+    "header": lambda bubble: bubble.header or "",
+    "footer": lambda bubble: bubble.footer or "",
+    "buttons": lambda bubble: bubble.buttons,
+    "rows": lambda bubble: tuple(row.title for row in bubble.rows),
+    "link": lambda bubble: bubble.link.url if bubble.link is not None else "",
+    **{kind: _file(kind) for kind in MEDIA_KINDS},
+    "location": lambda bubble: bubble.place or "",
+    "template": lambda bubble: bubble.template or "",
+    "language": lambda bubble: bubble.language or "",
+    "body": lambda bubble: bubble.body,
+}
+"""What a test can say about a message, and where it stands in one."""
+
+
+def _words(value: str | tuple[str, ...]) -> str:
+    return (value if isinstance(value, str) else " | ".join(value)) or NOTHING
+
+
+def differences_in(expect: Expect, session: Session) -> list[Difference]:
+    """What of a session is not as a test expects."""
+    return list(_session_differences(expect.wanted, session))
+
+
+def _session_differences(wanted: Mapping[str, Node], session: Session) -> Iterator[Difference]:
+    frame = session.frame
+    for key in ("flow", "step"):
+        value = None if frame is None else getattr(frame, key)
+        if key in wanted and not fits(wanted[key], value):
+            yield Difference(key, _expected(wanted[key]), _found(value))
+    variables = wanted.get("vars")
+    for name, node in variables.entries if isinstance(variables, Map) else ():
+        value = None if frame is None else frame.vars.get(name.text)
+        if not fits(node, value):
+            yield Difference(name.text, _expected(node), _found(value))
+    if "tags" in wanted and not fits(wanted["tags"], list(session.tags)):
+        yield Difference("tags", _expected(wanted["tags"]), _found(list(session.tags)))
+
+
+def fits(expected: Node, value: Any) -> bool:
+    """Whether a value is what a test expects: single values as they are shown, lists whole, maps as far as written."""
+    match expected:
+        case Map(entries=entries):
+            return _is_record(value) and all(fits(node, _fields_of(value).get(key.text)) for key, node in entries)
+        case List(items=items):
+            same = isinstance(value, list | tuple) and len(value) == len(items)
+            return same and all(fits(node, item) for node, item in zip(items, value, strict=True))
+    if expected.value is None or value is None:
+        return expected.value is None and value is None
+    return shown(expected.value) == shown(value)
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, Mapping) or hasattr(value, "__dataclass_fields__")
+
+
+def _fields_of(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _expected(node: Node) -> str:
+    match node:
+        case Map(entries=entries):
+            return "{" + ", ".join(f"{key.text}: {_expected(item)}" for key, item in entries) + "}"
+        case List(items=items):
+            return "[" + ", ".join(map(_expected, items)) + "]"
+    return "null" if node.value is None else node.text
+
+
+def _found(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_found, value)) + "]"
+    if _is_record(value):
+        return "{" + ", ".join(f"{key}: {_found(item)}" for key, item in _fields_of(value).items()) + "}"
+    return shown(value)

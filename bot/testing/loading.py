@@ -1,0 +1,31 @@
+"""Loading a bot together with its tests: what `bot check` and `bot test` start from."""
+
+from dataclasses import dataclass
+
+from bot.app import FaultyBot, Program, load_program
+from bot.flow.documents import read_documents
+from bot.folder import Folder
+from bot.lang.problems import Problem, Problems
+from bot.testing.transcript import Transcript, read_transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
+
+    program: Program | None
+    transcripts: list[Transcript]
+    problems: list[Problem]
+
+
+def load_with_tests(folder: Folder) -> Loaded:
+    """Load a bot's handlers, flows and tests."""
+    found = Problems()
+    try:
+        program = load_program(folder)
+    except FaultyBot as error:
+        tests = read_documents(folder.sources, Problems()).tests
+        transcripts = [read_transcript(node, {}, found) for node in tests]
+        return Loaded(None, transcripts, sorted({*error.problems, *found.sorted()}))
+    transcripts = [read_transcript(node, program.library.flows, found) for node in program.tests]
+    return Loaded(program, transcripts, found.sorted())
