@@ -106,8 +106,8 @@ class Engine:
             pacing,
             self._turns.sent,
             self._reader.last_inbound,
-            replaced=lambda contact: None,
-            claim=lambda row: None,
+            replaced=self._reader.last_replaced,
+            claim=self._turns.claim,
         )
         self._performers = Performers(program.handlers, clock, self._turns.called)
 

@@ -98,10 +98,22 @@ class _NoConnection(Exception):
 class _Timed:
     """What both kinds of connection do beyond urllib3's: they tell where it failed, and read until a deadline.
 
-    A socket's time-out is per read, so a peer that drips bytes could hold a request for ever.
+    A socket's time-out is per read, so a peer that drips bytes could hold a request for ever. Head and body of
+    a request leave together: with many threads, each call into the system costs more than its work.
     """
 
     response_class: Any
+    _parts: list[bytes] | None = None
+
+    def request(self, *args: Any, **options: Any) -> None:
+        self._parts = []
+        super().request(*args, **options)  # type: ignore[misc]
+        parts, self._parts = self._parts, None
+        super().send(b"".join(parts))  # type: ignore[misc]
+
+    def send(self, data: Any) -> None:
+        assert self._parts is not None
+        self._parts.append(data)
 
     def connect(self) -> None:
         try:
@@ -139,6 +151,7 @@ class _TimedReader(io.RawIOBase):
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
         self.ended = False
+        self._fresh = True  # the socket's time-out has just been set
         self._raw = raw
         self._sock = sock
         self._deadline = deadline
@@ -150,7 +163,9 @@ class _TimedReader(io.RawIOBase):
         left = self._deadline - monotonic()
         if left <= 0:
             raise TimeoutError("timed out")
-        self._sock.settimeout(left)
+        if not self._fresh:
+            self._sock.settimeout(left)
+        self._fresh = False
         count = self._raw.readinto(buffer)
         self.ended = count == 0
         return count

@@ -28,7 +28,7 @@ def control_app(emulator: "Emulator") -> Flask:
         ("GET", "/sent"): control.sent,
         ("GET", "/acknowledged"): lambda body: emulator.acknowledged,
         ("GET", "/unknown-fields"): lambda body: sorted(emulator.unknown_fields),
-        ("GET", "/idle"): lambda body: emulator.idle(),
+        ("GET", "/idle"): control.idle,
         ("POST", "/receive"): lambda body: emulator.receive(**body),
         ("POST", "/tap"): lambda body: emulator.tap(**body),
         ("POST", "/resolve"): lambda body: emulator.resolve(**body),
@@ -73,6 +73,10 @@ class _Control:
         """The messages kept, from the one numbered ``after`` on."""
         messages = self._emulator.sent[int(body.get("after", 0)) :]
         return [{**dataclasses.asdict(message), "at": message.at.isoformat()} for message in messages]
+
+    def idle(self, body: Body) -> bool:
+        """Whether no event is being delivered or due; waits for it ``within`` so many seconds."""
+        return self._emulator.wait_until(self._emulator.idle, float(body.get("within", 0)))
 
     def windows(self, body: Body) -> None:
         """Open the windows of ``contacts``."""

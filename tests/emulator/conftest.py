@@ -24,18 +24,20 @@ class Caller:
         self._base = f"{emulator.url}/external-api"
         self.headers = {"Authorization": f"Bearer {API_KEY}", "Content-Type": "application/json"}
 
-    def post(self, path: str, body: Any, **headers: str) -> requests.Response:
+    def post(self, path: str, body: Any, *, read_timeout: float = 10, **headers: str) -> requests.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return requests.post(self._base + path, json=body, headers={**self.headers, **named}, timeout=10)
+        return requests.post(
+            self._base + path, json=body, headers={**self.headers, **named}, timeout=(10, read_timeout)
+        )
 
     def get(self, path: str, **query: Any) -> requests.Response:
         return requests.get(self._base + path, params=query, headers=self.headers, timeout=10)
 
-    def send(self, body: Any, **headers: str) -> requests.Response:
-        return self.post("/inbox/send-message", body, **headers)
+    def send(self, body: Any, **options: Any) -> requests.Response:
+        return self.post("/inbox/send-message", body, **options)
 
-    def text(self, body: str = "Hello", to: str = "491510000001", **headers: str) -> requests.Response:
-        return self.send({"to": to, "type": "text", "text": {"body": body}}, **headers)
+    def text(self, body: str = "Hello", to: str = "491510000001", **options: Any) -> requests.Response:
+        return self.send({"to": to, "type": "text", "text": {"body": body}}, **options)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def test_the_fields_of_a_contact_are_checked(refused: Refused, change: dict[str,
 
 def test_contacts_are_listed_in_pages_of_20(api: Caller, emulator: Emulator) -> None:
     for number in range(44):
-        emulator.open_window(f"49151000{number:04}")
+        emulator.open_window(f"49152000{number:04}")
     pages = [api.get("/contacts", page=page).json() for page in (1, 2, 3, 4)]
     assert [len(page["data"]) for page in pages] == [20, 20, 5, 0]
     assert [page["meta"]["has_more"] for page in pages] == [True, True, False, False]

@@ -63,8 +63,7 @@ def test_it_is_driven_from_another_process(process: Process, receiver: Receiver)
     body = {"to": TO, "type": "interactive", "interactive": interactive, "odd": 1}
     assert requests.post(f"{process.url}/external-api/inbox/send-message", json=body, headers=HEADERS, timeout=10).ok
     tap_id = process.tell("tap", {"contact": TO, "title": "Yes"})
-    while not process.ask("idle"):
-        pass
+    assert process.ask("idle?within=10") is True
     assert process.ask("acknowledged")[:2] == [event_id, tap_id]
     assert process.ask("unknown-fields") == ["send-message: odd"]
     (sent,) = process.ask("sent")

@@ -1,0 +1,57 @@
+"""``bot new``."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+
+from bot.cli.output import styled
+from bot.core.errors import BotError
+from bot.flow.documents import BOT_FILE
+
+TEMPLATE = Path(__file__).with_name("template")
+TEMPLATE_NAME = '"My bot"'
+
+
+class FolderInUse(BotError):
+    """The new bot's folder holds something already."""
+
+
+@click.command("new", short_help="Make a new bot in a folder.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+def command(folder: Path) -> None:
+    """Make a small, complete bot in DIR: two flows, a Python handler and tests, to be changed into your own.
+
+    DIR is made; one that is there must be empty. Nothing is ever overwritten.
+
+    \b
+      $ bot new my-shop
+      $ bot chat my-shop
+
+    Exit code 0: the bot is there. 1: DIR is not empty or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FolderInUse(f"{folder} is not empty: nothing was written (name a folder that does not exist yet)")
+    try:
+        _copy(folder)
+    except OSError as error:
+        raise FolderInUse(f"{folder} cannot be written: {error.strerror}") from error
+    name = shlex.quote(str(folder))
+    click.echo(f"A new bot lies in {folder}. Now:\n")
+    for line, about in (
+        (f"bot chat {name}", "talk to it in the terminal"),
+        (f"bot test {name}", "run its tests"),
+        (f"bot check {name}", "check its files after each change"),
+    ):
+        click.echo(f"  {styled(f'{line:{len(name) + 12}}', bold=True)}{about}")
+
+
+def _copy(folder: Path) -> None:
+    shutil.copytree(TEMPLATE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    file = folder / BOT_FILE
+    title = re.sub(r"[-_\s]+", " ", folder.resolve().name).strip() or "My bot"
+    name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
+    file.write_text(file.read_text("utf-8").replace(TEMPLATE_NAME, name), "utf-8")

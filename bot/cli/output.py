@@ -1,0 +1,84 @@
+"""What the commands share in what they print: colours, problems, times, messages, JSON."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bot.bubble import Bubble
+from bot.lang.problems import Problem
+
+
+def styled(text: str, **style: Any) -> str:
+    """The text in a colour. `click.echo` takes colours out where the output is no terminal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else click.style(text, **style)
+
+
+def counted(number: int, what: str) -> str:
+    """``1 problem``, ``2 problems``."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def path_from_here(folder: Path, path: str) -> str:
+    """A file of a bot, as the user would write its path from where they are."""
+    return os.path.relpath(folder / path)
+
+
+def echo_problems(folder: Path, problems: Sequence[Problem], *, err: bool = False) -> None:
+    """Print problems, one a line, with paths that an editor can jump to."""
+    for problem in problems:
+        here = dataclasses.replace(problem, path=path_from_here(folder, problem.path))
+        place, _, rest = str(here).partition(f" {problem.code} ")
+        click.echo(f"{styled(place, bold=True)} {styled(problem.code, fg='red')} {rest}", err=err)
+
+
+def echo_json(value: Any) -> None:
+    """Print a value for a program to read. Values that JSON has no form for are texts, as in ISO 8601."""
+    click.echo(json.dumps(value, default=_plain, ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return str(value)
+        case bytes():
+            return value.decode("utf-8", "replace")
+        case Mapping():
+            return dict(value)
+    named = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return {"type": type(value).__name__, **named}
+
+
+def local_time(at: datetime) -> str:
+    """A time in this machine's zone, to the second."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def bubble_lines(bubble: Bubble) -> Iterator[str]:
+    """A message as lines of text, without what there is to choose from."""
+    if bubble.template is not None:
+        yield styled(f"[template {bubble.template}, {bubble.language}]", fg="magenta") + "".join(
+            f" {part}" for part in bubble.body
+        )
+    if bubble.header:
+        yield styled(bubble.header, bold=True)
+    if bubble.file is not None:
+        yield styled(f"[{bubble.file.kind}]", fg="magenta") + f" {bubble.file.link}"
+    if bubble.place is not None:
+        yield styled("[location]", fg="magenta") + f" {bubble.place}"
+    yield from bubble.text.splitlines()
+    if bubble.link is not None:
+        yield f"[{styled(bubble.link.title, bold=True)}] {styled(bubble.link.url, underline=True)}"
+    if bubble.footer:
+        yield styled(bubble.footer, dim=True)

@@ -1,0 +1,103 @@
+"""``bot test``."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.output import bubble_lines, counted, echo_problems, path_from_here, styled
+from bot.folder import find_bot, read_folder
+
+if TYPE_CHECKING:
+    from bot.testing.run import Failure, Spoken
+
+COLOURS = {"bot": "cyan", "wait": "yellow"}
+
+
+@click.command("test", short_help="Run a bot's tests.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option("-k", "name", metavar="NAME", default="", help="Only tests with NAME in their name.")
+@click.pass_context
+def command(ctx: click.Context, folder: Path | None, name: str) -> None:
+    """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
+
+    Each talks to the bot by the real path, with a store, a clock and an emulated gateway of its own. What the
+    bot says and the test does not list fails it.
+
+    \b
+      test: a guest orders
+      talk:
+        - user: hello
+        - bot: {says: What would you like?, buttons: [Coffee, Tea]}
+        - tap: Coffee
+        - wait: 10m
+        - bot: {contains: is ready}
+        - expect: {flow: null}
+
+    \b
+      $ bot test flows -k orders
+
+    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test.
+    """
+    from bot.testing.loading import load_with_tests
+    from bot.testing.run import run
+
+    bot = read_folder(find_bot(folder))
+    loaded = load_with_tests(bot)
+    if loaded.program is None or loaded.problems:
+        echo_problems(bot.path, loaded.problems)
+        click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"))
+        ctx.exit(1)
+    chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
+    if not chosen:
+        click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name))
+        ctx.exit(1)
+    started, failed = perf_counter(), 0
+    for transcript in chosen:
+        failure = run(transcript, loaded.program, bot)
+        click.echo(f"{styled('ok  ', fg='green') if failure is None else styled('FAIL', fg='red')}  {transcript.name}")
+        if failure is not None:
+            failed += 1
+            click.echo("".join(f"      {line}\n" if line else "\n" for line in _explained(failure, bot.path)))
+    click.echo(_summary(len(chosen), failed, perf_counter() - started))
+    ctx.exit(1 if failed else 0)
+
+
+def _no_tests(name: str) -> str:
+    return f'{name} has no tests: a YAML document that begins with "test:" is one (`bot test --help` shows how).'
+
+
+def _summary(number: int, failed: int, seconds: float) -> str:
+    result = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
+    return f"{counted(number, 'test')}: {result}, {number - failed} passed, in {seconds:.1f} s." if failed else (
+        f"{counted(number, 'test')}: {result}, in {seconds:.1f} s."
+    )
+
+
+def _explained(failure: "Failure", folder: Path) -> Iterator[str]:
+    """A failure: where and what, the talk so far, what was expected and what there is."""
+    mark = failure.mark
+    yield f"{styled(f'{path_from_here(folder, mark.path)}:{mark.line}', bold=True)}: {failure.what}"
+    yield ""
+    for spoken in failure.talk:
+        yield from _spoken(spoken)
+    for difference in failure.differences:
+        yield ""
+        yield f"{difference.what}: expected  {styled(difference.expected, fg='green')}"
+        yield f"{' ' * len(difference.what)}  there is  {styled(difference.found, fg='red')}"
+    for reason in failure.given_up:
+        yield ""
+        yield f"The bot gave something up: {reason}"
+
+
+def _spoken(spoken: "Spoken") -> Iterator[str]:
+    lines = [spoken.text]
+    if spoken.bubble is not None:
+        lines = list(bubble_lines(spoken.bubble))
+        if spoken.bubble.choices:
+            lines.append(" ".join(f"[{title}]" for title in spoken.bubble.choices))
+    for number, line in enumerate(lines):
+        who = spoken.who if number == 0 else ""
+        yield f"  {styled(f'{who:4}', fg=COLOURS.get(spoken.who))}  {line}"

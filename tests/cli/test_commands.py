@@ -1,0 +1,39 @@
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from bot.cli import COMMANDS, bot
+
+
+def test_help_names_every_command_and_imports_none() -> None:
+    code = """
+import sys
+from click.testing import CliRunner
+from bot.cli import bot
+print(CliRunner().invoke(bot, ["--help"]).output)
+print("imported:", sorted({"flask", "jinja2", "yaml", "sqlite3"} & set(sys.modules)))
+"""
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(f"  {name} " in output for name in COMMANDS)
+    assert "imported: []" in output
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["serve", "--nonsense"], ["serve", "a", "b"]])
+def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
+    assert CliRunner().invoke(bot, arguments).exit_code == 2
+
+
+def test_a_folder_without_a_bot_is_exit_code_1_in_words() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", "from bot.cli import main; main()", "serve", "/nowhere"], capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith("there is no bot.yml in /nowhere")
+    assert "Traceback" not in run.stderr
+
+
+def test_serves_help_names_the_settings_that_are_needed() -> None:
+    output = CliRunner().invoke(bot, ["serve", "--help"]).output
+    assert all(name in output for name in ("BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET"))
