@@ -2,9 +2,10 @@
 
 import socket
 import threading
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -109,7 +110,8 @@ class Engine:
             replaced=self._reader.last_replaced,
             claim=self._turns.claim,
         )
-        self._performers = Performers(program.handlers, clock, self._turns.called)
+        self._handlers = ChainMap(dict(program.handlers))  # its `maps` can be changed in one go
+        self._performers = Performers(self._handlers, clock, self._turns.called)
 
     def start(self) -> None:
         """Begin to work. Raises `bot.runtime.passes.CursorBeyondLog`."""
@@ -127,7 +129,7 @@ class Engine:
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
-        self._performers.handlers = program.handlers
+        self._handlers.maps = [dict(program.handlers)]
         self._turns.advance = partial(advance, program.library)
 
     def wake(self) -> None:
@@ -141,6 +143,11 @@ class Engine:
     def wait_settled(self, timeout: float) -> bool:
         """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
         return self._turns.wait_settled(timeout)
+
+    def next_due(self) -> datetime | None:
+        """When something happens by itself: a wake-up, or the next try of a message or a call."""
+        times = (self._turns.next_wake(), self._delivery.next_due(), self._performers.next_due())
+        return min((time for time in times if time is not None), default=None)
 
     def check(self) -> None:
         """Raise `EngineFailed` if the loop has ended by itself."""

@@ -1,4 +1,4 @@
-"""What the supervisor's two children run: ``python -m bot.child web|engine``. Each imports only its own half."""
+"""What the supervisor's two children run. Each imports only its own half."""
 
 import json
 import logging
@@ -156,7 +156,3 @@ def _until_told(engine: "Engine", reloads: "Reloads", signals: int, woken: int) 
             if reloads.changed() or signal.SIGHUP in told:
                 _reload(engine, reloads)
         engine.check()
-
-
-if __name__ == "__main__":
-    main()

@@ -66,7 +66,7 @@ def read_settings(folder: Path, environ: Mapping[str, str], written: Mapping[str
         "channel_id": read("channel_id", str, default=None),
         "gateway_per_minute": read("gateway_per_minute", _number(1, 1_000_000), default=60),
         "gateway_per_day": read("gateway_per_day", _number(1, 1_000_000_000), default=10_000),
-        "store": read("store", lambda text: _store(read.base("store", folder) / text), default=folder / "bot.db"),
+        "store": read.store(folder),
         "host": read("host", _host, default="127.0.0.1"),
         "port": read("port", _number(0, 65535), default=8000),
         "webhook_path": read("webhook_path", _path, default="/webhook"),
@@ -76,6 +76,15 @@ def read_settings(folder: Path, environ: Mapping[str, str], written: Mapping[str
     if read.problems:
         raise BadSettings(read.problems)
     return Settings(**values)
+
+
+def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> Path:
+    """Where the store of the bot in ``folder`` lies, whatever else is set or missing. Raises `BadSettings`."""
+    read = _Reader(environ, written)
+    store = read.store(folder)
+    if read.problems:
+        raise BadSettings(read.problems)
+    return store
 
 
 class _Reader:
@@ -98,9 +107,11 @@ class _Reader:
             self.problems.append(f"{variable} {error}")
             return default
 
-    def base(self, name: str, folder: Path) -> Path:
-        """What a relative path is relative to: where the command runs, or the bot's folder if `bot.yml` names it."""
-        return Path() if self.environ.get(f"BOT_{name.upper()}") else folder
+    def store(self, folder: Path) -> Path:
+        """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
+        base = Path() if self.environ.get("BOT_STORE") else folder
+        store: Path = self("store", lambda text: _store(base / text), default=folder / "bot.db")
+        return store
 
     def refuse_unknown(self, known: set[str]) -> None:
         self.problems += [f'bot.yml: settings: there is no setting "{name}"' for name in self.written.keys() - known]

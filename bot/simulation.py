@@ -7,9 +7,10 @@ only the gateway is an emulator, the network the loopback interface, and the lim
 import shutil
 import tempfile
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal, Self
+from zoneinfo import ZoneInfo
 
 from bot.app import Bot, Engine, Program
 from bot.approved import approved_templates
@@ -75,8 +76,8 @@ class Simulation:
 
     def __exit__(self, *exc: object) -> None:
         self._reader.close()
+        self._emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
         self._bot.stop()
-        self._emulator.stop()
         shutil.rmtree(self._folder)
 
     # What the contact does
@@ -113,6 +114,11 @@ class Simulation:
 
     # What there is to see
 
+    @property
+    def timezone(self) -> ZoneInfo:
+        """The bot's time zone."""
+        return self._program.library.bot.timezone
+
     def heard(self) -> list[Bubble]:
         """What the bot has said since this was asked last."""
         heard, self._heard = self._heard, []
@@ -139,12 +145,9 @@ class Simulation:
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
+        self._program = program
         self._emulator.templates.add(*approved_templates(program.library))
         self._engine.swap(program)
-
-    def now(self) -> datetime:
-        """The time, in UTC."""
-        return self.clock.now()
 
     def _take(self, sent: Sent) -> None:
         if sent.to != self.contact:

@@ -30,6 +30,9 @@ STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
 ORPHAN_SECONDS = 3.0  # children of a killed supervisor need a moment to end
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+_HERE = Path(__file__).resolve().parent.parent
+# this very package, and no module of the folder that the command runs in
+_CHILD = f"import sys; sys.path.append({str(_HERE)!r}); from bot.child import main; main()"
 log = logging.getLogger("bot.serve")
 
 
@@ -132,7 +135,7 @@ class _Child:
         self.role = role
         self.process: subprocess.Popen[bytes] | None = None
         self.due = 0.0
-        self._command = [sys.executable, "-m", "bot.child", role, json.dumps(arguments)]
+        self._command = [sys.executable, "-P", "-c", _CHILD, role, json.dumps(arguments)]
         self._files = tuple(value for value in arguments.values() if isinstance(value, int))
         self._settings = settings
         self._started = 0.0

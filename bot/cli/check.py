@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.output import counted, echo_json, echo_problems, path_from_here, styled
+from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.folder import find_bot, read_folder
 
 
@@ -35,7 +35,8 @@ def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
             for problem in loaded.problems
         ])  # fmt: skip
     else:
-        echo_problems(bot.path, loaded.problems)
+        for line in problem_lines(bot.path, loaded.problems):
+            click.echo(line)
         if loaded.program is None or loaded.problems:
             click.echo(styled(counted(len(loaded.problems), "problem"), fg="red"))
         else:

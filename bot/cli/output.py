@@ -2,8 +2,9 @@
 
 import dataclasses
 import json
+import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -31,12 +32,17 @@ def path_from_here(folder: Path, path: str) -> str:
     return os.path.relpath(folder / path)
 
 
-def echo_problems(folder: Path, problems: Sequence[Problem], *, err: bool = False) -> None:
-    """Print problems, one a line, with paths that an editor can jump to."""
+def problem_lines(folder: Path, problems: Iterable[Problem]) -> Iterator[str]:
+    """Problems, one a line, with paths that an editor can jump to."""
     for problem in problems:
         here = dataclasses.replace(problem, path=path_from_here(folder, problem.path))
         place, _, rest = str(here).partition(f" {problem.code} ")
-        click.echo(f"{styled(place, bold=True)} {styled(problem.code, fg='red')} {rest}", err=err)
+        yield f"{styled(place, bold=True)} {styled(problem.code, fg='red')} {rest}"
+
+
+def quiet_log() -> None:
+    """Keep the log out of a conversation or a test's report: what it tells of is shown there as it happened."""
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def echo_json(value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.output import bubble_lines, counted, echo_problems, path_from_here, styled
+from bot.cli.output import bubble_lines, counted, path_from_here, problem_lines, quiet_log, styled
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
@@ -44,10 +44,12 @@ def command(ctx: click.Context, folder: Path | None, name: str) -> None:
     from bot.testing.loading import load_with_tests
     from bot.testing.run import run
 
+    quiet_log()
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
     if loaded.program is None or loaded.problems:
-        echo_problems(bot.path, loaded.problems)
+        for line in problem_lines(bot.path, loaded.problems):
+            click.echo(line)
         click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"))
         ctx.exit(1)
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
@@ -71,8 +73,10 @@ def _no_tests(name: str) -> str:
 
 def _summary(number: int, failed: int, seconds: float) -> str:
     result = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
-    return f"{counted(number, 'test')}: {result}, {number - failed} passed, in {seconds:.1f} s." if failed else (
-        f"{counted(number, 'test')}: {result}, in {seconds:.1f} s."
+    return (
+        f"{counted(number, 'test')}: {result}, {number - failed} passed, in {seconds:.1f} s."
+        if failed
+        else (f"{counted(number, 'test')}: {result}, in {seconds:.1f} s.")
     )
 
 

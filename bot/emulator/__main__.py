@@ -63,7 +63,10 @@ def main(
         behaviour=_behaviour(switches),
     )
     for url in webhooks:
-        emulator.subscribe(url)
+        try:
+            emulator.subscribe(url)
+        except ValueError as problem:
+            raise click.BadParameter(str(problem), param_hint="--webhook") from None
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())

@@ -137,7 +137,8 @@ class Account:
             return contact
 
     def find(self, phone: str) -> Contact | None:
-        """The contact of a number or of its alias."""
+        """The contact of a number (with or without ``+``) or of its alias."""
+        phone = phone.removeprefix("+")
         for number, alias in self.behaviour.aliases.items():
             if alias == phone:
                 return self.contacts.get(number)
@@ -145,7 +146,7 @@ class Account:
 
     def known(self, phone: str) -> Contact:
         """The contact of a number, created if need be."""
-        return self.find(phone) or self.contacts.create(phone, self.clock.now())
+        return self.find(phone) or self.contacts.create(phone.removeprefix("+"), self.clock.now())
 
     # What contacts and agents do
 
@@ -199,7 +200,7 @@ class Account:
         at = at or self.clock.now()
         contact = self.find(phone)
         if contact is None:
-            contact = self.contacts.create(phone, at)
+            contact = self.contacts.create(phone.removeprefix("+"), at)
             if self.behaviour.companion_events:
                 self.emit("contact.created", self.payloads.created(contact), contact.phone, at)
         contact.heard(at)

@@ -70,7 +70,8 @@ class Api:
         with self._account.lock:
             limits = self._budget.state(self._account.clock.now()).headers()
             self.counts["requests"] += 1
-            self.counts[f"answered {reply.answer.status}"] += 1
+            if reply.answer.status:
+                self.counts[f"answered {reply.answer.status}"] += 1
             if reply.answer.code is not None:
                 self.counts[f"refused {reply.answer.code}"] += 1
         if reply.sent is not None:

@@ -85,7 +85,7 @@ class Budget:
     def retry_after(self, now: datetime, seconds: float) -> dict[str, str]:
         """The ``Retry-After`` header, in seconds or as a date."""
         if self._behaviour.retry_after == "seconds":
-            return {"Retry-After": f"{seconds:g}"}
+            return {"Retry-After": str(ceil(seconds))}
         date = datetime.fromtimestamp(ceil(now.timestamp() + seconds), now.tzinfo)
         return {"Retry-After": format_datetime(date, usegmt=True)}
 

@@ -63,11 +63,11 @@ class Emulator:
         self.api_key = api_key
         self.secret = secret
         self.behaviour = behaviour or Behaviour()
-        self.faults = Faults(seed)
         self._port = port
         self._threads = threads
         self._delivery_threads = delivery_threads
         self._lock = threading.RLock()
+        self.faults = Faults(seed, self._lock)
         self._changed = threading.Condition(self._lock)
         self._stopping = threading.Event()
         self._server: Server | None = None
@@ -104,10 +104,11 @@ class Emulator:
 
     def stop(self) -> None:
         """Stop: answers that are held are broken off, connections closed, threads ended."""
+        if self._server is None or self._stopping.is_set():
+            return
         self._stopping.set()
-        if self._server is not None:
-            self._server.stop()
-            self.webhooks.stop()
+        self._server.stop()
+        self.webhooks.stop()
 
     def __enter__(self) -> "Emulator":
         return self.start()
@@ -196,7 +197,9 @@ class Emulator:
     # What it is told to do
 
     def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Webhook:
-        """Register a webhook past the API's HTTPS rule, as through a tunnel; loopback addresses only."""
+        """Register a webhook past the API's HTTPS rule; raises `ValueError` for one that is not on this machine."""
+        if self.webhooks.target(url) is None:
+            raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
     def receive(

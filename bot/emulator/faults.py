@@ -68,9 +68,9 @@ class Faults:
     two).
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int, lock: threading.RLock) -> None:
         self._random = random.Random(seed)
-        self._lock = threading.Lock()
+        self._lock = lock  # the account's: a predicate may look at what was sent
         self._active: list[Fault] = []
         self._hits: dict[str, int] = {}
 

@@ -13,9 +13,15 @@ class Server:
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:
         self._sockets: dict[int, Any] = {}
-        # One request is read ahead, so that a held answer notices when its client has gone.
         self._server: Any = create_server(
-            app, self._sockets, host="127.0.0.1", port=port, threads=threads, channel_request_lookahead=1, ident=None
+            app,
+            self._sockets,
+            host="127.0.0.1",
+            port=port,
+            threads=threads,
+            connection_limit=4000,
+            channel_request_lookahead=1,  # so that a held answer notices when its client has gone
+            ident=None,
         )
         self.port: int = self._server.effective_port
         self._stopping = threading.Event()

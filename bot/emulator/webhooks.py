@@ -105,7 +105,7 @@ class Webhooks:
     def register(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:
         """Register a webhook; a secret is made when none is given."""
         with self._ready:
-            target = self._target(url)
+            target = self.target(url)
             secret = secret or secrets.token_urlsafe(24)
             now = self._clock.now()
             webhook = Webhook(len(self._registered) + 1, name, url, frozenset(events), secret, now, target)
@@ -155,7 +155,8 @@ class Webhooks:
         for thread in self._threads:
             thread.join()
 
-    def _target(self, url: str) -> tuple[str, int, str] | None:
+    def target(self, url: str) -> tuple[str, int, str] | None:
+        """Host, port and path that an address leads to, after the tunnels; None when that is not on this machine."""
         for public, local in self._tunnel.items():
             if url.startswith(public):
                 url = local + url[len(public) :]
@@ -229,7 +230,7 @@ class Webhooks:
         with self._ready:
             self._in_flight -= 1
             self.counts["tries"] += 1
-            self.counts[f"answered {status}" if status is not None else "unanswered"] += 1
+            self.counts["tries unanswered" if status is None else f"tries answered {status}"] += 1
             if delivery.lane is not None:
                 self._free(delivery.lane)
                 delivery.lane = None

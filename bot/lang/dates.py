@@ -1,55 +1,75 @@
-"""Dates as people write them in an answer: ``2030-05-12``, ``12.5.``, ``12 May``, ``May 12th``, ``Friday``, ``tomorrow``."""
+"""Days as people write them: ``2030-05-12``, ``12.5.``, ``12 May``, ``Friday``, ``tomorrow``. Day before month."""
 
 import re
 from datetime import date, timedelta
 
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4})?)?")
-_DAY_MONTH = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?(?: of)? ([a-z]{3,9})\.?,?(?: (\d{4}))?")
-_MONTH_DAY = re.compile(r"([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?")
+from bot.lang.filters import MONTHS
+from bot.lang.words import normalise
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_RELATIVE = {"today": 0, "tomorrow": 1, "day after tomorrow": 2}
+_FILLERS = frozenset({"on", "the", "of", "this", "next"})
+_DAY = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"[0-9]{4}|[0-9]{2}")
+_LONGEST = 40  # characters
 
 
 def read_date(text: str, today: date) -> date | None:
-    """The day that a text means, seen from today; the next such day where it leaves the year out."""
-    words = " ".join(text.casefold().split()).removeprefix("on ").removeprefix("next ").removesuffix("!").rstrip(",")
-    relative = {"today": 0, "tomorrow": 1, "the day after tomorrow": 2, "yesterday": -1}
-    if words in relative:
-        return today + timedelta(days=relative[words])
-    for index, name in enumerate(_DAYS):
-        if words in (name, name[:3]):
-            return today + timedelta(days=(index - today.weekday()) % 7 or 7)
-    if found := _ISO.fullmatch(words):
-        return _day(int(found[1]), int(found[2]), int(found[3]))
-    if found := _NUMBERS.fullmatch(words):
-        return _dated(found[3], int(found[2]), int(found[1]), today)
-    if (found := _DAY_MONTH.fullmatch(words)) and (month := _month(found[2])):
-        return _dated(found[3], month, int(found[1]), today)
-    if (found := _MONTH_DAY.fullmatch(words)) and (month := _month(found[1])):
-        return _dated(found[3], month, int(found[2]), today)
+    """The day that a text means, seen from today, or None.
+
+    Without a year it is the next such day, today included; a weekday is the next one after today. A weekday
+    beside a date has to be that date's.
+    """
+    if len(text) > _LONGEST:
+        return None
+    words = [word for word in normalise(text).split() if word not in _FILLERS]
+    if (days := _RELATIVE.get(" ".join(words))) is not None:
+        return today + timedelta(days=days)
+    weekday = next((index for word in words if (index := _named(word, _WEEKDAYS)) is not None), None)
+    if weekday is None:
+        return _written(words, today)
+    rest = [word for word in words if _named(word, _WEEKDAYS) is None]
+    if not rest:
+        return today + timedelta(days=(weekday - today.weekday()) % 7 or 7)
+    found = _written(rest, today)
+    return found if found is not None and found.weekday() == weekday else None
+
+
+def _written(words: list[str], today: date) -> date | None:
+    """``12 5 2030``, ``2030 5 12``, ``12 may 2030``, ``may 12 2030``; the year may be missing after the others."""
+    match words:
+        case [year, month, day] if re.fullmatch(r"[0-9]{4}", year):
+            return _dated(day, month, year, today)
+        case [first, second, *years] if len(years) <= 1:
+            month_first = _named(first, MONTHS) is not None
+            day, month = (second, first) if month_first else (first, second)
+            return _dated(day, month, years[0] if years else None, today)
     return None
 
 
-def _month(name: str) -> int | None:
-    full = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-            "november", "december")  # fmt: skip
-    return next(
-        (i + 1 for i, m in enumerate(full) if name in (m, m[:3]) or (m == "september" and name == "sept")), None
-    )
-
-
-def _dated(year: str | None, month: int, day: int, today: date) -> date | None:
+def _dated(day: str, month: str, year: str | None, today: date) -> date | None:
+    named = _named(month, MONTHS)
+    number = _DAY.fullmatch(day)
+    if number is None or (named is None and not re.fullmatch(r"[0-9]{1,2}", month)):
+        return None
+    in_month = int(month) if named is None else named + 1
     if year is not None:
-        return _day(int(year), month, day)
-    for candidate in range(today.year, today.year + 9):  # a 29 February may be eight years away
-        found = _day(candidate, month, day)
-        if found is not None and found >= today:
-            return found
-    return None
+        if not _YEAR.fullmatch(year):
+            return None
+        return _exact(int(year) + (2000 if len(year) == 2 else 0), in_month, int(number[1]))
+    candidates = (_exact(today.year + ahead, in_month, int(number[1])) for ahead in range(9))  # until a 29 February
+    return next((found for found in candidates if found is not None and found >= today), None)
 
 
-def _day(year: int, month: int, day: int) -> date | None:
+def _exact(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:
         return None
+
+
+def _named(word: str, names: tuple[str, ...]) -> int | None:
+    """The index of the name that a word is, in full or by its first letters, three at least."""
+    if len(word) < 3:
+        return None
+    return next((index for index, name in enumerate(names) if name.casefold().startswith(word)), None)

@@ -17,7 +17,8 @@ def text_of(node: Node, problems: Problems, what: str) -> str | None:
     if isinstance(node, Scalar) and node.value is not None:
         return node.text
     if isinstance(node, Scalar):
-        problems.add("E105", node.mark, f"{what}: a text is missing", "write one")
+        fix = "write one; if a text has a comma in it, put it in quotes"
+        problems.add("E105", node.mark, f"{what}: a text is missing", fix)
     else:
         kind = "a map" if isinstance(node, Map) else "a list"
         problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads {kind} here", "put the text in quotes")
@@ -36,9 +37,11 @@ def name_of(node: Node, problems: Problems, what: str) -> str | None:
 
 
 def template_of(node: Node, problems: Problems, what: str) -> Template | None:
-    """A text that is a template."""
+    """A text that is a template. The line break that ends a block of lines is not part of it."""
     text = text_of(node, problems, what)
-    return None if text is None else compile_template(text, node.mark, problems)
+    if text is None or not isinstance(node, Scalar):
+        return None
+    return compile_template(text.rstrip("\n"), node.mark, problems, literal=node.literal)
 
 
 class Fields:

@@ -1,10 +1,11 @@
-"""YAML source as a tree with marks. YAML 1.2 core, no aliases, no tags, no duplicate keys, bounded.
+"""YAML as a tree with marks: 1.2 core values, no aliases, no tags, no duplicate keys, bounded in size and depth.
 
-The tree is built from the parser's event stream, without recursion: the nesting is counted before anything
-is built on it.
+The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from
+the core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
 """
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,17 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from bot.lang.syntax import QUOTE, explained
+
 if TYPE_CHECKING:
     from bot.lang.problems import Problems
 
-MOST_BYTES = 1 << 20
-MOST_LEVELS = 40
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, where PyYAML was built with it
-
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INT = re.compile(r"[-+]?[0-9]{1,18}|0o[0-7]{1,20}|0x[0-9a-fA-F]{1,15}")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]{1,30}|[0-9]{1,30}(\.[0-9]{0,30})?)([eE][-+]?[0-9]{1,3})?")
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 50
+_NUMBER_CHARACTERS = 40
+_Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a system without libyaml has the slow one only
+_DOCUMENT = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +44,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A single value. ``text`` is what stands in the file, ``value`` what YAML 1.2 makes of it."""
+    """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it."""
 
     mark: Mark
     value: bool | int | float | str | None
     text: str
     quoted: bool = False
+    literal: bool = False  # a `|` block: its text begins in the line after the mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A mapping, in its written order."""
+    """A mapping in its written order. Keys are scalars."""
 
     mark: Mark
     entries: tuple[tuple[Scalar, "Node"], ...]
@@ -72,183 +81,210 @@ Node = Scalar | List | Map
 
 
 def read(path: str, text: str | bytes, problems: "Problems") -> tuple[Node, ...]:
-    """One node for each document of a file that is not empty. Never raises: what is wrong becomes a problem."""
-    top = Mark(path, 1, 1)
-    if len(text) > MOST_BYTES:
-        problems.add("E003", top, f"the file has {len(text):,} bytes, {MOST_BYTES:,} are allowed", "divide it")
-        return ()
+    """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
+
+    A document with a syntax error is left out; those after it are read.
+    """
     decoded = _decoded(path, text, problems)
     if decoded is None:
         return ()
-    builder = _Builder(path, problems)
+    starts = [0, *(found.start() for found in _DOCUMENT.finditer(decoded) if found.start())]
+    documents: list[Node] = []
+    line = 0
+    for start, end in zip(starts, [*starts[1:], len(decoded)], strict=True):
+        part = decoded[start:end]
+        if part.strip() not in ("", "---"):
+            documents += _Builder(path, part, line, problems).documents()
+        line += part.count("\n")
+    return tuple(documents)
+
+
+def fingerprint(node: Node) -> str:
+    """A short hash of what a node says, wherever and however it is written."""
+    return hashlib.sha256(repr(_content(node)).encode()).hexdigest()[:16]
+
+
+def _content(node: Node) -> Any:
+    match node:
+        case Scalar(value=value):
+            return value
+        case List(items=items):
+            return [_content(item) for item in items]
+        case Map(entries=entries):
+            return {key.text: _content(item) for key, item in entries}
+
+
+def _decoded(path: str, written: str | bytes, problems: "Problems") -> str | None:
+    """The file's text, or None after the problem that makes all of it unreadable."""
+    if isinstance(written, str):
+        written = written.encode("utf-8", "surrogatepass")
+    if len(written) > MAX_BYTES:
+        what = f"the file has {len(written):,} bytes, {MAX_BYTES:,} are allowed"
+        problems.add("E003", Mark(path, 1, 1), what, "divide it")
+        return None
     try:
-        loader = _Loader(decoded)
-        try:
-            while builder.going and loader.check_event():
-                builder.take(loader.get_event())
-        finally:
-            loader.dispose()
-    except yaml.MarkedYAMLError as error:
-        _explain(path, decoded, error, problems)
-    except yaml.YAMLError as error:
-        problems.add("E001", top, f"the file holds characters that YAML does not allow: {error}".split("\n")[0])
-    return tuple(builder.documents)
-
-
-def _decoded(path: str, text: str | bytes, problems: "Problems") -> str | None:
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            problems.add("E001", Mark(path, line, 1), "the file is not UTF-8 text", "save it as UTF-8")
-            return None
-    for bad in ("\0", *(char for char in text if "\ud800" <= char <= "\udfff")):
-        if bad in text:
-            line = text[: text.index(bad)].count("\n") + 1
-            problems.add("E001", Mark(path, line, 1), "the file holds a character that is no text", "remove it")
-            return None
+        text = written.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = written[: error.start].decode("utf-8")
+        problems.add("E001", _mark_after(path, before), "this is not UTF-8", "save the file as UTF-8")
+        return None
+    text = text.removeprefix("\ufeff")
+    if (found := _UNPRINTABLE.search(text)) is not None:
+        what = f"the character U+{ord(found[0]):04X} cannot stand in a file"
+        problems.add("E001", _mark_after(path, text[: found.start()]), what, "delete it")
+        return None
     return text
+
+
+def _mark_after(path: str, before: str) -> Mark:
+    return Mark(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+class _TooDeep(Exception):
+    """Nothing more of this document is read."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A list or map whose end has not come yet."""
+    """A list or map whose end has not come yet. ``key`` is set between a key and its value."""
 
     mark: Mark
+    index: int
     is_map: bool
-    nodes: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+    entries: dict[str, tuple[Scalar, Node]] = field(default_factory=dict)
+    key: Scalar | None = None
+    braces: bool = False  # it began with `{{`: a template without quotes
 
 
 class _Builder:
-    """Builds the documents' trees from the parser's events."""
+    """Builds the nodes of one part of a file out of the parser's events."""
 
-    def __init__(self, path: str, problems: "Problems") -> None:
-        self.documents: list[Node] = []
-        self.going = True
+    def __init__(self, path: str, text: str, line: int, problems: "Problems") -> None:
         self._path = path
+        self._text = text
+        self._line = line
         self._problems = problems
         self._open: list[_Open] = []
+        self._done: list[Node] = []
+        self._reported: set[int] = set()  # lines with a problem: what follows from it is not another one
 
-    def take(self, event: Any) -> None:
-        mark = Mark(self._path, event.start_mark.line + 1, event.start_mark.column + 1)
-        if isinstance(event, yaml.AliasEvent):
-            self._refuse(mark, f"*{event.anchor}", "an alias")
-            self._add(Scalar(mark, f"*{event.anchor}", f"*{event.anchor}", True))
-        elif isinstance(event, yaml.NodeEvent):
-            self._check_decoration(event, mark)
-            if isinstance(event, yaml.ScalarEvent):
-                self._add(_scalar(mark, event.value, plain=event.implicit[0]))
-            else:
-                self._begin(mark, isinstance(event, yaml.MappingStartEvent))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            done = self._open.pop()
-            self._add(self._map(done) if done.is_map else List(done.mark, tuple(done.nodes)))
+    def documents(self) -> list[Node]:
+        """Every document, up to the first syntax error."""
+        last = None
+        try:
+            for event in self._events():
+                self._take(event)
+                last = event
+        except _TooDeep:
+            pass
+        except yaml.MarkedYAMLError as error:
+            code, place, what, fix = explained(error, last, self._text)
+            if place.line not in self._reported:
+                self._problems.add(code, self._mark(place), what, fix)
+        return [node for node in self._done if not (isinstance(node, Scalar) and node.text == "")]
 
-    def _check_decoration(self, event: Any, mark: Mark) -> None:
-        if event.anchor:
-            self._refuse(mark, f"&{event.anchor}", "an anchor")
-        tag = getattr(event, "tag", None)
-        if tag and tag != "!":
-            self._refuse(mark, tag, "a tag")
+    def _events(self) -> Iterator[Any]:
+        parser = _Parser(self._text)
+        try:
+            while (event := parser.get_event()) is not None:
+                yield event
+        finally:
+            parser.dispose()
 
-    def _refuse(self, mark: Mark, text: str, kind: str) -> None:
-        self._problems.add(
-            "E005", mark, f"{text} is {kind} to YAML, which flows do not use", "quote it if it is a text"
-        )
+    def _mark(self, place: Any) -> Mark:
+        return Mark(self._path, self._line + place.line + 1, place.column + 1)
 
-    def _begin(self, mark: Mark, is_map: bool) -> None:
-        if len(self._open) >= MOST_LEVELS:
-            self._problems.add("E004", mark, f"more than {MOST_LEVELS} levels deep", "make it flatter")
-            self.going = False
-        self._open.append(_Open(mark, is_map))
+    def _report(self, code: str, place: Any, what: str, fix: str) -> None:
+        self._reported.add(place.line)
+        self._problems.add(code, self._mark(place), what, fix)
 
-    def _add(self, node: Node) -> None:
-        if self._open:
-            self._open[-1].nodes.append(node)
-        elif not (isinstance(node, Scalar) and node.value is None):
-            self.documents.append(node)
+    def _take(self, event: Any) -> None:
+        mark = self._mark(event.start_mark)
+        match event:
+            case yaml.ScalarEvent():
+                self._refuse_decoration(event)
+                self._place(_scalar(mark, event))
+            case yaml.AliasEvent(anchor=name):
+                self._refuse(event, f"*{name}", "an alias")
+                self._place(Scalar(mark, f"*{name}", f"*{name}"))
+            case yaml.CollectionStartEvent():
+                self._refuse_decoration(event)
+                self._begin(event, mark)
+            case yaml.CollectionEndEvent():
+                self._end(event)
 
-    def _map(self, done: _Open) -> Node:
-        entries: dict[str, tuple[Scalar, Node]] = {}
-        for key, value in zip(done.nodes[::2], done.nodes[1::2], strict=True):
-            if not isinstance(key, Scalar):
-                return self._unquoted(done.mark)
-            if key.text in entries:
-                first = entries[key.text][0].mark.line
-                self._problems.add(
-                    "E006", key.mark, f'"{key.text}" stands here twice, first in line {first}', "keep one"
-                )
-                continue
-            entries[key.text] = (key, value)
-        return Map(done.mark, tuple(entries.values()))
+    def _refuse_decoration(self, event: Any) -> None:
+        if event.anchor is not None:
+            self._refuse(event, f"&{event.anchor}", "an anchor")
+        if event.tag is not None:
+            self._refuse(event, event.tag, "a tag")
 
-    def _unquoted(self, mark: Mark) -> Scalar:
-        """``{{ name }}`` without quotes is a map with a map for its key."""
-        self._problems.add(
-            "E007", mark, "YAML reads this {{ ... }} as a map", 'put the whole text in quotes: "{{ ... }}"'
-        )
-        return Scalar(mark, "", "", True)
+    def _refuse(self, event: Any, text: str, kind: str) -> None:
+        what = f'"{text}" is {kind} to YAML, which flow files do not have'
+        self._report("E005", event.start_mark, what, "if it is a text, quote it")
+
+    def _begin(self, event: Any, mark: Mark) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            self._report("E004", event.start_mark, f"more than {MAX_DEPTH} levels of nesting", "make it flatter")
+            raise _TooDeep
+        opened = _Open(mark, event.start_mark.index, isinstance(event, yaml.MappingStartEvent))
+        above = self._open[-1] if self._open else opened
+        if above.is_map and above.key is None and opened.is_map and opened.index == above.index + 1:
+            above.braces = True
+            self._reported.add(event.start_mark.line)
+            self._problems.add("E007", above.mark, "a text that begins with {{ has no quotes", QUOTE)
+        self._open.append(opened)
+
+    def _end(self, event: Any) -> None:
+        ended = self._open.pop()
+        if ended.braces:
+            written = self._text[ended.index : event.end_mark.index]
+            self._place(Scalar(ended.mark, written, written))
+        elif ended.is_map:
+            self._place(Map(ended.mark, tuple(ended.entries.values())))
+        else:
+            self._place(List(ended.mark, tuple(ended.items)))
+
+    def _place(self, node: Node) -> None:
+        if not self._open:
+            self._done.append(node)
+            return
+        above = self._open[-1]
+        if not above.is_map:
+            above.items.append(node)
+        elif above.key is None:
+            above.key = self._key(node, above)
+        else:
+            first, _ = above.entries.setdefault(above.key.text, (above.key, node))
+            if first is not above.key:
+                what = f'a second "{first.text}", the first is in line {first.mark.line}'
+                self._problems.add("E006", above.key.mark, what, "keep one of them")
+            above.key = None
+
+    def _key(self, node: Node, above: _Open) -> Scalar:
+        if isinstance(node, Scalar) and (node.text or node.quoted):
+            return node
+        if not above.braces:
+            self._problems.add("E008", node.mark, "a key is one text", "write it as key: value")
+        return Scalar(node.mark, "", "")
 
 
-def _scalar(mark: Mark, text: str, *, plain: bool) -> Scalar:
-    return Scalar(mark, _core(text), text) if plain else Scalar(mark, text, text, True)
+def _scalar(mark: Mark, event: Any) -> Scalar:
+    text: str = event.value
+    if event.style:
+        return Scalar(mark, text, text, True, event.style == "|")
+    return Scalar(mark, _core(text), text)
 
 
 def _core(text: str) -> bool | int | float | str | None:
-    """YAML 1.2's core schema: ``yes``, ``on``, ``12:30`` and dates are texts."""
-    if text in _NULL:
-        return None
-    if text in _BOOL:
-        return _BOOL[text]
-    if _INT.fullmatch(text):
-        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    """A plain scalar by the core schema: ``yes``, ``on``, ``12:30`` and dates are texts."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in "+-.0123456789" or len(text) > _NUMBER_CHARACTERS:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
     return text
-
-
-def _explain(path: str, text: str, error: yaml.MarkedYAMLError, problems: "Problems") -> None:
-    """The parser's complaint, in words about flow files."""
-    place = error.problem_mark or error.context_mark
-    mark = Mark(path, 1, 1) if place is None else Mark(path, place.line + 1, place.column + 1)
-    said = error.problem or "it cannot be read"
-    lines = text.split("\n")
-    rest = lines[mark.line - 1][mark.column - 1 :] if mark.line <= len(lines) else ""
-    if "mapping values are not allowed" in said:
-        problems.add("E007", mark, "a colon and a space inside a text without quotes", "put the whole text in quotes")
-    elif "cannot start any token" in said:
-        what = "a tab" if rest[:1] == "\t" else f'a text cannot begin with "{rest[:1]}"'
-        problems.add("E007", mark, what, "indent with spaces" if rest[:1] == "\t" else "put it in quotes")
-    elif "alias" in said or "anchor" in said:
-        problems.add("E005", mark, "YAML reads this as an alias or an anchor", "quote it if it is a text")
-    else:
-        context = f"{error.context}, " if error.context else ""
-        problems.add(
-            "E002", mark, f"this is no YAML: {context}{said}", "look at the quotes, brackets and indentation here"
-        )
-
-
-def fingerprint(node: Node) -> str:
-    """A short hash of what a node says, wherever it stands."""
-    digest = hashlib.sha256()
-    for part in _parts(node):
-        digest.update(part.encode() + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def _parts(node: Node) -> Iterator[str]:
-    match node:
-        case Scalar(value=value):
-            yield f"={type(value).__name__}:{value}"
-        case List(items=items):
-            yield "["
-            for item in items:
-                yield from _parts(item)
-            yield "]"
-        case Map(entries=entries):
-            yield "{"
-            for key, member in entries:
-                yield key.text
-                yield from _parts(member)
-            yield "}"

@@ -5,6 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+_DROPPED = dict.fromkeys(
+    [
+        *range(0x0300, 0x0370),  # accents of Latin, Greek and Cyrillic letters
+        *range(0x0591, 0x05C8),  # Hebrew points
+        *range(0x064B, 0x0660),  # Arabic vowel marks
+        *range(0x1F3FB, 0x1F400),  # skin tones
+        *map(ord, "'’ʼ\ufe0e\ufe0f"),  # apostrophes (don't = dont), and how an emoji is drawn
+    ]
+)
 LONGEST = 256  # characters: no word, title or number of a choice is longer
 
 
@@ -18,17 +27,14 @@ class Option:
 
 @lru_cache(maxsize=4096)
 def normalise(text: str) -> str:
-    """Fold case, accents, punctuation and spaces. A text of nothing but signs (an emoji) stays itself."""
-    decomposed = unicodedata.normalize("NFKD", text[: LONGEST * 4].casefold())
-    kept = []
-    for char in unicodedata.normalize("NFKD", decomposed.casefold()):
-        category = unicodedata.category(char)
-        if category[0] in "LN" or (category == "Mc") or (category == "Mn" and unicodedata.combining(char) == 0):
-            kept.append(char)
-        elif category[0] != "M":
-            kept.append(" ")
-    folded = " ".join("".join(kept).split())
-    return folded or " ".join(text.split())
+    """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay.
+
+    A text of nothing but symbols (an emoji) stays itself, without its skin tone.
+    """
+    text = unicodedata.normalize("NFKD", text[: LONGEST * 4])
+    text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED)
+    folded = "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
+    return " ".join(unicodedata.normalize("NFC", folded).split()) or " ".join(text.split())
 
 
 def match(text: str, options: Sequence[Option]) -> int | None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from bot.core import codec
 from bot.core.errors import BotError
-from bot.core.values import Record, plain
+from bot.core.values import plain
 from bot.lang.handlers import KEY_PARAMETER, HandlerSpec
 from bot.store.rows import CallRow
 
@@ -82,20 +82,24 @@ def _adapter(annotation: Any) -> Callable[[str, Any], Any]:
         return lambda name, value: copy.deepcopy(value)
     try:
         adapter = TypeAdapter(annotation)
-    except PydanticSchemaGenerationError:
-        adapter = TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
+    except PydanticUserError:  # a class that nothing is known of, such as Record
+        return lambda name, value: _instance(name, value, annotation)
 
     def fit(name: str, value: Any) -> Any:
         try:
-            return adapter.validate_python(
-                value if isinstance(value, Record) and annotation is Record else _bare(value)
-            )
+            return adapter.validate_python(_bare(value))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, (name, *first["loc"])))
             raise _Unfit(f"the argument {place}: {first['msg']}") from error
 
     return fit
+
+
+def _instance(name: str, value: Any, annotation: Any) -> Any:
+    if isinstance(annotation, type) and isinstance(value, annotation):
+        return copy.deepcopy(value)
+    raise _Unfit(f"the argument {name}: {type(value).__name__} is no {annotation}")
 
 
 def _bare(value: Any) -> Any:

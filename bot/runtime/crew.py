@@ -30,11 +30,6 @@ class Crew(Generic[J]):
         self._called = 0  # woken or started, but not yet here to take a job
         self._ending = False
 
-    @property
-    def full(self) -> bool:
-        """True when all threads there may be are busy."""
-        return len(self._threads) >= self.size and not self._idle and not self._called
-
     def call(self, jobs: int) -> None:
         """See to it that a thread comes for each of so many jobs, as far as there may be threads."""
         while self._called < jobs and not self._ending:
@@ -43,8 +38,8 @@ class Crew(Generic[J]):
                 self._wake.notify()
             elif len(self._threads) < self.size:
                 thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                self._threads.add(thread)
                 thread.start()
+                self._threads.add(thread)
             else:
                 return
             self._called += 1

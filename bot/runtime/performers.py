@@ -69,6 +69,7 @@ class Performers:
         self._handlers = handlers
         self._clock = clock
         self._report = report
+        self._threads = threads
         self._spare = spare
         self._random = random or Random()
         self._callers: dict[str, Caller] = {}
@@ -114,7 +115,8 @@ class Performers:
         """True when nothing happens until the clock moves (or rows are offered): no call runs or could begin now."""
         with self._lock:
             due = self._later[0][0] if self._later else None
-            return not self._in_flight and not self._ready and (due is None or due > self._clock.now())
+            nothing_ready = not self._ready or self._all_hang()
+            return not self._in_flight and nothing_ready and (due is None or due > self._clock.now())
 
     def next_due(self) -> datetime | None:
         """When something happens by itself: the next try, or a time-out."""
@@ -154,20 +156,16 @@ class Performers:
     def _give_up(self, job: _Job) -> None:
         job.given_up = True
         self._in_flight.discard(job)
-        self._hanging += 1
-        if self._hanging <= self._spare:
-            self._crew.size += 1
+        self._hangs(self._hanging + 1)
         log.error('handler "%s" hangs: it is not back after %g s', job.row.handler, job.row.within)
         self._report(_result(job, "timeout", f"not back after {job.row.within:g} s"))
 
-    def _came_back(self) -> None:
-        """A handler that was given up has returned after all: its thread is one of ours again, or one too many."""
-        if self._hanging <= self._spare:
-            self._crew.size -= 1
-        self._hanging -= 1
+    def _hangs(self, threads: int) -> None:
+        self._hanging = threads
+        self._crew.size = self._threads + min(threads, self._spare)
 
     def _all_hang(self) -> bool:
-        return self._crew.full and not self._in_flight
+        return self._hanging >= self._threads + self._spare
 
     def _look_at(self) -> datetime | None:
         times = [job.deadline for job in self._in_flight]
@@ -207,10 +205,10 @@ class Performers:
         ended = self._call(job.row)
         with self._lock:
             if job.given_up:
-                self._came_back()
+                self._hangs(self._hanging - 1)
             elif not self._closed:
                 self._settle(job, ended)
-            self._look(hands=1)
+            self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
 
     def _call(self, row: CallRow) -> Ended:
         spec = self._handlers.get(row.handler)

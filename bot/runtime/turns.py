@@ -3,6 +3,7 @@
 import logging
 import threading
 from concurrent.futures import Future
+from datetime import datetime
 from time import monotonic
 
 from bot.clock import Clock
@@ -131,6 +132,10 @@ class Turns:
             return False
         with self._changed:  # what was reported before delivery became idle is seen here
             return passes == self._passes and not self._working and not len(self._incoming)
+
+    def next_wake(self) -> datetime | None:
+        """When the next session wants to be woken, as of the last pass."""
+        return self._pass.next_wake
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until it is `settled`. False when it is not after ``timeout`` real seconds, or the loop has ended."""

@@ -13,7 +13,7 @@ from bot.core.events import Event
 from bot.core.session import Session
 from bot.store.files import StoreMissing, open_reader, trouble_in_words
 from bot.store.rows import read_time, text_of
-from bot.store.state import COUNTS
+from bot.store.state import COUNTS, read_session
 
 _SESSIONS = """
     SELECT contact, flow, step, wake_at, updated_at FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
@@ -120,10 +120,9 @@ class StoreReader:
         ]
 
     def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one."""
+        """One contact's session with all its variables, if there is one. Raises `UnreadableSession`."""
         rows = self._all(_SESSION, text_of(contact))
-        session: Session | None = codec.loads(rows[0][0]) if rows else None
-        return session
+        return read_session(rows[0][0]) if rows else None
 
     def last_inbound(self, contact: str) -> datetime | None:
         """When the contact was last heard of, by the event's own time: the window runs from it."""

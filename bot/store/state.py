@@ -82,6 +82,17 @@ class UnreadableSession(BotError):
         self.state = state
 
 
+def read_session(state: str) -> Session:
+    """A session from its text. Raises `UnreadableSession`."""
+    try:
+        session = codec.loads(state)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        raise UnreadableSession(state) from None
+    if not isinstance(session, Session):
+        raise UnreadableSession(state)
+    return session
+
+
 class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
@@ -141,15 +152,7 @@ class Store:
     def session(self, contact: str) -> Session | None:
         """A contact's session, if it has one. Raises `UnreadableSession`."""
         row = self._one(_SESSION, text_of(contact))
-        if row is None:
-            return None
-        try:
-            session = codec.loads(row[0])
-        except (ValueError, TypeError, KeyError, ArithmeticError):
-            raise UnreadableSession(row[0]) from None
-        if not isinstance(session, Session):
-            raise UnreadableSession(row[0])
-        return session
+        return None if row is None else read_session(row[0])
 
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""

@@ -1,15 +1,18 @@
 """The webhook, and the two questions of health."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
-from flask import Flask, Response, json, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from bot.clock import Clock
 from bot.gateway.webhook import Verdict, envelope, verify
+from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.web.server import BODY_BYTES
 
@@ -76,8 +79,11 @@ class Webhook:
     def _note_stale(self, raw: bytes) -> None:
         """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
         event = envelope(raw)
-        if self._log.has(event.id):
-            return
+        try:
+            if self._log.has(event.id):
+                return
+        except StoreUnavailable:
+            pass  # better one warning too many than a loss that nobody hears of
         with self._counting:
             self.refused_as_stale += 1
         log.warning(
@@ -113,7 +119,12 @@ def create_app(webhook: Webhook, inbox: InboxWriter, engine_is_up: Callable[[], 
 
 def say(status: int, text: str, retry_after: str | None = None) -> Response:
     """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
-    response = Response(json.dumps({"ok": status < 400, "message": text}), status, mimetype="application/json")
+    response = Response(_body(status < 400, text), status, content_type="application/json")
     if retry_after is not None:
         response.headers["Retry-After"] = retry_after
     return response
+
+
+@lru_cache(64)
+def _body(ok: bool, text: str) -> bytes:
+    return json.dumps({"ok": ok, "message": text}).encode()

@@ -20,7 +20,9 @@ from typing import Any
 
 import pytest
 
+import bot
 from bot import local
+from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 
@@ -104,7 +106,7 @@ class Serving:
     def child(self, role: str) -> int:
         """The process id of a child that runs now."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        found = [pid for pid in children if f"bot.child\0{role}" in Path(f"/proc/{pid}/cmdline").read_text()]
+        found = [pid for pid in children if f"\0{role}\0" in Path(f"/proc/{pid}/cmdline").read_text()]
         return int(found[0])
 
     def status(self) -> dict[str, Any]:
@@ -167,6 +169,15 @@ def test_it_says_where_it_answers_acknowledges_and_is_ready(serve: Serve) -> Non
     assert serving.get("/readyz") == 200
     until(lambda: serving.status()["cursor"] == 1)
     assert serving.end() == 0
+
+
+def test_a_contact_who_writes_gets_the_answer(serve: Serve) -> None:
+    with Emulator() as gateway:
+        serving = serve(BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key).up()
+        gateway.subscribe(f"http://127.0.0.1:{serving.port}/webhook", secret=SECRET)
+        gateway.receive(CONTACT, "hi")
+        assert gateway.wait_until(lambda: len(gateway.sent) == 1, PATIENCE)
+        assert gateway.sent[0].body["text"]["body"] == "Hello"
 
 
 def test_ctrl_c_ends_it_too_and_what_it_leaves_is_private(serve: Serve, folder: Path) -> None:
@@ -304,6 +315,19 @@ def test_saved_files_are_loaded_and_faulty_ones_leave_the_old_flows_serving(serv
     until(lambda: serving.get("/readyz") == 200)
     serving.process.send_signal(signal.SIGHUP)
     serving.line_with("the flows loaded before go on")
+
+
+def test_modules_of_the_folder_it_runs_in_are_not_taken_for_pythons_own(
+    serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("select", "sqlite3", "flask", "json"):
+        (elsewhere / f"{name}.py").write_text("raise RuntimeError('imported by mistake')")
+    monkeypatch.setenv("PYTHONPATH", str(Path(bot.__file__).parent.parent))
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the installed command does not look there either
+    monkeypatch.chdir(elsewhere)
+    assert serve().up().get("/readyz") == 200
 
 
 def test_a_local_request_reloads(serve: Serve, folder: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_2xx_is_an_acknowledgement(emulator: Emulator, receiver: Receiver) -> 
     event_id = emulator.receive(TO, "Hi")
     assert emulator.wait_until(emulator.idle)
     assert emulator.acknowledged == [event_id]
-    assert emulator.counts["acknowledged"] == emulator.counts["answered 204"] == 1
+    assert emulator.counts["acknowledged"] == emulator.counts["tries answered 204"] == 1
 
 
 def test_a_failed_event_is_tried_again_on_the_schedule_and_then_given_up(
@@ -48,7 +48,7 @@ def test_a_failed_event_is_tried_again_on_the_schedule_and_then_given_up(
     assert emulator.idle()
     assert list(emulator.webhooks.given_up) == [event_id]
     assert emulator.acknowledged == []
-    assert emulator.counts["answered 503"] == 6
+    assert emulator.counts["tries answered 503"] == 6
 
 
 def test_a_retry_is_the_same_delivery(emulator: Emulator, receiver: Receiver, clock: MovableClock) -> None:
@@ -84,7 +84,7 @@ def test_a_receiver_that_is_not_there_is_tried_again(emulator: Emulator, clock: 
     assert emulator.wait_until(emulator.idle)
     clock.move(timedelta(seconds=10))
     assert emulator.wait_until(emulator.idle)
-    assert emulator.counts["unanswered"] == 2
+    assert emulator.counts["tries unanswered"] == 2
 
 
 def test_a_receiver_that_takes_too_long_has_not_answered(clock: MovableClock) -> None:
@@ -94,7 +94,7 @@ def test_a_receiver_that_takes_too_long_has_not_answered(clock: MovableClock) ->
         emulator.subscribe(receiver.url)
         emulator.receive(TO, "Hi")
         assert emulator.wait_until(emulator.idle)
-        assert emulator.counts["unanswered"] == 1
+        assert emulator.counts["tries unanswered"] == 1
         assert emulator.acknowledged == []
         released.set()
     receiver.stop()

@@ -297,6 +297,11 @@ def test_events_can_have_the_names_of_the_sample_code(api: Caller, emulator: Emu
     assert receiver.seen[1].headers["X-Service-Event"] == "message.received"
 
 
+def test_a_contact_is_the_same_with_and_without_a_plus(emulator: Emulator, receiver: Receiver) -> None:
+    emulator.receive(f"+{TO}", "Hi")
+    assert only(emulator, receiver)["data"]["from"] == TO
+
+
 def test_an_alias_and_a_plus_change_the_number_in_events(api: Caller, emulator: Emulator, receiver: Receiver) -> None:
     emulator.behaviour.aliases[TO] = "4915100001"
     emulator.behaviour.plus_in_events = True

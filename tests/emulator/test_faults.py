@@ -109,6 +109,11 @@ def test_a_fault_hits_where_its_predicate_says(api: Caller, emulator: Emulator) 
     assert fault.hits == 1
 
 
+def test_a_predicate_may_look_at_what_was_sent(api: Caller, emulator: Emulator) -> None:
+    emulator.faults.add("error_after", when=lambda _: len(emulator.sent) == 1)
+    assert [api.text().status_code for _ in range(3)] == [200, 500, 200]
+
+
 def test_a_probability_is_the_same_again_with_the_same_seed() -> None:
     def run(seed: int) -> list[int]:
         with Emulator(per_minute=1000, seed=seed) as emulator:

@@ -74,4 +74,7 @@ def test_without_a_tunnel_nothing_leaves_this_machine(api: Caller, emulator: Emu
     api.post(PATH, HOOK)
     emulator.receive("491510000001", "Hi")
     assert emulator.wait_until(emulator.idle)
-    assert emulator.counts["unanswered"] == 1
+    assert emulator.counts["tries unanswered"] == 1
+    for url in ("https://bot.example/webhook", "http://192.0.2.1/webhook", "bot"):
+        with pytest.raises(ValueError, match="this machine"):
+            emulator.subscribe(url)

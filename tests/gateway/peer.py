@@ -18,6 +18,7 @@ class Request:
     headers: dict[str, str]
     body: Any
     connection: int  # which connection it came on: 1, 2, ...
+    raw: bytes
 
 
 def http_bytes(status: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
@@ -130,7 +131,7 @@ def _read(stream: Any, number: int) -> Request | None:
         name, _, value = header.partition(":")
         headers[name.lower()] = value.strip()
     body = stream.read(int(headers.get("content-length", 0)))
-    return Request(line.decode().split()[1], headers, json.loads(body) if body else None, number)
+    return Request(line.decode().split()[1], headers, json.loads(body) if body else None, number, body)
 
 
 @contextmanager

@@ -55,25 +55,20 @@ def advance(session: Session, event: Event) -> Turn:
             failure = "the flow is broken"
         case MessageReceived(text="report"):
             effects = (Send(Text("report"), report=True),)
-        case MessageReceived(text="for ever"):
-            wake_at = event.at
         case MessageReceived(text=text):
             effects = (Send(Text(f"1: {text}")), Send(Text(f"2: {text}")))
         case CallEnded(outcome=outcome):
             frame.awaits = None
             effects = (Send(Text(f"called: {outcome}")),)
-        case TimeReached() if frame.vars.get("poison"):
+        case TimeReached() if frame.hold["text"] == "wait, then boom":
             raise ValueError("time")
         case TimeReached():
-            if frame.hold.get("for ever"):
-                wake_at = event.at
             effects = (Send(Text("time")),)
         case ResetRequested():
             return Turn(replace(session, frames=()), (), None, Trace("reset"))
     if isinstance(event, MessageReceived):
         session = replace(session, last_inbound=event.sent_at)
-        frame.hold = {"for ever": event.text == "for ever"}
-        frame.vars["poison"] = event.text == "wait, then boom"
+        frame.hold = {"text": event.text}
     session = replace(session, visit=frame.visit, frames=(frame,))
     return Turn(session, effects, wake_at, Trace(type(event).__name__), failure)
 
@@ -131,10 +126,12 @@ class World:
     turns: Turns
     store: Store
     reader: StoreReader
+    said: int = 0
 
     def say(self, contact: str, text: str, id: str | None = None, settle: bool = True) -> str:
         """A contact writes, and the engine takes it."""
-        id = id or f"evt_{contact}_{text}_{self.clock.now():%H%M%S}_{len(self.taken(contact))}"
+        self.said += 1
+        id = id or f"evt_{self.said}"
         body = json.dumps({"id": id, "contact": contact, "text": text}).encode()
         self.inbox.append(None, id, "message.inbound", contact, self.clock.now(), body, True)
         self.turns.wake()

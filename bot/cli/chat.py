@@ -1,0 +1,257 @@
+"""``bot chat``."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
+from bot.cli.screen import Screen
+from bot.folder import NoBot, find_bot, fingerprint, read_folder
+from bot.lang import durations
+
+if TYPE_CHECKING:
+    from bot.app import Program
+    from bot.bubble import Bubble
+    from bot.simulation import Simulation
+
+WATCH_SECONDS = 0.5  # between two looks at the bot's files
+
+
+@click.command("chat", short_help="Talk to a bot in the terminal.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.pass_context
+def command(ctx: click.Context, folder: Path | None) -> None:
+    """Talk to the bot in DIR as one contact: no account, no key, no network.
+
+    The bot runs as it does in earnest, with an emulated gateway and a store that is thrown away. Write a text;
+    tap a button or pick a row by its number or its title. Flows are loaded again when you save a file.
+
+    \b
+      /wait 24h   let time pass        /vars      where you are, and the variables
+      /restart    be somebody new      /trace     why the bot said that
+      /help       this list            /quit      end (Ctrl-D too)
+
+    \b
+      $ bot chat flows
+
+    Exit code 0: the chat has ended. 1: the bot has problems, which are listed.
+    """
+    from bot.app import FaultyBot
+
+    quiet_log()
+    path = find_bot(folder)
+    files = _Files(path)
+    try:
+        program = files.load()
+    except FaultyBot as error:
+        for line in problem_lines(path, error.problems):
+            click.echo(line)
+        ctx.exit(1)
+    from bot.clock import MovableClock
+    from bot.simulation import Simulation
+
+    screen = Screen()
+    choices = _Choices(screen)
+    with Simulation(program, MovableClock(datetime.now(UTC), running=True), choices.show) as simulation:
+        screen.print(styled(f"{program.library.bot.name}. Write something, or /help for what else there is.", dim=True))
+        with _Reloads(files, simulation, screen) as reloads:
+            _Chat(simulation, screen, choices, reloads).run()
+
+
+class _Files:
+    """The bot's files, and whether they were saved since they were loaded last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._loaded = 0
+
+    def load(self) -> "Program":
+        """Load the bot. Raises `bot.app.FaultyBot` and `NoBot`."""
+        from bot.app import load_program
+
+        self._loaded = fingerprint(self.path)
+        return load_program(read_folder(self.path))
+
+    def changed(self) -> bool:
+        """Whether a file was saved."""
+        return fingerprint(self.path) != self._loaded
+
+
+class _Reloads:
+    """Loads the flows again when a file is saved: looks now and then, and before each line is taken."""
+
+    def __init__(self, files: _Files, simulation: "Simulation", screen: Screen) -> None:
+        self._files = files
+        self._simulation = simulation
+        self._screen = screen
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reload")
+
+    def __enter__(self) -> "_Reloads":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Load the flows again if a file was saved; with problems the old ones go on."""
+        from bot.app import FaultyBot
+
+        with self._lock:
+            if not self._files.changed():
+                return
+            try:
+                self._simulation.swap(self._files.load())
+            except FaultyBot as error:
+                self._screen.print(*problem_lines(self._files.path, error.problems))
+            except NoBot as error:
+                self._screen.print(styled(str(error), fg="red"))
+            else:
+                self._screen.print(styled("The flows are loaded again.", dim=True))
+
+    def _watch(self) -> None:
+        while not self._ending.wait(WATCH_SECONDS):
+            self.look()
+
+
+class _Choices:
+    """Prints the bot's messages, and knows by number what the contact can choose from since it last wrote."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._shown: list[tuple[str, bool]] = []  # title, and whether it is a list's row
+
+    def show(self, bubble: "Bubble") -> None:
+        """Print a message with its numbered choices. Called on the emulator's threads, one message at a time."""
+        lines = [f"{styled('bot:', fg='cyan') if number == 0 else '    '} {line}"
+                 for number, line in enumerate(bubble_lines(bubble))]  # fmt: skip
+        about = {row.title: row.description for row in bubble.rows}
+        if bubble.opens:
+            lines.append(f"     [{styled(bubble.opens, bold=True)}]")
+        for number, title in enumerate(bubble.choices, start=len(self._shown) + 1):
+            lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
+        self._shown += [(title, bool(bubble.rows)) for title in bubble.choices]
+        self._screen.print(*lines)
+
+    def take(self, text: str) -> tuple[str, bool] | None:
+        """The choice that a number or a title means, if any; from here on nothing is numbered any more."""
+        shown, self._shown = self._shown, []
+        if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= len(shown):
+            return shown[int(text[:4]) - 1]
+        return next((choice for choice in shown if choice[0].casefold() == text.casefold()), None)
+
+
+class _Command(NamedTuple):
+    """A line that is for the chat itself."""
+
+    usage: str
+    about: str
+    act: Callable[["_Chat", str], None]
+
+
+class _Chat:
+    """The conversation: takes line by line, from a person or a file."""
+
+    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: _Reloads) -> None:
+        self._simulation = simulation
+        self._screen = screen
+        self._choices = choices
+        self._reloads = reloads
+        self._traced: set[str] = set()
+        self._given_up = 0
+        self._going = True
+
+    def run(self) -> None:
+        """Take lines until there are no more, or ``/quit``."""
+        while self._going and (line := self._screen.ask()) is not None:
+            self._reloads.look()
+            line = line.strip()
+            if line.startswith("/"):
+                self._command(line)
+            elif line:
+                self._say(line)
+            self._complain()
+
+    def _say(self, text: str) -> None:
+        choice = self._choices.take(text)
+        if choice is None:
+            self._simulation.user(text)
+            return
+        title, is_row = choice
+        self._screen.print(styled(f"     you {'pick' if is_row else 'tap'} {title}", dim=True))
+        (self._simulation.pick if is_row else self._simulation.tap)(title)
+
+    def _complain(self) -> None:
+        """Say what the bot has given up on: nobody else would."""
+        letters = self._simulation.dead_letters()
+        for letter in letters[self._given_up :]:
+            self._screen.print(styled(f"The bot gave something up: {letter.reason}", fg="red"))
+        self._given_up = len(letters)
+
+    def _command(self, line: str) -> None:
+        name, _, rest = line.partition(" ")
+        known = COMMANDS.get(name)
+        if known is None:
+            self._screen.print(styled(f"There is no {name}: /help lists what there is.", fg="red"))
+        else:
+            known.act(self, rest.strip())
+
+    def wait(self, text: str) -> None:
+        """``/wait 24h``."""
+        duration = durations.parse(text)
+        if duration is None:
+            self._screen.print(styled("Write how long, such as /wait 30m or /wait 24h.", fg="red"))
+            return
+        self._simulation.wait(duration)
+        now = self._simulation.clock.now().astimezone(self._simulation.timezone)
+        self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
+
+    def variables(self, _: str) -> None:
+        """``/vars``."""
+        from bot.cli.explain import session_lines
+
+        self._screen.print(*session_lines(self._simulation.session()))
+
+    def trace(self, _: str) -> None:
+        """``/trace``: the turns since the last one."""
+        from bot.cli.explain import turn_lines
+
+        new = [turn for turn in self._simulation.trace() if turn.event_id not in self._traced]
+        self._traced.update(turn.event_id for turn in new)
+        self._screen.print(*(line for turn in new for line in turn_lines(turn)) if new else ["Nothing has happened."])
+
+    def restart(self, _: str) -> None:
+        """``/restart``."""
+        self._simulation.restart()
+        self._choices.take("")
+        self._given_up = 0
+        self._screen.print(styled("You are somebody new. Write something.", dim=True))
+
+    def help(self, _: str) -> None:
+        """``/help``."""
+        self._screen.print(*(f"{command.usage:12}{command.about}" for command in COMMANDS.values()))
+
+    def quit(self, _: str) -> None:
+        """``/quit``."""
+        self._going = False
+
+
+COMMANDS = {
+    "/wait": _Command("/wait 24h", "let time pass; what falls due meanwhile happens", _Chat.wait),
+    "/vars": _Command("/vars", "where you are, and the variables", _Chat.variables),
+    "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
+    "/restart": _Command("/restart", "be somebody whom the bot has never met", _Chat.restart),
+    "/help": _Command("/help", "this list", _Chat.help),
+    "/quit": _Command("/quit", "end (Ctrl-D too)", _Chat.quit),
+}
+
+
+def _beside(about: str | None) -> str:
+    return styled(f"  {about}", dim=True) if about else ""

@@ -1,0 +1,120 @@
+"""Turns, messages and values in words: what `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace`` show."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.bubble import bubble_of
+from bot.cli.output import local_time, styled
+from bot.core.effects import Call, Effect
+from bot.core.events import (
+    CallEnded,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    ResetRequested,
+    SendEnded,
+    Tapped,
+    TimeReached,
+)
+from bot.core.messages import Message, clip
+from bot.core.session import Session
+from bot.core.values import Location, Media
+from bot.gateway.wire import content, type_of
+from bot.lang.templates import shown
+from bot.store.reader import TurnTraced
+
+LINE = 100  # characters of a text in one line of a trace
+
+
+def turn_lines(turn: TurnTraced) -> Iterator[str]:
+    """One turn: the event and the rule that took it, its steps with what they decided on, its effects."""
+    at, cost = styled(local_time(turn.at), dim=True), styled(f"{turn.micros} µs", dim=True)
+    yield f"{at}  {styled(event_in_words(turn.event), bold=True)}  by rule: {turn.rule}  {cost}"
+    for step in turn.steps:
+        here = f"{step['flow']}/{step['step']}"
+        for text, value in step["conditions"]:
+            yield f"  {here}  if {text}: {value_in_words(value)}"
+        if step["outcome"] is None:
+            yield f"  {here}  waits"
+        else:
+            yield f"  {here}  {step['outcome']} -> {step['target'] or 'stays'}"
+    for effect in turn.effects:
+        yield f"  {effect_in_words(effect)}"
+    for note in turn.notes:
+        yield f"  {styled('note', fg='yellow')} {note}"
+
+
+def session_lines(session: Session) -> Iterator[str]:
+    """Where a contact is, innermost flow first, and what the conversation knows."""
+    if session.frame is None:
+        yield "in no flow"
+    for frame in reversed(session.frames):
+        state = "waits for a call or a message to end" if frame.awaits else "waits"
+        yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at)}, {state}"
+        width = max(map(len, frame.vars), default=0)
+        for name, value in frame.vars.items():
+            yield f"  {name:{width}}  {value_in_words(value)}"
+    if session.tags:
+        yield f"tags: {', '.join(session.tags)}"
+
+
+def event_in_words(event: Event | Mapping[str, Any]) -> str:
+    """What happened to the contact."""
+    match event:
+        case MessageReceived(kind=kind, text=text):
+            return f'wrote "{_line(text or "")}"' if kind == "text" else f"sent {kind} {_line(text or '')}".rstrip()
+        case Tapped(title=title, reply=reply):
+            return f'tapped "{title}" ({reply})'
+        case TimeReached():
+            return "the time came"
+        case CallEnded(outcome=outcome, value=value, detail=detail):
+            return f"the call ended: {outcome} {_line(detail or value_in_words(value))}".rstrip()
+        case SendEnded(outcome=outcome, detail=detail):
+            return f"the message ended: {outcome} {detail}".rstrip()
+        case HandoffClosed():
+            return "the hand-over was closed"
+        case ResetRequested(by=by):
+            return f"reset by {by}"
+    return ", ".join(f"{name}: {value}" for name, value in event.items()) or "no event"
+
+
+def effect_in_words(effect: Effect) -> str:
+    """What the bot does."""
+    if isinstance(effect, Call):
+        arguments = ", ".join(f"{name}: {value_in_words(value)}" for name, value in effect.arguments.items())
+        return f"call {effect.handler}({arguments})"
+    return f"send {message_in_words(effect.message)}"
+
+
+def message_in_words(message: Message) -> str:
+    """A message in one line: its kind, its text, what there is to choose from."""
+    kind = type_of(message)
+    bubble = bubble_of(kind, {kind: content(message)})
+    parts = [kind if bubble.template is None else f"template {bubble.template} ({bubble.language})"]
+    parts += [f'"{_line(bubble.text)}"'] if bubble.text else []
+    parts += [f"[{title}]" for title in bubble.choices]
+    parts += [f"[{bubble.link.title}] {bubble.link.url}"] if bubble.link is not None else []
+    parts += [bubble.file.link] if bubble.file is not None else []
+    parts += [bubble.place] if bubble.place is not None else []
+    parts += [f'"{part}"' for part in bubble.body]
+    return " ".join(parts)
+
+
+def value_in_words(value: Any) -> str:
+    """A variable's value, as a person reads it."""
+    match value:
+        case None:
+            return "null"
+        case Media(kind, url):
+            return f"{kind} {url}"
+        case Location(latitude, longitude):
+            return f"{latitude}, {longitude}"
+        case Mapping():
+            return "{" + ", ".join(f"{key}: {value_in_words(item)}" for key, item in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(value_in_words, value)) + "]"
+    return shown(value)
+
+
+def _line(text: str) -> str:
+    return clip(" ".join(text.split()), LINE)

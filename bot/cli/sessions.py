@@ -1,0 +1,76 @@
+"""``bot sessions``."""
+
+from pathlib import Path
+
+import click
+
+from bot.cli.operate import Refused, bot_option, open_store, operate
+from bot.cli.output import counted, echo_json, local_time
+
+RESET = "reset"
+
+
+@click.command("sessions", short_help="Show where the contacts are.")
+@click.argument("words", metavar="[CONTACT | reset CONTACT]", nargs=-1)
+@bot_option
+@click.option("-n", "limit", metavar="N", default=100, show_default=True, help="At most N contacts.")
+@click.option("--after", metavar="CONTACT", default="", help="Go on behind this contact.")
+@click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
+def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str, as_json: bool) -> None:
+    """List where the contacts are; with CONTACT show one of them: every flow it is in, and its variables.
+
+    "reset CONTACT" ends everything that the contact is in; its next message starts anew. It goes through the
+    running server; if none runs, it is done at once.
+
+    \b
+      $ bot sessions
+      $ bot sessions 6281234567890
+      $ bot sessions reset 6281234567890
+
+    Exit code 0: fine. 1: there is no store yet, or no such contact.
+    """
+    match words:
+        case ():
+            _list(folder, after, limit, as_json)
+        case ("reset", contact):
+            operate(folder, {"do": RESET, "contact": number(contact), "by": "bot sessions"})
+            click.echo(f"{number(contact)} is in no conversation any more.")
+        case (contact,) if contact != RESET:
+            _show(folder, number(contact), as_json)
+        case _:
+            raise click.UsageError("write bot sessions, bot sessions CONTACT or bot sessions reset CONTACT")
+
+
+def number(contact: str) -> str:
+    """A contact's number as the store has it: digits, without the plus that people write."""
+    return contact.removeprefix("+")
+
+
+def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
+    with open_store(folder) as store:
+        sessions, total = store.sessions(number(after), limit), store.counts()["sessions"]
+    if as_json:
+        echo_json(sessions)
+        return
+    for session in sessions:
+        where = f"{session.flow}/{session.step}" if session.flow else "-"
+        wakes = f"  wakes at {local_time(session.wake_at)}" if session.wake_at else ""
+        click.echo(f"{session.contact:16}  {where:32}  since {local_time(session.updated_at)}{wakes}")
+    click.echo(f"{counted(total, 'contact')}." + (f" Shown are {len(sessions)}." if len(sessions) < total else ""))
+
+
+def _show(folder: Path | None, contact: str, as_json: bool) -> None:
+    from bot.cli.explain import session_lines
+
+    with open_store(folder) as store:
+        session = store.session(contact)
+    if session is None:
+        raise Refused(f"{contact} has never written to this bot (`bot sessions` lists who has)")
+    if as_json:
+        echo_json(session)
+        return
+    click.echo(contact + (f", {session.name}" if session.name else ""))
+    for line in session_lines(session):
+        click.echo(line)
+    if session.last_inbound is not None:
+        click.echo(f"last heard of at {local_time(session.last_inbound)}")

@@ -1,0 +1,126 @@
+"""What a YAML parser's error means to somebody who wrote a flow: most of them are a text that needs quotes."""
+
+from typing import Any, NamedTuple
+
+import yaml
+
+QUOTE = "put the whole text in quotes"
+
+
+class Explained(NamedTuple):
+    """A problem's code, where it is (the parser's mark, 0-based), what is wrong and what to do."""
+
+    code: str
+    place: Any
+    what: str
+    fix: str
+
+
+def explained(error: yaml.MarkedYAMLError, last: Any, text: str) -> Explained:
+    """Say in words what is wrong. ``last`` is the event before the error, ``text`` what was parsed."""
+    return _Error(error, last, text).explained()
+
+
+class _Error:
+    """An error beside what was read just before it."""
+
+    def __init__(self, error: Any, last: Any, text: str) -> None:
+        self._at = error.problem_mark or error.context_mark
+        self._began = error.context_mark
+        self._context: str = error.context or ""
+        self._problem: str = error.problem or ""
+        self._last = last
+        self._text = text
+
+    def explained(self) -> Explained:
+        """The first reading that fits."""
+        for reading in (self._quoted, self._first_character, self._colon, self._bracket, self._more, self._alignment):
+            if (found := reading()) is not None:
+                return found
+        what = f"this is no YAML: {self._problem}"
+        return Explained("E002", self._at, what, "look at the lines above and the indentation")
+
+    def _quoted(self) -> Explained | None:
+        if "quoted scalar" not in self._context:
+            return None
+        if "escape" in self._problem:
+            fix = r"write \\ for a backslash, or put the text in single quotes"
+            return Explained("E002", self._at, r"a \ before something that it cannot escape", fix)
+        return Explained("E002", self._began, "the quote that opens here is never closed", "close it")
+
+    def _first_character(self) -> Explained | None:
+        """A text that begins with a character that means something to YAML."""
+        place = self._at
+        if any(said in self._context for said in ("scanning an alias", "scanning an anchor", "block scalar")):
+            place = self._began
+        elif self._problem.startswith("mapping values") or not any(
+            said in self._problem for said in ("start any token", "not allowed", "node content")
+        ):
+            return None
+        character = self._character(place)
+        if character == "\t":
+            return Explained("E002", place, "a tab where the indentation is", "indent with spaces")
+        if character == "%" and place.column == 0:
+            return Explained("E002", place, "a line that begins with %", "leave it out")
+        if not character.strip():
+            return None
+        return Explained("E007", place, f'a text without quotes cannot begin with "{character}"', QUOTE)
+
+    def _colon(self) -> Explained | None:
+        if "mapping values" not in self._problem:
+            return None
+        if self._follows_plain_text():
+            return Explained("E007", self._last.start_mark, 'a text without quotes has ": " in it', QUOTE)
+        return Explained("E002", self._at, "a key is not expected here", "look at the indentation")
+
+    def _bracket(self) -> Explained | None:
+        """Inside of ``{...}`` or ``[...]``."""
+        if "flow" not in self._context:
+            return None
+        bracket = self._character(self._began)
+        if not self._text[self._at.index :].strip():
+            what = f'the "{bracket}" that opens here is never closed'
+            return Explained("E002", self._began, what, "close it; if it belongs to a text, quote the text")
+        if self._follows_plain_text():
+            what = f'inside "{bracket}" a text with any of : {{ }} [ ] needs quotes'
+            return Explained("E007", self._last.start_mark, what, QUOTE)
+        return self._after_quotes() or Explained(
+            "E007", self._at, f'this does not fit inside "{bracket}"', "close the bracket, or quote the text"
+        )
+
+    def _more(self) -> Explained | None:
+        """Something goes on in the line where a value has ended."""
+        if "block" not in self._context or self._last is None or self._last.end_mark.line != self._at.line:
+            return None
+        if isinstance(self._last, yaml.CollectionEndEvent) and self._character(self._last.start_mark) in "}]":
+            what = f'the text goes on after its closing "{self._character(self._last.start_mark)}"'
+            return Explained("E007", self._at, what, QUOTE)
+        return self._after_quotes()
+
+    def _after_quotes(self) -> Explained | None:
+        last = self._last
+        if isinstance(last, yaml.ScalarEvent) and last.style in ('"', "'") and _line(last.end_mark) == self._at.line:
+            return Explained("E007", last.start_mark, "the text goes on after its closing quote", QUOTE)
+        return None
+
+    def _alignment(self) -> Explained | None:
+        if "expected ':'" in self._problem:
+            what = 'a line that is neither "key: value" nor "- item"'
+            return Explained("E002", self._began, what, "add the colon, or indent it as a part of the text above")
+        if "block" in self._context:
+            what = "this line fits neither the lines above nor their indentation"
+            return Explained("E002", self._at, what, "align it with the keys that it belongs to")
+        return None
+
+    def _character(self, place: Any) -> str:
+        return self._text[place.index : place.index + 1]
+
+    def _follows_plain_text(self) -> bool:
+        last = self._last
+        if not isinstance(last, yaml.ScalarEvent) or last.style or not last.value:
+            return False
+        return bool(_line(last.start_mark) == self._at.line)
+
+
+def _line(place: Any) -> int:
+    return int(place.line)

@@ -1,0 +1,101 @@
+"""A running delivery for tests."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from random import Random
+from typing import Any
+
+from bot.clock import MovableClock
+from bot.core.messages import Message, Text
+from bot.gateway.client import Gateway
+from bot.http import Http
+from bot.runtime.delivery import Delivery, SendResult
+from bot.runtime.pacing import Pacing
+from bot.store.rows import OutboxRow
+
+NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
+
+
+class Bench:
+    """A delivery with a real client and a clock that is moved by hand."""
+
+    def __init__(self, url: str, *, key: str = "k3y", clock: MovableClock | None = None, **options: Any) -> None:
+        self.clock = clock or MovableClock(NOON)
+        self.results: list[SendResult] = []
+        self.newest: dict[str, datetime] = {}
+        self.replaced: dict[str, datetime] = {}
+        self.claimed: list[int] = []
+        self.changed = threading.Condition()
+        self.ids = count(1)
+        limits = options.pop("limits", (1000, 100_000))
+        claim = options.pop("claim", lambda row: self.claimed.append(row.id))
+        self.delivery = Delivery(
+            Gateway(url, key, http=Http(url, seconds=options.pop("seconds", 10))),
+            self.clock,
+            Pacing(*limits),
+            self.report,
+            self.newest.get,
+            replaced=self.replaced.get,
+            claim=claim,
+            random=Random(1),
+            **options,
+        )
+        self.delivery.start()
+
+    def report(self, result: SendResult) -> None:
+        with self.changed:
+            self.results.append(result)
+            self.changed.notify_all()
+
+    def row(self, contact: str = "49", message: Message | None = None, **fields: Any) -> OutboxRow:
+        id = next(self.ids)
+        now = self.clock.now()
+        values: dict[str, Any] = {
+            "id": id,
+            "ref": f"e{id}#0",
+            "key": f"key{id}",
+            "contact": contact,
+            "message": message or Text(f"message {id}"),
+            "instead": None,
+            "report": False,
+            "created_at": now,
+            "attempts": 0,
+            "due_at": now,
+            "expires_at": now + timedelta(minutes=15),
+            "window_until": now + timedelta(hours=20),
+        }
+        return OutboxRow(**(values | fields))
+
+    def offer(self, *rows: OutboxRow) -> None:
+        self.delivery.offer(rows)
+
+    def after(self, results: int) -> SendResult:
+        """The result of this number, the last one: nothing more happens after it."""
+        result = self.reported(results)
+        self.nothing_more(results)
+        return result
+
+    def reported(self, results: int) -> SendResult:
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.results) >= results, 20), self.results
+        return self.results[results - 1]
+
+    def nothing_more(self, results: int) -> None:
+        assert self.delivery.idle()
+        assert len(self.results) == results, self.results
+
+    def move(self, seconds: float) -> None:
+        self.clock.move(timedelta(seconds=seconds))
+
+    def move_to_next(self) -> float:
+        """Move the clock to when something happens next; how many seconds that took."""
+        due = self.delivery.next_due()
+        assert due is not None
+        before = self.clock.now()
+        self.clock.move_to(due)
+        return (due - before).total_seconds()
+
+    @property
+    def states(self) -> list[str]:
+        return [result.state for result in self.results]

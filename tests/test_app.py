@@ -1,0 +1,129 @@
+"""A whole bot in one process, with the emulator of the gateway on the other side."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import Bot, Engine, FaultyBot, load_program, problems_of
+from bot.clock import MovableClock
+from bot.core.errors import BotError
+from bot.emulator.emulator import API_KEY, SECRET, Emulator
+from bot.folder import read_folder
+from bot.store.migrations import migrate
+
+CONTACT = "6281234567890"
+PATIENCE = 20.0
+BOT = """
+name: Test Bot
+defaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}, errors: {else: end}}
+"""
+FLOW = """
+flow: main
+start: {otherwise: true}
+vars: {name: text, greeting: text}
+steps:
+  ask: {ask: What is your name?, save: name}
+  greet: {call: greet, with: {name: "{{ name }}"}, save: greeting}
+  say: {say: "{{ greeting }}"}
+"""
+HANDLERS = """
+from bot import handler
+
+@handler("greet")
+def greet(name: str) -> str:
+    return f"Hello {name}"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "bot.yml").write_text(BOT)
+    (tmp_path / "main.yml").write_text(FLOW)
+    (tmp_path / "handlers.py").write_text(HANDLERS)
+    return tmp_path
+
+
+class Talk:
+    """A contact and a bot."""
+
+    def __init__(self, folder: Path, emulator: Emulator, clock: MovableClock) -> None:
+        store = folder / "bot.db"
+        migrate(store)
+        self.emulator = emulator
+        self.engine = Engine(
+            load_program(read_folder(folder)), store, clock, gateway_url=emulator.url, gateway_key=API_KEY
+        )
+        self.bot = Bot(self.engine, store, clock, SECRET)
+        self.bot.start()
+        emulator.subscribe(self.bot.url)
+
+    def says(self, text: str) -> None:
+        event = self.emulator.receive(CONTACT, text)
+        assert self.emulator.wait_until(lambda: event in self.emulator.acknowledged, PATIENCE)
+        assert self.engine.wait_settled(PATIENCE)
+
+    def heard(self) -> list[Any]:
+        return [sent.body for sent in self.emulator.sent]
+
+
+@pytest.fixture
+def talk(folder: Path) -> Iterator[Callable[[], Talk]]:
+    clock = MovableClock(datetime(2030, 5, 12, 9, tzinfo=UTC), running=True)
+    talks: list[Talk] = []
+    with Emulator(clock) as emulator:
+
+        def start() -> Talk:
+            talks.append(Talk(folder, emulator, clock))
+            return talks[-1]
+
+        yield start
+        for each in talks:
+            each.bot.stop()
+
+
+def texts(talk: Talk) -> list[str]:
+    return [body["text"]["body"] for body in talk.heard()]
+
+
+def test_a_conversation_goes_through_webhook_engine_handler_and_gateway(talk: Callable[[], Talk]) -> None:
+    bot = talk()
+    bot.says("hi")
+    bot.says("Ann")
+    assert texts(bot) == ["What is your name?", "Hello Ann"]
+
+
+def test_a_swap_brings_new_flows_and_new_handlers_to_a_conversation_under_way(
+    talk: Callable[[], Talk], folder: Path
+) -> None:
+    bot = talk()
+    bot.says("hi")
+    (folder / "handlers.py").write_text(HANDLERS.replace("Hello", "Hallo"))
+    bot.engine.swap(load_program(read_folder(folder)))
+    bot.says("Ann")
+    assert texts(bot)[-1] == "Hallo Ann"
+
+
+def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
+    bot = talk()
+    bot.says("hi")
+    assert bot.engine.operate({"do": "status"})["sessions"] == 1
+    assert bot.engine.operate({"do": "reset", "contact": CONTACT}) == {"contact": CONTACT}
+    with pytest.raises(BotError):
+        bot.engine.operate({"do": "dance"})
+
+
+def test_all_problems_of_flows_and_handlers_are_found_at_once(folder: Path) -> None:
+    (folder / "handlers.py").write_text("1 / 0")
+    (folder / "main.yml").write_text(FLOW.replace("say: {say", "say: {then: nowhere, say"))
+    found = [(problem.path, problem.code) for problem in problems_of(read_folder(folder))]
+    assert found == [("handlers.py", "E505"), ("main.yml", "E102")]
+    with pytest.raises(FaultyBot):
+        load_program(read_folder(folder))
+
+
+def test_a_handler_that_is_missing_is_a_problem_where_the_handlers_could_be_loaded(folder: Path) -> None:
+    (folder / "handlers.py").write_text("")
+    assert [problem.code for problem in problems_of(read_folder(folder))] == ["E501"]
