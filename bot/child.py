@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -34,13 +35,16 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {})
     telemetry.set_up(role, settings.secrets)
-    code = 0
+    code = 1
     try:
         (_web if role == "web" else _engine)(settings, arguments)
+        code = 0
     except BotError as error:
         print(error, file=sys.stderr, flush=True)
-        code = 1
-    os._exit(code)  # a handler that hangs on its thread would hold up an ordinary exit
+    except Exception:
+        log.exception("the %s process ends", role)
+    finally:
+        os._exit(code)  # a handler that hangs on its thread would hold up an ordinary exit
 
 
 def _end_with(lifeline: int) -> None:
@@ -67,11 +71,11 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         secrets=settings.webhook_secrets,
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
-        wake=lambda: _wake(arguments["wake"]),
+        wake=lambda: _tell(arguments["wake"], b"x"),
         engine_is_up=lambda: local.answers(settings.store),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
-    os.write(arguments["news"], b"web\n")
+    _tell(arguments["news"], b"web\n")
     service.run()
 
 
@@ -80,12 +84,10 @@ def _stop_on_sigterm(service: "WebService") -> None:
     service.stop()
 
 
-def _wake(pipe: int) -> None:
-    """Wake the engine. A full pipe means that it has been told often enough."""
-    try:
-        os.write(pipe, b"x")
-    except BlockingIOError:
-        pass
+def _tell(pipe: int, news: bytes) -> None:
+    """Write to a pipe of the supervisor's. A full one means that the news is known; a broken one, that we end too."""
+    with suppress(BlockingIOError, BrokenPipeError):
+        os.write(pipe, news)
 
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
@@ -109,7 +111,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         server.start()
-        os.write(arguments["news"], b"engine\n")
+        _tell(arguments["news"], b"engine\n")
         _until_told(engine, reloads, signals, arguments["woken"])
         server.stop()
         engine.stop()

@@ -20,7 +20,7 @@ from bot.core.messages import Message, clip
 from bot.core.session import Session
 from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
-from bot.lang.templates import shown
+from bot.lang.filters import shown
 from bot.store.reader import TurnTraced
 
 LINE = 100  # characters of a text in one line of a trace

@@ -42,6 +42,8 @@ class Missing(StrictUndefined):
     def _undefined_message(self) -> str:
         if self._undefined_obj is missing:
             return f'no variable "{self._undefined_name}"'
+        if self._undefined_name is None:
+            return f"no such element in {kind_of(self._undefined_obj)}"
         known = self._undefined_obj if isinstance(self._undefined_obj, Mapping) else ()
         meant = did_you_mean(str(self._undefined_name), [str(key) for key in known])
         return f'no "{self._undefined_name}" in {kind_of(self._undefined_obj)}{meant and ": " + meant}'
@@ -123,15 +125,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(obj=obj, name=attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """``order["state"]``, ``items[0]``, ``text[:5]``."""
-        if isinstance(argument, str) or isinstance(obj, Undefined):
-            return self.getattr(obj, argument)
-        if isinstance(obj, list | tuple | str) and isinstance(argument, int | slice):
+        """``order["state"]``, ``items[0]``, ``text[:5]``. What was looked for may be a contact's: no error names it."""
+        if isinstance(obj, Undefined):
+            return obj
+        indexed = isinstance(obj, list | tuple | str) and isinstance(argument, int | slice)
+        if indexed or (isinstance(obj, Mapping) and isinstance(argument, str)):
             try:
                 return obj[argument]
             except LookupError:
                 pass
-        return self.undefined(obj=obj, name=shown(argument) if isinstance(argument, int) else "such element")
+        return self.undefined(obj=obj)
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Nothing in a scope can be called."""

@@ -219,7 +219,7 @@ def _reason(error: Exception) -> str:
         case ZeroDivisionError():
             return "a division by zero"
         case TypeError():
-            kinds = [_TYPES[name] for name in re.findall(r"'([\w.]+)'", str(error)) if name in _TYPES]
+            kinds = [_TYPES[name] for name in re.findall(r"[\w.]+", str(error)) if name in _TYPES]
             return f"{' and '.join(kinds)} cannot be used like this" if kinds else "these values do not go together"
         case RecursionError():
             return "the value is nested too deeply"

@@ -8,7 +8,7 @@ from bot.bubble import Bubble
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
 from bot.lang.source import List, Map, Node
-from bot.lang.templates import shown
+from bot.lang.filters import shown
 from bot.testing.transcript import Expect, Says
 
 NOTHING = "nothing"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -10,11 +10,18 @@ from bot.lang.fields import Fields, name_of
 from bot.lang.problems import Problems
 from bot.lang.source import Mark, read
 
+T = TypeVar("T")
+
 
 def fields(text: str) -> Fields:
     problems = Problems()
     (node,) = read("f.yml", text, problems)
     return Fields(node, problems, 'step "a"')
+
+
+def given(value: T | None) -> T:
+    assert value is not None
+    return value
 
 
 def noted(found: Fields) -> list[str]:
@@ -40,11 +47,11 @@ GOOD: dict[str, tuple[str, Callable[[Fields], Any], Any]] = {
     "no texts": ("{}", lambda f: f.strings("x"), ()),
     "null": ("{x: }", lambda f: (f.has("x"), f.null("x"), f.null("y")), (True, True, True)),
     "a text, not a number": ("{x: '1', y: 1}", lambda f: (f.is_text("x"), f.is_text("y")), (True, False)),
-    "a template": ("{x: 'Hi {{ n }}'}", lambda f: f.template("x").render({"n": 1}), "Hi 1"),
-    "a block of lines": ("x: |\n  a\n  b\n", lambda f: f.template("x").render({}), "a\nb"),
+    "a template": ("{x: 'Hi {{ n }}'}", lambda f: given(f.template("x")).render({"n": 1}), "Hi 1"),
+    "a block of lines": ("x: |\n  a\n  b\n", lambda f: given(f.template("x")).render({}), "a\nb"),
     "templates": ("{x: [a, b]}", lambda f: [t.source for t in f.templates("x")], ["a", "b"]),
-    "an expression": ("{x: n == 1}", lambda f: f.expression("x").evaluate({"n": 1}), True),
-    "a map in a map": ("{x: {y: 1}}", lambda f: f.fields("x").integer("y"), 1),
+    "an expression": ("{x: n == 1}", lambda f: given(f.expression("x")).evaluate({"n": 1}), True),
+    "a map in a map": ("{x: {y: 1}}", lambda f: given(f.fields("x")).integer("y"), 1),
     "a list": ("{x: [1, {}]}", lambda f: len(f.items("x")), 2),
     "entries": ("{b: 1, a: 2}", lambda f: [key.text for key, _ in f.entries()], ["b", "a"]),
 }  # fmt: skip

@@ -3,9 +3,11 @@
 import string
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.lang import source
 from bot.lang.problems import Problems
 from bot.lang.source import MAX_BYTES, MAX_DEPTH, List, Map, Mark, Node, Scalar, fingerprint, read
 
@@ -200,3 +202,12 @@ def test_quoted_texts_come_back_as_they_are(written: dict[str, str | list[str]])
         if isinstance(value, Scalar | List)
     }
     assert read_back == written
+
+
+def test_where_libyaml_is_missing_the_slow_parser_reads_and_explains_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_Parser", yaml.SafeLoader)
+    assert value_of("12:30") == "12:30"
+    assert problems_in("say: Well: hello\n") == [f'1:6: E007 a text without quotes has ": " in it {QUOTE}']
+    assert problems_in("say: {{ x }}\n") == [f"1:6: E007 a text that begins with {{{{ has no quotes {QUOTE}"]
+    (problem,) = problems_in("[" * 200_000)
+    assert "E004" in problem

@@ -1,0 +1,143 @@
+"""Tests of a bot, run against the bot by the real path."""
+
+from pathlib import Path
+
+from bot.folder import read_folder
+from bot.testing.loading import load_with_tests
+from bot.testing.run import Failure, run
+from tests.cli.terminal import make_bot
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+vars: {cups: {type: integer}, known: {type: integer}}
+steps:
+  hello: {say: Hello}
+  drink:
+    ask: What would you like?
+    buttons: {Tea: cups, Coffee: cups}
+  cups:
+    ask: How many?
+    save: cups
+    remind: {after: 30m, say: Still there?}
+  count:
+    call: count
+    save: known
+  done:
+    say: "Thanks, number {{ known }}."
+    tag: guest
+  brew: {wait: 10m}
+  ready: {template: {name: order_ready, language: en, body: ["{{ cups }}"]}, replies: {Coming: end}}
+"""
+HANDLERS = """
+from bot import handler
+
+SEEN = []
+
+@handler("count")
+def count() -> int:
+    SEEN.append(1)
+    return len(SEEN)
+"""
+WHOLE = """
+  - user: hi
+  - bot: Hello
+  - bot: {says: What would you like?, buttons: [Tea, Coffee]}
+  - tap: Tea
+  - bot: How many?
+  - user: "2"
+  - bot: Thanks, number 1.
+  - expect: {flow: main, step: brew, vars: {cups: 2}, tags: [guest]}
+  - wait: 10m
+  - bot: {template: order_ready, body: ["2"], buttons: [Coming]}
+  - tap: Coming
+  - expect: {flow: null, step: null}
+"""
+
+
+def results(folder: Path, *talks: str) -> list[Failure | None]:
+    tests = "---".join(f"\ntest: {number}\ntalk:{talk}" for number, talk in enumerate(talks))
+    bot = read_folder(make_bot(folder, FLOWS, HANDLERS, tests))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None and not loaded.problems
+    return [run(transcript, loaded.program, bot) for transcript in loaded.transcripts]
+
+
+def failure(folder: Path, talk: str) -> Failure:
+    (found,) = results(folder, talk)
+    assert found is not None
+    return found
+
+
+def lines(talk: str) -> str:
+    return "".join(f"\n  - {line}" for line in talk.split("; ")) + "\n"
+
+
+def test_a_talk_that_goes_as_written_passes(tmp_path: Path) -> None:
+    assert results(tmp_path, WHOLE) == [None]
+
+
+def test_no_test_knows_of_another(tmp_path: Path) -> None:
+    assert results(tmp_path, WHOLE, WHOLE) == [None, None]
+
+
+def test_what_the_bot_says_and_the_test_does_not_list_fails(tmp_path: Path) -> None:
+    found = failure(tmp_path, lines("user: hi; bot: Hello; tap: Tea"))
+    assert found.what == "the bot says something before this that the test does not list"
+    assert (found.mark.path, found.mark.line) == ("flows/tests.yml", 6)
+    assert [(spoken.who, spoken.text) for spoken in found.talk] == [
+        ("user", "hi"),
+        ("bot", "Hello"),
+        ("bot", "What would you like?"),
+    ]
+
+
+def test_what_the_bot_says_after_the_last_line_fails(tmp_path: Path) -> None:
+    assert "does not list" in failure(tmp_path, lines("user: hi; bot: Hello")).what
+
+
+def test_what_the_test_lists_and_the_bot_does_not_say_fails(tmp_path: Path) -> None:
+    talk = lines("user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; bot: Really?")
+    found = failure(tmp_path, talk)
+    assert found.what == "the bot says nothing here"
+    assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Really?", "nothing")]
+
+
+def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
+    found = failure(tmp_path, lines("user: hi; bot: Hallo"))
+    assert found.what == "the bot says something else"
+    assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Hallo", "Hello")]
+
+
+def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) -> None:
+    found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; tap: Milk"))
+    assert found.what == 'there is no button "Milk", but there is Coffee, Tea'
+    found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; pick: Tea"))
+    assert found.what == 'there is no row "Tea", and nothing else to choose from either'
+
+
+def test_an_expectation_that_does_not_hold_fails(tmp_path: Path) -> None:
+    talk = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
+    found = failure(tmp_path, lines(talk + "expect: {flow: null, vars: {cups: 2}, tags: [guest]}"))
+    assert found.what == "the conversation is not where it is expected"
+    assert [(d.what, d.expected, d.found) for d in found.differences] == [
+        ("flow", "null", "main"),
+        ("cups", "2", "null"),
+        ("tags", "[guest]", "[]"),
+    ]
+
+
+def test_a_wait_goes_through_all_that_falls_due_in_order(tmp_path: Path) -> None:
+    talk = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
+    assert results(tmp_path, lines(talk + "wait: 2d; bot: Still there?; expect: {flow: null}")) == [None]
+
+
+def test_a_message_that_the_gateway_refuses_is_named_with_its_words(tmp_path: Path) -> None:
+    flows = "flow: main\nstart: {otherwise: true}\nsteps:\n  one: {say: Look, image: 'http://127.0.0.1/1.png'}\n"
+    tests = "test: t\ntalk:\n  - user: hi\n  - bot: {contains: Look}\n"
+    bot = read_folder(make_bot(tmp_path, flows, tests=tests))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None
+    found = run(loaded.transcripts[0], loaded.program, bot)
+    assert found is not None and found.what == "the bot says nothing here"
+    assert "VALIDATION_INVALID_URL" in found.given_up[0]
