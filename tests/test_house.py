@@ -15,7 +15,7 @@ LAYERS = (
     ("engine",),
     ("clock", "http", "gateway", "store", "settings", "telemetry", "folder", "local", "handlers"),
     ("runtime",),
-    ("bubble", "web", "emulator", "app", "simulation", "testing", "supervisor", "child", "reload"),
+    ("bubble", "approved", "web", "emulator", "app", "simulation", "testing", "supervisor", "child", "reload"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

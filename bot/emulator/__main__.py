@@ -3,7 +3,6 @@
 import json
 import logging
 import signal
-import threading
 from typing import Any
 
 import click
@@ -67,12 +66,12 @@ def main(
             emulator.subscribe(url)
         except ValueError as problem:
             raise click.BadParameter(str(problem), param_hint="--webhook") from None
-    ended = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+    # Blocked before any thread starts, so that only the wait below gets them, however many come.
+    ends = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     with emulator:
         click.echo(emulator.url)
-        ended.wait()
+        signal.sigwait(ends)
 
 
 def _behaviour(switches: Many) -> Behaviour:

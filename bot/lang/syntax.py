@@ -34,7 +34,11 @@ class _Error:
 
     def explained(self) -> Explained:
         """The first reading that fits."""
-        for reading in (self._quoted, self._first_character, self._colon, self._bracket, self._more, self._alignment):
+        readings = (
+            self._quoted, self._directive, self._first_character, self._colon, self._bracket, self._more,
+            self._alignment,
+        )  # fmt: skip
+        for reading in readings:
             if (found := reading()) is not None:
                 return found
         what = f"this is no YAML: {self._problem}"
@@ -48,6 +52,11 @@ class _Error:
             return Explained("E002", self._at, r"a \ before something that it cannot escape", fix)
         return Explained("E002", self._began, "the quote that opens here is never closed", "close it")
 
+    def _directive(self) -> Explained | None:
+        if "directive" not in self._context:
+            return None
+        return Explained("E002", self._began, "a line that begins with % is a directive", "leave it out")
+
     def _first_character(self) -> Explained | None:
         """A text that begins with a character that means something to YAML."""
         place = self._at
@@ -60,8 +69,6 @@ class _Error:
         character = self._character(place)
         if character == "\t":
             return Explained("E002", place, "a tab where the indentation is", "indent with spaces")
-        if character == "%" and place.column == 0:
-            return Explained("E002", place, "a line that begins with %", "leave it out")
         if not character.strip():
             return None
         return Explained("E007", place, f'a text without quotes cannot begin with "{character}"', QUOTE)

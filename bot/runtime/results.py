@@ -52,7 +52,7 @@ def take_called(batch: Batch, result: CallResult) -> None:
     """Note what came of a call, and let the session hear of its end."""
     row = result.row
     if result.outcome == "retry":
-        batch.commit.call_again(row, result.attempts, result.due_at, result.detail)
+        batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
     batch.commit.call_ended(row)
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)

@@ -37,7 +37,8 @@ class Process:
         return requests.get(f"{self.url}/emulator/{path}", timeout=10).json()
 
     def end(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGTERM):
+            self.process.send_signal(number)
         self.process.communicate(timeout=20)
         return self.process.returncode
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.runtime.performers import CallResult
-
 from bot.clock import MovableClock
 from bot.core.effects import Call, Effect, Send, effect_ref
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, TimeReached
@@ -17,6 +15,7 @@ from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
 from bot.runtime.delivery import SendResult
+from bot.runtime.performers import CallResult
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
