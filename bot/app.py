@@ -95,6 +95,7 @@ class Engine:
         per_minute: int = 60,
         per_day: int = 10_000,
     ) -> None:
+        program.library.prepare()
         self._store = Store(store)
         self._inbox = InboxReader(store)
         self._reader = StoreReader(store)

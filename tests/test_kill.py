@@ -158,7 +158,9 @@ def test_killed_at_fifty_instants_it_loses_nothing_and_repeats_nothing(tmp_path:
     assert set(gateway.acknowledged) <= {row.event_id for row in rows}, "an acknowledged event was lost"
     assert len(rows) > EVENTS / 2, "hardly anything came through: this shows nothing"
     turns = Counter(
-        turn.event_id for contact in {row.contact or "" for row in rows} for turn in StoreReader(store).trace(contact, 1000)
+        turn.event_id
+        for contact in {row.contact or "" for row in rows}
+        for turn in StoreReader(store).trace(contact, 1000)
     )
     assert {row.event_id: turns[row.event_id] for row in rows} == {row.event_id: 1 for row in rows}
     sent: dict[str, list[str]] = defaultdict(list)

@@ -114,8 +114,8 @@ def _assignments_of(flow: Flow) -> Iterator[Assignment]:
 def _check_assignments(flow: Flow, problems: Problems) -> None:
     for item in _assignments_of(flow):
         variable = _declared(item.name, item.mark, flow, problems)
-        if variable is not None and not any(True for _ in item.uses()):
-            _check_value(variable, item.value, item.mark, problems)
+        if variable is not None and all(text.constant for text in item.uses()):
+            _check_value(variable, item.evaluate({}), item.mark, problems)
 
 
 def _check_saves(flow: Flow, problems: Problems) -> None:

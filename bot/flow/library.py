@@ -30,6 +30,14 @@ class Library:
     words: Mapping[str, Door]  # the bot's words, normalised
     version: str
 
+    def prepare(self) -> None:
+        """Compile every template now: what only checks a bot needs none of that, what runs it all of it."""
+        for used in uses_of_bot(self.bot):
+            used.text.prepare()
+        for flow in self.flows.values():
+            for used in uses_of_flow(flow):
+                used.text.prepare()
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -85,8 +93,6 @@ def _the_flows(
 
 
 def _library(bot: BotDefinition, flows: Mapping[str, Flow], sources: list[Source]) -> Library:
-    for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
-        used.text.prepare()
     digest = hashlib.sha256()
     for source in sorted(sources, key=lambda source: source.path):
         digest.update(source.path.encode() + b"\0" + source.text + b"\0")

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.lang.fields import Fields, text_of
+from bot.lang.fields import Fields, template_of, text_of
 from bot.lang.problems import Problems
 from bot.lang.source import List, Map, Mark, Node, Scalar
-from bot.lang.templates import Expression, Template, compile_template
+from bot.lang.templates import Expression, Template
 
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
@@ -126,8 +126,8 @@ def value_of(node: Node, problems: Problems) -> Any:
             return [value_of(item, problems) for item in items]
         case Map(entries=entries):
             return {key.text: value_of(item, problems) for key, item in entries}
-        case Scalar(value=str(text)):
-            return compile_template(text, node.mark, problems)
+        case Scalar(value=str()):
+            return template_of(node, problems, "value")
         case Scalar():
             return node.value
 

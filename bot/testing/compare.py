@@ -7,8 +7,8 @@ from typing import Any
 from bot.bubble import Bubble
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
-from bot.lang.source import List, Map, Node
 from bot.lang.filters import shown
+from bot.lang.source import List, Map, Node
 from bot.testing.transcript import Expect, Says
 
 NOTHING = "nothing"
