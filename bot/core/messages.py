@@ -215,6 +215,7 @@ def _interactive(message: Buttons | LinkButton | ListMessage) -> Iterator[str]:
             if not 1 <= len(sections) <= SECTIONS:
                 yield f"{len(sections)} sections, 1 to {SECTIONS} are allowed"
             for section in sections:
+                yield from _needed("a section's title", section.title)
                 yield from _over(f'section "{section.title}"', section.title, SECTION_TITLE)
                 if not 1 <= len(section.rows) <= ROWS_PER_SECTION:
                     yield f'section "{section.title}": {len(section.rows)} rows, 1 to {ROWS_PER_SECTION} are allowed'
