@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
+YIELDING = 10  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
 log = logging.getLogger("bot")
 
@@ -94,6 +95,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.app import Engine
     from bot.reload import Reloads
 
+    os.nice(YIELDING)
     signals = _signals()
     _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:

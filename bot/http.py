@@ -1,6 +1,7 @@
 """HTTP to one peer: pooled connections, a deadline over the whole exchange, and errors that say what is certain.
 
-urllib3's pool is used bare: it is what lies under requests, at a third of the cost for each request.
+Of requests, the certificates that it trusts and the pool that lies under it: urllib3's, at a third of the cost
+of a `requests.Session` for each request.
 """
 
 import http.client
@@ -13,6 +14,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
+import requests.certs
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import Retry, Timeout
@@ -57,8 +59,13 @@ class Http:
         self._peer = parts.netloc.rpartition("@")[2]
         self._body_limit = body_limit
         timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
-        self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout)
-        self._pool.ConnectionCls = _Secure if parts.scheme == "https" else _Plain
+        if parts.scheme == "https":
+            trusted = requests.certs.where()  # the system may have none
+            self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout, ca_certs=trusted)
+            self._pool.ConnectionCls = _Secure
+        else:
+            self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout)
+            self._pool.ConnectionCls = _Plain
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a POST and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
