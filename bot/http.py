@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-import requests.certs
 import urllib3
+from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import Retry, Timeout
 
@@ -60,7 +60,7 @@ class Http:
         self._body_limit = body_limit
         timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
         if parts.scheme == "https":
-            trusted = requests.certs.where()  # the system may have none
+            trusted = DEFAULT_CA_BUNDLE_PATH  # the system may have none
             self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout, ca_certs=trusted)
             self._pool.ConnectionCls = _Secure
         else:

@@ -125,7 +125,7 @@ class Turns:
         with self._changed:
             passes = self._passes
             asleep = not self._working
-        if not asleep or not self._pass.idle() or self._inbox.last_seq() != self._pass.cursor:
+        if not asleep or not self._pass.idle() or self._inbox.has_after(self._pass.cursor):
             return False
         wake = self._pass.next_wake
         if wake is not None and wake <= self._clock.now():

@@ -30,7 +30,8 @@ _AFTER = """
     SELECT seq, event_id, name, contact, received_at, body, readable FROM log WHERE seq > ? ORDER BY seq LIMIT ?
 """
 _HAS = "SELECT 1 FROM log WHERE event_id = ?"
-_LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"  # goes on counting when rows are pruned
+_HAS_AFTER = "SELECT EXISTS (SELECT 1 FROM log WHERE seq > ?)"
+_LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 
 
 class InboxBusy(BotError):
@@ -215,8 +216,13 @@ class InboxReader:
         with self._lock, trouble_in_words(self._path):
             return self._connection.execute(_HAS, (event_id,)).fetchone() is not None
 
+    def has_after(self, seq: int) -> bool:
+        """True when there are events after a place in the log."""
+        with self._lock, trouble_in_words(self._path):
+            return bool(self._connection.execute(_HAS_AFTER, (seq,)).fetchone()[0])
+
     def last_seq(self) -> int:
-        """The place of the newest event that the log ever had; 0 when there was none."""
+        """The last place that was given out, or skipped for a duplicate; pruning does not lower it."""
         with self._lock, trouble_in_words(self._path):
             row = self._connection.execute(_LAST_SEQ).fetchone()
         return 0 if row is None else int(row[0])
