@@ -101,7 +101,7 @@ class Engine:
         self._reader = StoreReader(store)
         self._gateway = Gateway(gateway_url, gateway_key, channel_id)
         self._turns = Turns(self._store, self._inbox, clock, partial(advance, program.library), webhook.read)
-        pacing = Pacing(per_minute, per_day)
+        pacing = Pacing(per_minute, per_day, self._reader.requests(clock.now() - timedelta(days=1)))
         self._delivery = Delivery(
             self._gateway,
             clock,

@@ -4,11 +4,11 @@ Signed webhooks over HTTP in, the store's two files in a folder that is thrown a
 only the gateway is an emulator, the network the loopback interface, and the limits so high that nobody waits.
 """
 
-import shutil
-import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -24,6 +24,7 @@ from bot.store.reader import DeadLetter, StoreReader, TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
 LIMIT = 1_000_000
+TURNS_LOOKED_AT = 100
 FIRST_CONTACT = 15555550100
 TAPPED: tuple[Literal["button", "template"], ...] = ("button", "template")
 
@@ -39,7 +40,8 @@ class NotOnScreen(BotError):
 class Simulation:
     """A bot and one contact. Each verb returns when the bot has come to rest; `heard` is what it said.
 
-    ``on_bubble`` is called with each message at once, on another thread. Use it as a context manager.
+    ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway. Use it as a
+    context manager.
     """
 
     def __init__(
@@ -49,43 +51,50 @@ class Simulation:
         self.contact = str(FIRST_CONTACT)
         self._on_bubble = on_bubble
         self._heard: list[Bubble] = []
-        self._emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
-        self._emulator.templates.add(*approved_templates(program.library))
-        self._emulator.on_sent(self._take)
+        self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
+        self.emulator.templates.add(*approved_templates(program.library))
+        self.emulator.on_sent(self._take)
         self._program = program
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="bot-"))
-        store = self._folder / "bot.db"
+        self.emulator.start()
+        try:
+            with ExitStack() as parts:
+                self._start_bot(parts)
+                self._parts = parts.pop_all()
+        except BaseException:
+            self.emulator.stop()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
+        self._parts.close()
+
+    def _start_bot(self, parts: ExitStack) -> None:
+        store = Path(parts.enter_context(TemporaryDirectory(prefix="bot-"))) / "bot.db"
         migrate(store)
-        self._emulator.start()
         self._engine = Engine(
             self._program,
             store,
             self.clock,
-            gateway_url=self._emulator.url,
-            gateway_key=self._emulator.api_key,
+            gateway_url=self.emulator.url,
+            gateway_key=self.emulator.api_key,
             per_minute=LIMIT,
             per_day=LIMIT,
         )
-        self._bot = Bot(self._engine, store, self.clock, self._emulator.secret)
-        self._bot.start()
-        self._reader = StoreReader(store)
-        self._emulator.subscribe(self._bot.url)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._reader.close()
-        self._emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
-        self._bot.stop()
-        shutil.rmtree(self._folder)
+        bot = Bot(self._engine, store, self.clock, self.emulator.secret)
+        bot.start()
+        parts.callback(bot.stop)
+        self._reader = parts.enter_context(closing(StoreReader(store)))
+        self.emulator.subscribe(bot.url)
 
     # What the contact does
 
     def user(self, text: str) -> None:
         """The contact writes."""
-        self._emulator.receive(self.contact, text)
-        self._settle()
+        self.emulator.receive(self.contact, text)
+        self.settle()
 
     def tap(self, title: str) -> None:
         """The contact taps a button, of a message or a template: the newest of this title. Raises `NotOnScreen`."""
@@ -96,21 +105,21 @@ class Simulation:
         self._choose(title, ("list",), "row")
 
     def _choose(self, title: str, kinds: tuple[str, ...], what: str) -> None:
-        on_screen = [choice for choice in self._emulator.shown(self.contact) if choice.kind in kinds]
+        on_screen = [choice for choice in self.emulator.shown(self.contact) if choice.kind in kinds]
         chosen = [choice for choice in on_screen if choice.title == title]
         if not chosen:
             raise NotOnScreen(f'there is no {what} "{title}"{_instead(on_screen)}')
-        self._emulator.tap(self.contact, chosen[-1].id)
-        self._settle()
+        self.emulator.tap(self.contact, chosen[-1].id)
+        self.settle()
 
     def wait(self, duration: timedelta) -> None:
         """Time passes, from one thing that falls due to the next."""
         until = self.clock.now() + duration
         while (due := self._engine.next_due()) is not None and due <= until:
             self.clock.move_to(due)
-            self._settle()
+            self.settle()
         self.clock.move_to(until)
-        self._settle()
+        self.settle()
 
     # What there is to see
 
@@ -136,6 +145,12 @@ class Simulation:
         """What the bot has given up on with this contact, the oldest first."""
         return [letter for letter in reversed(self._reader.dead_letters()) if letter.contact == self.contact]
 
+    def complaints(self) -> list[str]:
+        """What went wrong with this contact of late, in words: what its turns noted, and what was given up."""
+        notes = [note for turn in self.trace(TURNS_LOOKED_AT) for note in turn.notes]
+        reasons = [letter.reason for letter in self.dead_letters()]
+        return notes + [reason for reason in reasons if not any(reason in note for note in notes)]
+
     # What the author does
 
     def restart(self) -> None:
@@ -146,7 +161,7 @@ class Simulation:
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
         self._program = program
-        self._emulator.templates.add(*approved_templates(program.library))
+        self.emulator.templates.add(*approved_templates(program.library))
         self._engine.swap(program)
 
     def _take(self, sent: Sent) -> None:
@@ -155,7 +170,7 @@ class Simulation:
         replies: tuple[str, ...] = ()
         if sent.type == "template":
             content = sent.body["template"]
-            found = [known for known in self._emulator.templates if known.name == content["name"]]
+            found = [known for known in self.emulator.templates if known.name == content["name"]]
             replies = tuple(
                 button.title
                 for template in found
@@ -168,8 +183,9 @@ class Simulation:
         if self._on_bubble is not None:
             self._on_bubble(bubble)
 
-    def _settle(self) -> None:
-        delivered = self._emulator.wait_until(self._emulator.idle, SETTLED_WITHIN)
+    def settle(self) -> None:
+        """Wait until the bot has come to rest. Raises `Stuck`."""
+        delivered = self.emulator.wait_until(self.emulator.idle, SETTLED_WITHIN)
         if not delivered or not self._engine.wait_settled(SETTLED_WITHIN):
             raise Stuck(f"the bot has not come to rest within {SETTLED_WITHIN:g} seconds: does a handler hang?")
 

@@ -1,6 +1,7 @@
 """``bot chat``."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -165,7 +166,7 @@ class _Chat:
         self._choices = choices
         self._reloads = reloads
         self._traced: set[str] = set()
-        self._given_up = 0
+        self._told: Counter[str] = Counter()
         self._going = True
 
     def run(self) -> None:
@@ -189,11 +190,11 @@ class _Chat:
         (self._simulation.pick if is_row else self._simulation.tap)(title)
 
     def _complain(self) -> None:
-        """Say what the bot has given up on: nobody else would."""
-        letters = self._simulation.dead_letters()
-        for letter in letters[self._given_up :]:
-            self._screen.print(styled(f"The bot gave something up: {letter.reason}", fg="red"))
-        self._given_up = len(letters)
+        """Say what went wrong since the last time: nobody else would."""
+        complaints = Counter(self._simulation.complaints())
+        for complaint in (complaints - self._told).elements():
+            self._screen.print(styled(f"Went wrong: {complaint}", fg="red"))
+        self._told = complaints
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -231,7 +232,6 @@ class _Chat:
         """``/restart``."""
         self._simulation.restart()
         self._choices.take("")
-        self._given_up = 0
         self._screen.print(styled("You are somebody new. Write something.", dim=True))
 
     def help(self, _: str) -> None:

@@ -91,9 +91,9 @@ def _explained(failure: "Failure", folder: Path) -> Iterator[str]:
         yield ""
         yield f"{difference.what}: expected  {styled(difference.expected, fg='green')}"
         yield f"{' ' * len(difference.what)}  there is  {styled(difference.found, fg='red')}"
-    for reason in failure.given_up:
+    for complaint in failure.complaints:
         yield ""
-        yield f"The bot gave something up: {reason}"
+        yield f"Went wrong: {complaint}"
 
 
 def _spoken(spoken: "Spoken") -> Iterator[str]:

@@ -72,7 +72,8 @@ class CallEnded:
 class SendEnded:
     """A message that somebody waits for, or that did not go as planned.
 
-    ``outcome``: ``sent``; ``replaced`` (the window was shut, its template went instead); ``failed``;
+    ``outcome``: ``sent``; ``replaced`` (the window was shut, its template went instead); ``covered`` (the
+    window was shut, and a template went since the contact's newest message); ``failed``;
     ``unknown`` (nobody can tell whether it was sent).
     """
 

@@ -3,6 +3,8 @@
 from bot.core.events import CallEnded, HandoffClosed, SendEnded
 from bot.engine.walk import Walk
 
+REPLACED = ("replaced", "covered")
+
 
 def take_call(walk: Walk, event: CallEnded) -> None:
     """A handler has ended; a result that nobody waits for any more is dropped."""
@@ -16,13 +18,16 @@ def take_call(walk: Walk, event: CallEnded) -> None:
 
 def take_send(walk: Walk, event: SendEnded) -> None:
     """A message was sent as somebody asked to know, or did not go as planned."""
-    frame = walk.work.session.frame
-    walk.work.trace.rule = f"message {event.outcome}"
-    if frame is None or event.effect not in (frame.awaits, frame.hold.get("question")):
+    work, frame = walk.work, walk.work.session.frame
+    work.trace.rule = f"message {event.outcome}"
+    if frame is None:
         return
-    frame.awaits = None
-    frame.unseen = frame.unseen or event.outcome == "replaced"
-    walk.resume(event, walk.work.trace.rule)
+    if event.outcome in REPLACED:
+        # what the contact saw is a template, and what it answers is that: the question comes again
+        frame.unseen = frame.unseen or (work.step.kind.waits and work.step.kind.needs_window)
+    elif event.effect in (frame.awaits, frame.hold.get("question")):
+        frame.awaits = None
+        walk.resume(event, work.trace.rule)
 
 
 def take_close(walk: Walk, event: HandoffClosed) -> None:

@@ -71,6 +71,11 @@ class Batch:
             id = f"time:{due.contact}:{due.visit}:{milliseconds}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
+    def contact_in(self, conversation: str) -> str | None:
+        """The contact of a conversation of the gateway's, as this batch has left the sessions."""
+        here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
+        return next(here, None) or self.store.contact_in(conversation)
+
     def send_row(self, ref: str, send: Send, session: Session) -> OutboxRow:
         """The row of a message to the session's contact."""
         return OutboxRow(

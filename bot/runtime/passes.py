@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.clock import Clock
 from bot.core.errors import BotError
-from bot.core.events import Event
+from bot.core.events import Event, HandoffClosed
 from bot.runtime.batch import Advance, Batch, place_of
 from bot.runtime.claims import Claims, Doer
 from bot.runtime.operator import Answer, Request, RequestRefused, operate
@@ -153,6 +154,8 @@ class Passes:
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             batch.commit.add_dead_letter("event", row.contact, f"it could not be read: {error}", row.body)
             return
+        if isinstance(event, HandoffClosed) and not event.contact:
+            event = _addressed(batch, event)
         if event is not None:
             batch.take(event)
 
@@ -166,6 +169,12 @@ class Passes:
         self._sends.add(commit.sends)
         self._calls.add(commit.calls)
         return True
+
+
+def _addressed(batch: Batch, event: HandoffClosed) -> HandoffClosed | None:
+    """The event with its contact where it names a conversation only (decisions: "Hand-over")."""
+    contact = None if event.conversation is None else batch.contact_in(event.conversation)
+    return None if contact is None else replace(event, contact=contact)
 
 
 def _answer(batch: Batch, request: Request | OutboxRow) -> Answer | RequestRefused:

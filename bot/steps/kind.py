@@ -124,6 +124,7 @@ class StepKind:
 
     verb: ClassVar[str]
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
+    needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     later: ClassVar[Mapping[str, str]] = {}  # keys that are known by name and not available yet
 
     @classmethod

@@ -70,6 +70,7 @@ class TemplateStep(StepKind):
     other: Door | None
     watches: bool  # somebody handles errors: wait for the gateway's word
     verb: ClassVar[str] = "template"
+    needs_window: ClassVar[bool] = False
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:

@@ -17,11 +17,11 @@ _Row = tuple[Any, ...]
 
 _CURSOR = "UPDATE meta SET cursor = ?, taking = NULL"
 _SESSION = """
-    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, updated_at, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, updated_at, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
-        wake_at = excluded.wake_at, last_inbound = excluded.last_inbound, updated_at = excluded.updated_at,
-        state = excluded.state
+        wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
+        conversation = excluded.conversation, updated_at = excluded.updated_at, state = excluded.state
 """
 _TURN = """
     INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros)
@@ -191,6 +191,7 @@ class Commit:
             *((text_of(frame.flow), text_of(frame.step), frame.visit) if frame else (None, None, session.visit)),
             optional_time_of(wake_at),
             optional_time_of(session.last_inbound),
+            optional_text_of(session.conversation),
             self._at,
             json_of(session),
         )

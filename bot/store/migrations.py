@@ -71,10 +71,12 @@ def _engine_tables(db: Database) -> None:
             visit INTEGER NOT NULL,
             wake_at TEXT,
             last_inbound TEXT,
+            conversation TEXT,
             updated_at TEXT NOT NULL,
             state TEXT NOT NULL
         );
         CREATE INDEX sessions_by_wake_at ON sessions (wake_at) WHERE wake_at IS NOT NULL;
+        CREATE INDEX sessions_by_conversation ON sessions (conversation) WHERE conversation IS NOT NULL;
         CREATE TABLE parked (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             contact TEXT NOT NULL,

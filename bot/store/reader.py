@@ -12,7 +12,7 @@ from bot.core.effects import Effect
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.store.files import StoreMissing, open_reader, trouble_in_words
-from bot.store.rows import read_time, text_of
+from bot.store.rows import read_time, text_of, time_of
 from bot.store.state import COUNTS, read_session
 
 _SESSIONS = """
@@ -28,6 +28,13 @@ _TRACE = """
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
 _CURSOR = "SELECT cursor FROM meta"
+_REQUESTS = """
+    SELECT max(at), sum(attempts) FROM (
+        SELECT at, attempts FROM sent WHERE at > ?1
+        UNION ALL SELECT due_at, attempts FROM outbox WHERE attempts > 0
+        UNION ALL SELECT at, 1 FROM dead_letters WHERE what = 'send' AND at > ?1
+    ) GROUP BY substr(at, 1, 19) ORDER BY 1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,10 @@ class StoreReader:
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was shut."""
         return read_time(self._all(_LAST_REPLACED, text_of(contact))[0][0])
+
+    def requests(self, since: datetime) -> list[tuple[datetime, int]]:
+        """When requests went to the gateway, and how many each second: late rather than early, where it is not known."""
+        return [(_time(at), count) for at, count in self._all(_REQUESTS, time_of(since))]
 
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages that are to be sent, in order."""

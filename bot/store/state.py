@@ -38,6 +38,7 @@ _TAKING = "UPDATE meta SET taking = ?"
 _CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects")
 _ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 _SESSION = "SELECT state FROM sessions WHERE contact = ?"
+_OF_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 _PARKED = "SELECT id, event FROM parked WHERE contact = ? ORDER BY id"
 _DUE = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
 _NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
@@ -153,6 +154,11 @@ class Store:
         """A contact's session, if it has one. Raises `UnreadableSession`."""
         row = self._one(_SESSION, text_of(contact))
         return None if row is None else read_session(row[0])
+
+    def contact_in(self, conversation: str) -> str | None:
+        """The contact of a conversation of the gateway's, where its session knows of it."""
+        row = self._one(_OF_CONVERSATION, text_of(conversation))
+        return None if row is None else row[0]
 
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""

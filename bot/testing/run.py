@@ -29,14 +29,14 @@ class Spoken:
 class Failure:
     """Why a test failed, and where; ``talk`` is what was said until then, the offending message included.
 
-    ``given_up`` are the reasons of messages and turns that the bot has given up on.
+    ``complaints`` are what else went wrong, such as a message that the gateway refused.
     """
 
     mark: Mark
     what: str
     differences: tuple[Difference, ...]
     talk: tuple[Spoken, ...]
-    given_up: tuple[str, ...] = ()
+    complaints: tuple[str, ...] = ()
 
 
 class _Failed(Exception):
@@ -73,8 +73,8 @@ class _Talk:
             self._nothing_more()
         except (_Failed, NotOnScreen, Stuck) as error:
             differences = error.differences if isinstance(error, _Failed) else ()
-            given_up = tuple(letter.reason for letter in self._simulation.dead_letters())
-            return Failure(mark, str(error), differences, tuple(self._talk), given_up)
+            complaints = tuple(self._simulation.complaints())
+            return Failure(mark, str(error), differences, tuple(self._talk), complaints)
         return None
 
     def _take(self, line: Line) -> None:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from bot.store.state import Store
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 LONG = 20.0  # seconds: the end of patience of a test that has failed
+_NUMBERS = count(1)
 
 
 def read(body: bytes, received_at: datetime) -> Event | None:
@@ -125,12 +127,10 @@ class World:
     turns: Turns
     store: Store
     reader: StoreReader
-    said: int = 0
 
     def say(self, contact: str, text: str, id: str | None = None, settle: bool = True) -> str:
         """A contact writes, and the engine takes it."""
-        self.said += 1
-        id = id or f"evt_{self.said}"
+        id = id or f"evt_{next(_NUMBERS)}"
         body = json.dumps({"id": id, "contact": contact, "text": text}).encode()
         self.inbox.append(None, id, "message.inbound", contact, self.clock.now(), body, True)
         self.turns.wake()

@@ -140,4 +140,4 @@ def test_a_message_that_the_gateway_refuses_is_named_with_its_words(tmp_path: Pa
     assert loaded.program is not None
     found = run(loaded.transcripts[0], loaded.program, bot)
     assert found is not None and found.what == "the bot says nothing here"
-    assert "VALIDATION_INVALID_URL" in found.given_up[0]
+    assert "VALIDATION_INVALID_URL" in found.complaints[0]

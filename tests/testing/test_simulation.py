@@ -20,11 +20,11 @@ start: {otherwise: true}
 vars: {name: {type: text}}
 steps:
   name: {ask: Your name?, save: name, remind: {after: 2h, say: Still there?}, timeout: {after: 30h, then: bye}}
-  hello: {ask: "Hello {{ name }}, tea?", buttons: {"Yes": again, "No": end}}
-  again: {template: {name: tea, language: en}, replies: {Thanks: end}}
+  hello: {ask: "Hello {{ name }}, tea?", buttons: {"Yes": tea, "No": end}}
+  tea: {template: {name: tea, language: en}, replies: {Thanks: end}}
   bye: {say: Bye}
 """
-WINDOW = "  window_closed: {template: {name: come_back, language: en}}\n"
+WITH_TEMPLATE = BOT.replace("defaults: {", "defaults: {window_closed: {template: {name: come_back, language: en}}, ")
 
 
 def program_of(folder: Path, flows: str = FLOWS, bot: str = BOT) -> Program:
@@ -81,7 +81,7 @@ def test_a_message_outside_the_window_is_given_up_in_words(simulation: Simulatio
 
 
 def test_templates_of_the_flows_count_as_approved(tmp_path: Path) -> None:
-    with Simulation(program_of(tmp_path, bot=BOT.rstrip("}\n") + ",\n" + WINDOW + "}\n"), MovableClock(START)) as talk:
+    with Simulation(program_of(tmp_path, bot=WITH_TEMPLATE), MovableClock(START)) as talk:
         talk.user("hi")
         talk.wait(timedelta(days=3))
         assert texts(talk.heard()) == ["Your name?", "Still there?", "come_back"]

@@ -1,0 +1,199 @@
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tests.cli.terminal import call, make_bot
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+vars: {cups: {type: integer, max: 5}}
+steps:
+  hello: {say: Hello, link: {title: Menu, url: "https://a.example"}}
+  drink:
+    ask: What would you like?
+    footer: Ask us
+    list: {button: See, sections: {Hot: {Tea: {value: tea, about: Green}, Coffee: cups}}}
+  cups: {ask: How many?, save: cups, remind: {after: 1h, say: Still there?}}
+  sure: {ask: Sure?, buttons: {"Yes": brew, "No": end}}
+  brew: {wait: 10m}
+  ready: {template: {name: ready, language: en, body: ["{{ cups }}"]}, replies: {Coming: end}}
+"""
+PATIENCE = 30.0
+
+
+def chat(folder: Path, *lines: str) -> list[str]:
+    outcome = call("chat", folder, stdin="".join(f"{line}\n" for line in lines))
+    assert outcome.code == 0, outcome
+    assert outcome.err == ""
+    return outcome.lines[1:]
+
+
+def test_a_whole_conversation(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    assert chat(tmp_path, "hi", "2", "3", "yes", "/wait 10m", "coming")[:-1] == [
+        "you: hi",
+        "bot: Hello",
+        "     [Menu] https://a.example",
+        "bot: What would you like?",
+        "     Ask us",
+        "     [See]",
+        "     1  Tea  Green",
+        "     2  Coffee",
+        "you: 2",
+        "     you pick Coffee",
+        "bot: How many?",
+        "you: 3",
+        "bot: Sure?",
+        "     1  Yes",
+        "     2  No",
+        "you: yes",
+        "     you tap Yes",
+        "you: /wait 10m",
+        "bot: [template ready, en] 3",
+        "     1  Coming",
+        *[line for line in chat(tmp_path, "hi", "/wait 10m") if line.startswith("It is ")],
+        "you: coming",
+    ]
+
+
+def test_a_number_is_a_text_where_nothing_is_numbered(tmp_path: Path) -> None:
+    assert chat(make_bot(tmp_path, FLOWS), "hi", "2", "1")[-4:] == ["you: 1", "bot: Sure?", "     1  Yes", "     2  No"]
+
+
+def test_vars_show_where_one_is(tmp_path: Path) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS), "hi", "2", "3", "/vars")
+    assert lines[-2].startswith("in main/sure since ")
+    assert lines[-1] == "  cups  3"
+
+
+def test_trace_shows_the_turns_since_the_last_one(tmp_path: Path) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS), "hi", "/trace", "2", "/trace", "/trace")
+    assert "  main/hello  then -> drink" in lines
+    assert '  send text "How many?"' in lines
+    assert sum('wrote "hi"' in line for line in lines) == 1
+    assert lines[-1] == "Nothing has happened."
+
+
+def test_restart_is_somebody_new(tmp_path: Path) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS), "hi", "2", "/restart", "/vars", "hi")
+    assert lines[lines.index("you: /vars") + 1] == "in no flow"
+    assert "bot: Hello" in lines[-8:]
+
+
+@pytest.mark.parametrize("line", ["/dance", "/wait soon", "/wait"])
+def test_a_line_that_means_nothing_is_explained_and_not_sent(tmp_path: Path, line: str) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS), line)
+    assert len(lines) == 2
+    assert lines[1].startswith(("There is no /dance", "Write how long"))
+
+
+def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS), "/help", "/quit", "hi")
+    assert [line.split()[0] for line in lines[1:-1]] == ["/wait", "/vars", "/trace", "/restart", "/help", "/quit"]
+    assert lines[-1] == "you: /quit"
+
+
+def test_what_the_bot_gives_up_is_said(tmp_path: Path) -> None:
+    lines = chat(make_bot(tmp_path, FLOWS.replace("https://a.example", "{{ cups }}")), "hi")
+    assert lines[-1].startswith("Went wrong: main/hello: failed: a message that the gateway does not take: ")
+    lines = chat(make_bot(tmp_path, FLOWS.replace("link: ", "image: http://127.0.0.1/1.png #")), "hi")
+    assert any(line.startswith("Went wrong: VALIDATION_INVALID_URL: ") for line in lines)
+
+
+def test_a_faulty_bot_is_listed_and_no_chat_begins(tmp_path: Path) -> None:
+    refused = call("chat", make_bot(tmp_path, FLOWS.replace("Coffee: cups", "Coffee: cup")))
+    assert refused.code == 1
+    assert 'E102 no step "cup" (did you mean "cups"?)' in refused.out
+
+
+class Chat:
+    """A chat in a process of its own. On a terminal both ends are one."""
+
+    def __init__(self, folder: Path, *, terminal: bool, **environ: str) -> None:
+        self.master, theirs = pty.openpty() if terminal else os.pipe()
+        code = "from bot.cli import main; main()"
+        if terminal:
+            reads: int = theirs
+            self.writes = self.master
+        else:
+            reads, self.writes = os.pipe()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, "chat", str(folder)],
+            stdin=reads,
+            stdout=theirs,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TERM": "xterm", **environ},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        if not terminal:
+            os.close(reads)
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        os.write(self.writes, text.encode())
+
+    def until(self, words: str) -> str:
+        """What comes up to some words."""
+        deadline = monotonic() + PATIENCE
+        while words not in self.text:
+            ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - monotonic()))
+            assert ready, f"{words!r} did not come: {self.text!r}"
+            data = os.read(self.master, 65536)
+            assert data, f"{words!r} did not come before the end: {self.text!r}"
+            self.text += data.decode()
+        found, _, self.text = self.text.partition(words)
+        return found + words
+
+    def end(self) -> int:
+        code = self.process.wait(PATIENCE)
+        os.close(self.master)
+        if self.writes != self.master:
+            os.close(self.writes)
+        return code
+
+
+def test_flows_are_loaded_again_when_a_file_is_saved(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    chat = Chat(tmp_path, terminal=False)
+    chat.write("hi\n")
+    chat.until("2  Coffee")
+    make_bot(tmp_path, FLOWS.replace("Coffee: cups", "Coffee: cup"))
+    chat.until("flows/main.yml:10:")  # nobody wrote anything: it was seen while the chat waited
+    chat.write("2\n")
+    chat.until("bot: How many?")
+    make_bot(tmp_path, FLOWS.replace("How many?", "How many cups?"))
+    chat.write("/restart\n")
+    chat.until("The flows are loaded again.")
+    chat.write("hi\n2\n")
+    chat.until("bot: How many cups?")
+    chat.write("/quit\n")
+    assert chat.end() == 0
+
+
+def test_a_terminal_has_a_prompt_and_colours_and_ends_with_ctrl_d(tmp_path: Path) -> None:
+    chat = Chat(make_bot(tmp_path, FLOWS), terminal=True)
+    chat.until("you: ")
+    chat.write("hi\n")
+    shown = chat.until("Coffee")
+    assert "\033[36mbot:\033[0m" in shown
+    chat.until("you: ")
+    chat.write("\x04")
+    assert chat.end() == 0
+
+
+def test_no_color_is_respected(tmp_path: Path) -> None:
+    chat = Chat(make_bot(tmp_path, FLOWS), terminal=True, NO_COLOR="1")
+    chat.until("you: ")
+    chat.write("hi\n")
+    assert "bot: Hello" in chat.until("Coffee")
+    chat.until("you: ")
+    chat.write("/quit\n")
+    assert chat.end() == 0
