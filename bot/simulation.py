@@ -167,21 +167,16 @@ class Simulation:
     def _take(self, sent: Sent) -> None:
         if sent.to != self.contact:
             return
-        replies: tuple[str, ...] = ()
-        if sent.type == "template":
-            content = sent.body["template"]
-            found = [known for known in self.emulator.templates if known.name == content["name"]]
-            replies = tuple(
-                button.title
-                for template in found
-                if template.language == content["language"]["code"]
-                for button in template.buttons
-                if button.kind == "quick_reply"
-            )
-        bubble = bubble_of(sent.type, sent.body, replies)
+        bubble = bubble_of(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
         self._heard.append(bubble)
         if self._on_bubble is not None:
             self._on_bubble(bubble)
+
+    def _replies_of(self, sent: Sent) -> tuple[str, ...]:
+        """The titles of a template's quick reply buttons: only its registration knows them."""
+        name, language = sent.body["template"]["name"], sent.body["template"]["language"]["code"]
+        known = (found for found in self.emulator.templates if (found.name, found.language) == (name, language))
+        return tuple(button.title for found in known for button in found.buttons if button.kind == "quick_reply")
 
     def settle(self) -> None:
         """Wait until the bot has come to rest. Raises `Stuck`."""

@@ -20,7 +20,9 @@ TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot t
 @click.argument("action", metavar="[retry ID]", required=False, type=click.Choice(["retry"]))
 @click.argument("letter", metavar="", required=False, type=int)
 @bot_option
-@click.option("-n", "limit", metavar="N", default=50, show_default=True, help="At most N of each.")
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print an object: pending, dead, counts.")
 def command(action: str | None, letter: int | None, folder: Path | None, limit: int, as_json: bool) -> None:
     """Show the messages that wait to be sent, and what was given up: why, in the gateway's words, and what to do.

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import click
-from dotenv import load_dotenv
 
 from bot import telemetry
+from bot.cli.operate import load_env
 from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, Settings, read_settings
 from bot.supervisor import Supervisor
@@ -44,8 +44,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
 
 def _settings(bot: Folder) -> Settings:
     """Read the settings; when they are at fault, list what is wrong with the flows too."""
-    env_file = next((file for file in (Path(".env"), bot.path / ".env") if file.is_file()), None)
-    load_dotenv(env_file or os.devnull)
+    load_env(bot.path)
     try:
         return read_settings(bot.path, os.environ, bot.settings())
     except BadSettings as error:

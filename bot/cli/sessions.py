@@ -13,7 +13,9 @@ RESET = "reset"
 @click.command("sessions", short_help="Show where the contacts are.")
 @click.argument("words", metavar="[CONTACT | reset CONTACT]", nargs=-1)
 @bot_option
-@click.option("-n", "limit", metavar="N", default=100, show_default=True, help="At most N contacts.")
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=100, show_default=True, help="At most N contacts."
+)
 @click.option("--after", metavar="CONTACT", default="", help="Go on behind this contact.")
 @click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
 def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str, as_json: bool) -> None:

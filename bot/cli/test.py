@@ -72,12 +72,8 @@ def _no_tests(name: str) -> str:
 
 
 def _summary(number: int, failed: int, seconds: float) -> str:
-    result = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
-    return (
-        f"{counted(number, 'test')}: {result}, {number - failed} passed, in {seconds:.1f} s."
-        if failed
-        else (f"{counted(number, 'test')}: {result}, in {seconds:.1f} s.")
-    )
+    passed = f"{styled(f'{failed} failed', fg='red')}, {number - failed} passed"
+    return f"{counted(number, 'test')}: {passed if failed else styled('all passed', fg='green')}, in {seconds:.1f} s."
 
 
 def _explained(failure: "Failure", folder: Path) -> Iterator[str]:

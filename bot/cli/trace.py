@@ -12,7 +12,9 @@ from bot.cli.sessions import number
 @click.command("trace", short_help="Show why a contact got what it got.")
 @click.argument("contact")
 @bot_option
-@click.option("-n", "limit", metavar="N", default=10, show_default=True, help="The last N turns.")
+@click.option(
+    "-n", "limit", metavar="N", type=click.IntRange(min=1), default=10, show_default=True, help="The last N turns."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a turn.")
 def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> None:
     """Show the last turns of CONTACT: what happened, which rule took it, the steps that were gone through.

@@ -126,16 +126,16 @@ def _read_line(node: Node, flows: Mapping[str, Flow], problems: Problems) -> Lin
         problems.add("E601", node.mark, f"{written} is no line of a talk", "write who does what, like user: hello")
         return None
     fields = Fields(node, problems, "talk")
-    verbs = [key.text for key, _ in node.entries if key.text in _VERBS]
+    verbs = [key.text for key, _ in node.entries if key.text in VERBS]
     line = None
     if len(verbs) > 1:
         problems.add("E601", node.key_mark(verbs[1]), f'"{verbs[0]}" and "{verbs[1]}" in one line', "make two lines")
         return None
     if verbs:
-        line = _VERBS[verbs[0]](fields, flows)
+        line = VERBS[verbs[0]](fields, flows)
     elif not any(key.text in LATER_LINES for key, _ in node.entries):
         first = node.entries[0][0].text if node.entries else ""
-        fix = did_you_mean(first, _VERBS, f"begin it with one of {', '.join(_VERBS)}")
+        fix = did_you_mean(first, VERBS, f"begin it with one of {', '.join(VERBS)}")
         problems.add("E601", node.mark, f'a line of a talk cannot begin with "{first}"', fix)
         return None
     fields.close(LATER_LINES)
@@ -228,7 +228,7 @@ def _check_names(fields: Fields, wanted: Mapping[str, Node], flows: Mapping[str,
 
 _TEXTS = ("says", "header", "footer", "link", "template", "language", *MEDIA_KINDS, "location")
 _LISTS = ("contains", "buttons", "rows", "body")
-_VERBS: dict[str, Callable[[Fields, Mapping[str, Flow]], Line | None]] = {
+VERBS: dict[str, Callable[[Fields, Mapping[str, Flow]], Line | None]] = {
     "user": _read_user,
     "tap": _read_tap,
     "pick": _read_pick,

@@ -103,7 +103,12 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
 def test_what_the_bot_gives_up_is_said(tmp_path: Path) -> None:
     lines = chat(make_bot(tmp_path, FLOWS.replace("https://a.example", "{{ cups }}")), "hi")
     assert lines[-1].startswith("Went wrong: main/hello: failed: a message that the gateway does not take: ")
-    lines = chat(make_bot(tmp_path, FLOWS.replace("link: ", "image: http://127.0.0.1/1.png #")), "hi")
+    lines = chat(
+        make_bot(
+            tmp_path, FLOWS.replace('link: {title: Menu, url: "https://a.example"}', "image: http://127.0.0.1/1.png")
+        ),
+        "hi",
+    )
     assert any(line.startswith("Went wrong: VALIDATION_INVALID_URL: ") for line in lines)
 
 

@@ -52,7 +52,7 @@ def outcomes(folder: Path) -> dict[str, str | None]:
     loaded = load_with_tests(bot)
     assert loaded.program is not None, loaded.problems
     failures = {transcript.name: run(transcript, loaded.program, bot) for transcript in loaded.transcripts}
-    return {name: failure and f"{failure.mark.line}: {failure.what}" for name, failure in failures.items()}
+    return {name: f"{failed.mark.line}: {failed.what}" if failed else None for name, failed in failures.items()}
 
 
 @pytest.mark.parametrize("name", LATER)

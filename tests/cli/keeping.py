@@ -1,0 +1,81 @@
+"""A bot that runs on the store in its folder, beside an emulated gateway, to look into by command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot.app import Bot, Engine, load_program
+from bot.clock import MovableClock
+from bot.emulator import Emulator
+from bot.folder import read_folder
+from bot.local import LocalServer
+from bot.store.migrations import migrate
+from tests.cli.terminal import make_bot
+
+CONTACT = "6281234567890"
+START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
+PATIENCE = 20.0
+FLOWS = """
+flow: main
+start: {otherwise: true}
+vars: {cups: {type: integer}, price: {type: number}}
+steps:
+  hello: {say: Hello}
+  cups: {ask: How many?, save: cups, remind: {after: 1h, say: Still there?}}
+  price: {call: price, with: {cups: "{{ cups }}"}, save: price}
+  many: {branch: [{if: cups > 5, then: offer}, {else: sure}]}
+  sure: {ask: "{{ price }} €, sure?", buttons: {"Yes": end, "No": cups}}
+  offer: {template: {name: unheard_of, language: en, body: ["{{ cups }}"]}, errors: {else: end}}
+"""
+HANDLERS = """
+from decimal import Decimal
+from bot import handler
+
+@handler("price")
+def price(cups: int) -> Decimal:
+    return cups * Decimal("1.50")
+"""
+
+
+class Kept:
+    """The bot while it runs: a contact writes, and the bot comes to rest."""
+
+    def __init__(self, engine: Engine, emulator: Emulator) -> None:
+        self.engine = engine
+        self.emulator = emulator
+
+    def user(self, *texts: str, contact: str = CONTACT) -> None:
+        for text in texts:
+            self.emulator.receive(contact, text)
+            assert self.emulator.wait_until(self.emulator.idle, PATIENCE)
+            assert self.engine.wait_settled(PATIENCE)
+
+    @property
+    def sent(self) -> list[str]:
+        return [sent.type for sent in self.emulator.sent]
+
+
+@contextmanager
+def kept(folder: Path, *, server: bool = False) -> Iterator[Kept]:
+    """Run the bot; ``server``: so that a command finds it, as it does `bot serve`."""
+    if not (folder / "bot.yml").exists():
+        make_bot(folder, FLOWS, HANDLERS)
+    store = folder / "bot.db"
+    migrate(store)
+    clock = MovableClock(START)
+    with Emulator(clock, threads=2, delivery_threads=1) as emulator:
+        program = load_program(read_folder(folder))
+        engine = Engine(program, store, clock, gateway_url=emulator.url, gateway_key=emulator.api_key)
+        bot = Bot(engine, store, clock, emulator.secret)
+        local = LocalServer(store, engine.operate)
+        bot.start()
+        if server:
+            local.start()
+        emulator.subscribe(bot.url)
+        try:
+            yield Kept(engine, emulator)
+        finally:
+            if server:
+                local.stop()
+            bot.stop()

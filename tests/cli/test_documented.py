@@ -1,0 +1,44 @@
+"""Each command explains itself, and stands in the docs."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from bot.cli import COMMANDS, bot
+from bot.testing.compare import PARTS
+from bot.testing.transcript import VERBS
+
+DOCS = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+
+
+def command(name: str) -> click.Command:
+    found = bot.get_command(click.Context(bot), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_with_an_example_or_its_settings(name: str) -> None:
+    text = command(name).help or ""
+    assert len(text.split()) > 20
+    assert f"$ bot {name}" in text or "BOT_GATEWAY_URL" in text
+    options = [option for option in command(name).params if isinstance(option, click.Option)]
+    assert all(option.help for option in options)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_stands_in_the_docs(name: str) -> None:
+    assert re.search(rf"^\| `bot {name}\b", DOCS, re.MULTILINE)
+
+
+def test_every_line_and_every_key_of_a_test_stands_in_the_docs() -> None:
+    assert all(f"| `{verb}: " in DOCS for verb in VERBS)
+    assert all(f"`{key}`" in DOCS for key in (*PARTS, "contains"))
+
+
+def test_every_line_of_the_chat_stands_in_the_docs() -> None:
+    from bot.cli.chat import COMMANDS as LINES
+
+    assert all(f"`{line.usage}`" in DOCS for line in LINES.values())

@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.keeping import CONTACT, kept
+from tests.cli.terminal import call
+
+OTHER = "6281234567891"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two contacts: one is asked whether it is sure, the other how many."""
+    with kept(tmp_path) as bot:
+        bot.user("hi", "2")
+        bot.user("hi", contact=OTHER)
+    return tmp_path
+
+
+def test_the_list_tells_where_everybody_is(folder: Path) -> None:
+    listed = call("sessions", "--bot", folder)
+    assert listed.code == 0
+    assert [line.split()[:2] for line in listed.lines[:2]] == [[CONTACT, "main/sure"], [OTHER, "main/cups"]]
+    assert "wakes at" in listed.lines[0]
+    assert listed.lines[2] == "2 contacts."
+
+
+def test_a_long_list_comes_in_pieces(folder: Path) -> None:
+    assert call("sessions", "--bot", folder, "-n", "1").lines[-1] == "2 contacts. Shown are 1."
+    assert call("sessions", "--bot", folder, "--after", CONTACT).lines[0].startswith(OTHER)
+
+
+@pytest.mark.parametrize("contact", [CONTACT, f"+{CONTACT}"])
+def test_one_contact_is_shown_with_its_variables(folder: Path, contact: str) -> None:
+    shown = call("sessions", contact, "--bot", folder)
+    assert shown.code == 0
+    assert shown.lines[0] == CONTACT
+    assert shown.lines[1].startswith("in main/sure since ")
+    assert shown.lines[2:4] == ["  cups   2", "  price  3"]
+    assert shown.lines[4].startswith("last heard of at ")
+
+
+def test_json_is_for_programs(folder: Path) -> None:
+    listed = json.loads(call("sessions", "--bot", folder, "--json").out)
+    assert [(session["contact"], session["step"]) for session in listed] == [(CONTACT, "sure"), (OTHER, "cups")]
+    shown = json.loads(call("sessions", CONTACT, "--bot", folder, "--json").out)
+    assert shown["frames"][0]["vars"] == {"cups": 2, "price": "3.00"}
+
+
+def test_a_reset_ends_the_conversation_at_once_where_no_server_runs(folder: Path) -> None:
+    reset = call("sessions", "reset", CONTACT, "--bot", folder)
+    assert (reset.code, reset.out) == (0, f"{CONTACT} is in no conversation any more.\n")
+    assert call("sessions", CONTACT, "--bot", folder).lines[1] == "in no flow"
+    assert "reset by bot sessions" in call("trace", CONTACT, "--bot", folder, "-n", "1").out
+
+
+def test_a_reset_goes_through_the_running_server(folder: Path) -> None:
+    with kept(folder, server=True) as bot:
+        assert call("sessions", "reset", f"+{CONTACT}", "--bot", folder).code == 0
+        bot.user("again")
+    assert call("sessions", CONTACT, "--bot", folder).lines[1].startswith("in main/cups ")
+
+
+def test_a_contact_that_is_nowhere_is_refused_in_words(folder: Path) -> None:
+    refused = call("sessions", "reset", "123", "--bot", folder)
+    assert (refused.code, refused.err) == (1, "123 is in no conversation\n")
+    unknown = call("sessions", "123", "--bot", folder)
+    assert (unknown.code, unknown.out) == (1, "")
+    assert unknown.err.startswith("123 has never written to this bot")
+
+
+@pytest.mark.parametrize("arguments", [["reset"], ["reset", "1", "2"], ["1", "2"]])
+def test_wrong_usage(folder: Path, arguments: list[str]) -> None:
+    assert call("sessions", "--bot", folder, *arguments).code == 2
