@@ -3,8 +3,6 @@
 import socket
 import threading
 from collections import ChainMap
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -13,14 +11,9 @@ from time import monotonic
 from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.engine import advance
-from bot.flow.library import Library, load
-from bot.folder import Folder
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
-from bot.handlers import load_handlers
-from bot.lang.handlers import HandlerSpec
-from bot.lang.problems import Problem
-from bot.lang.source import Map
+from bot.program import Program
 from bot.runtime.delivery import Delivery
 from bot.runtime.operator import Answer, Request
 from bot.runtime.pacing import Pacing
@@ -33,44 +26,6 @@ from bot.web.service import WebService
 
 STOP_SECONDS = 20.0
 TOLERANCE = timedelta(minutes=5)
-NO_SUCH_HANDLER = "E501"
-
-
-class FaultyBot(BotError):
-    """A bot whose files have problems: ``problems`` are all of them, sorted."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """What a bot's files come to: the flows and the handlers that they call, swapped together; and its tests."""
-
-    library: Library
-    handlers: Mapping[str, HandlerSpec]
-    tests: list[Map]
-
-
-def load_program(folder: Folder) -> Program:
-    """Load a bot's handlers and flows. Raises `FaultyBot` with every problem of every file."""
-    handlers, problems = load_handlers(folder)
-    loaded = load(folder.sources, handlers)
-    # where the handlers could not be loaded, each call of one would be a problem that is none
-    problems += [found for found in loaded.problems if not (problems and found.code == NO_SUCH_HANDLER)]
-    if problems or loaded.library is None:
-        raise FaultyBot(sorted(problems))
-    return Program(loaded.library, handlers, loaded.tests)
-
-
-def problems_of(folder: Folder) -> list[Problem]:
-    """Every problem of a bot's files; none when it can run."""
-    try:
-        load_program(folder)
-    except FaultyBot as error:
-        return error.problems
-    return []
 
 
 class EngineFailed(BotError):

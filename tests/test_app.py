@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.app import Bot, Engine, FaultyBot, load_program, problems_of
+from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.folder import read_folder
+from bot.program import FaultyBot, load_program, problems_of
 from bot.store.migrations import migrate
 
 CONTACT = "6281234567890"

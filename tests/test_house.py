@@ -13,9 +13,9 @@ LAYERS = (
     ("steps",),
     ("flow",),
     ("engine",),
-    ("clock", "http", "gateway", "store", "settings", "telemetry", "folder", "local", "handlers"),
+    ("clock", "http", "gateway", "store", "settings", "telemetry", "folder", "local", "handlers", "program"),
     ("runtime",),
-    ("bubble", "approved", "web", "emulator", "app", "simulation", "testing", "supervisor", "child", "reload"),
+    ("web", "emulator", "app", "simulation", "testing", "process"),
     ("cli",),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

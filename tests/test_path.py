@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.app import load_program
-from bot.bubble import Bubble
 from bot.clock import MovableClock
 from bot.folder import read_folder
-from bot.simulation import Simulation
+from bot.program import load_program
+from bot.simulation.bubble import Bubble
+from bot.simulation.simulation import Simulation
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 BOT = """

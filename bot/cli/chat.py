@@ -15,9 +15,9 @@ from bot.folder import NoBot, find_bot, fingerprint, read_folder
 from bot.lang import durations
 
 if TYPE_CHECKING:
-    from bot.app import Program
-    from bot.bubble import Bubble
-    from bot.simulation import Simulation
+    from bot.program import Program
+    from bot.simulation.bubble import Bubble
+    from bot.simulation.simulation import Simulation
 
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 
@@ -41,7 +41,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
 
     Exit code 0: the chat has ended. 1: the bot has problems, which are listed.
     """
-    from bot.app import FaultyBot
+    from bot.program import FaultyBot
 
     quiet_log()
     path = find_bot(folder)
@@ -53,7 +53,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
             click.echo(line)
         ctx.exit(1)
     from bot.clock import MovableClock
-    from bot.simulation import Simulation
+    from bot.simulation.simulation import Simulation
 
     screen = Screen()
     choices = _Choices(screen)
@@ -72,7 +72,7 @@ class _Files:
 
     def load(self) -> "Program":
         """Load the bot. Raises `bot.app.FaultyBot` and `NoBot`."""
-        from bot.app import load_program
+        from bot.program import load_program
 
         self._loaded = fingerprint(self.path)
         return load_program(read_folder(self.path))
@@ -103,7 +103,7 @@ class _Reloads:
 
     def look(self) -> None:
         """Load the flows again if a file was saved; with problems the old ones go on."""
-        from bot.app import FaultyBot
+        from bot.program import FaultyBot
 
         with self._lock:
             if not self._files.changed():

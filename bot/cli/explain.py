@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.bubble import bubble_of
 from bot.cli.output import local_time, styled
 from bot.core.effects import Call, Effect
 from bot.core.events import (
@@ -21,6 +20,7 @@ from bot.core.session import Session
 from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
 from bot.lang.filters import shown
+from bot.simulation.bubble import bubble_of
 from bot.store.reader import TurnTraced
 
 LINE = 100  # characters of a text in one line of a trace

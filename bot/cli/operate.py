@@ -74,9 +74,9 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
-    from bot.app import load_program
     from bot.clock import SystemClock
     from bot.engine import advance
+    from bot.program import load_program
     from bot.runtime.batch import Batch
     from bot.runtime.operator import operate as take
     from bot.store.state import Run, Store

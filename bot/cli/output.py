@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from bot.bubble import Bubble
 from bot.lang.problems import Problem
+from bot.simulation.bubble import Bubble
 
 
 def styled(text: str, **style: Any) -> str:

@@ -8,8 +8,8 @@ import click
 from bot import telemetry
 from bot.cli.operate import load_env
 from bot.folder import Folder, find_bot, read_folder
+from bot.process.supervisor import Supervisor
 from bot.settings import BadSettings, Settings, read_settings
-from bot.supervisor import Supervisor
 
 
 @click.command("serve", short_help="Run a bot behind the gateway's webhook.")
@@ -48,6 +48,6 @@ def _settings(bot: Folder) -> Settings:
     try:
         return read_settings(bot.path, os.environ, bot.settings())
     except BadSettings as error:
-        from bot.app import problems_of
+        from bot.program import problems_of
 
         raise BadSettings([*error.problems, *map(str, problems_of(bot))]) from None

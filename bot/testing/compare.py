@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from bot.bubble import Bubble
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
 from bot.lang.filters import shown
 from bot.lang.source import List, Map, Node
+from bot.simulation.bubble import Bubble
 from bot.testing.transcript import Expect, Says
 
 NOTHING = "nothing"

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from bot.app import FaultyBot, Program, load_program
 from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.lang.problems import Problem, Problems
+from bot.program import FaultyBot, Program, load_program
 from bot.testing.transcript import Transcript, read_transcript
 
 

@@ -4,14 +4,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bot.app import Program
-from bot.bubble import Bubble
 from bot.clock import MovableClock
 from bot.folder import Folder
 from bot.handlers import load_handlers
 from bot.lang.durations import words
 from bot.lang.source import Mark
-from bot.simulation import NotOnScreen, Simulation, Stuck
+from bot.program import Program
+from bot.simulation.bubble import Bubble
+from bot.simulation.simulation import NotOnScreen, Simulation, Stuck
 from bot.testing.compare import Difference, differences_in, differences_of
 from bot.testing.transcript import Expect, Line, Pick, Says, Tap, Transcript, User, Wait
 

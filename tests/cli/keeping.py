@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.app import Bot, Engine, load_program
+from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.emulator import Emulator
 from bot.folder import read_folder
 from bot.local import LocalServer
+from bot.program import load_program
 from bot.store.migrations import migrate
 from tests.cli.terminal import make_bot
 

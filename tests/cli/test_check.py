@@ -65,8 +65,8 @@ def test_json_is_a_list_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_problems_of_a_test_are_no_hindrance_to_serving(tmp_path: Path) -> None:
-    from bot.app import problems_of
     from bot.folder import read_folder
+    from bot.program import problems_of
 
     make_bot(tmp_path, GOOD, tests="test: t\ntalk: [{usr: hi}]\n")
     assert problems_of(read_folder(tmp_path)) == []

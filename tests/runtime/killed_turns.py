@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,8 @@ def main(folder: Path, said: Sequence[tuple[str, str]], kill: bool) -> None:
         place += 1
         path = folder / str(place) / "bot.db"
         shutil.copytree(original.parent, path.parent)
-        planned = [place, place] if kill else []
         kills = 0
-        while not in_child(lambda: take(path, planned.pop() if planned else None)):  # noqa: B023
+        while not in_child(partial(take, path, place if kill and kills < 2 else None)):
             kills += 1
             assert kills < MOST_RUNS
         print(json.dumps(outcome(path, kills, contacts)))

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bot.bubble import Bubble, File, Link, Row
 from bot.core.values import Media, Record
 from bot.lang.problems import Problems
 from bot.lang.source import Mark, Node, read
+from bot.simulation.bubble import Bubble, File, Link, Row
 from bot.testing.compare import differences_of, fits
 from bot.testing.transcript import Says
 

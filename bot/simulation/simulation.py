@@ -12,13 +12,14 @@ from tempfile import TemporaryDirectory
 from typing import Literal, Self
 from zoneinfo import ZoneInfo
 
-from bot.app import Bot, Engine, Program
-from bot.approved import approved_templates
-from bot.bubble import Bubble, bubble_of
+from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import Choice, Emulator, Sent
+from bot.program import Program
+from bot.simulation.approved import approved_templates
+from bot.simulation.bubble import Bubble, bubble_of
 from bot.store.migrations import migrate
 from bot.store.reader import DeadLetter, StoreReader, TurnTraced
 

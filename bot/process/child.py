@@ -20,7 +20,7 @@ from bot.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from bot.app import Engine
-    from bot.reload import Reloads
+    from bot.process.reload import Reloads
     from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
@@ -93,7 +93,7 @@ def _tell(pipe: int, news: bytes) -> None:
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.app import Engine
-    from bot.reload import Reloads
+    from bot.process.reload import Reloads
 
     os.nice(YIELDING)
     signals = _signals()

@@ -30,9 +30,9 @@ STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
 ORPHAN_SECONDS = 3.0  # children of a killed supervisor need a moment to end
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_HERE = Path(__file__).resolve().parent.parent
+_HERE = Path(__file__).resolve().parents[2]
 # this very package, and no module of the folder that the command runs in
-_CHILD = f"import sys; sys.path.append({str(_HERE)!r}); from bot.child import main; main()"
+_CHILD = f"import sys; sys.path.append({str(_HERE)!r}); from bot.process.child import main; main()"
 log = logging.getLogger("bot.serve")
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import Program, load_program
-from bot.bubble import Bubble
 from bot.clock import MovableClock
 from bot.folder import read_folder
-from bot.simulation import NotOnScreen, Simulation
+from bot.program import Program, load_program
+from bot.simulation.bubble import Bubble
+from bot.simulation.simulation import NotOnScreen, Simulation
 from tests.cli.terminal import BOT, make_bot
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

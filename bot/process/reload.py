@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.app import FaultyBot, Program, load_program
 from bot.folder import Folder, NoBot, Watch, read_folder
+from bot.program import FaultyBot, Program, load_program
 
 log = logging.getLogger("bot.flows")
 

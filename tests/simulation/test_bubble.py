@@ -2,7 +2,6 @@
 
 import pytest
 
-from bot.bubble import Bubble, File, Link, Row, bubble_of
 from bot.core.messages import (
     Buttons,
     Choice,
@@ -16,6 +15,7 @@ from bot.core.messages import (
     Text,
 )
 from bot.gateway.wire import content, type_of
+from bot.simulation.bubble import Bubble, File, Link, Row, bubble_of
 
 ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
 

@@ -1,0 +1,1 @@
+"""The processes of `bot serve`: a supervisor, and its two children, web and engine."""
