@@ -43,12 +43,12 @@ stored(Location)
 
 def dumps(value: Any) -> str:
     """Write a value as one line of JSON. Raises `UnstorableValue` for a type that has no form."""
-    return json.dumps(_encode(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _write(_encode(value))
 
 
 def loads(text: str | bytes) -> Any:
     """Read back what `dumps` wrote."""
-    return json.loads(text, object_hook=_revive)
+    return _read(text if isinstance(text, str) else text.decode())
 
 
 def _encode(value: Any) -> Any:
@@ -94,3 +94,8 @@ def _revive(entry: dict[str, Any]) -> Any:
         if tag[:1] == "$" and (decode := _DECODE.get(tag)) is not None:
             return decode(entry[tag])
     return entry
+
+
+# json.dumps and json.loads would make these anew at each call
+_write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_read = json.JSONDecoder(object_hook=_revive).decode

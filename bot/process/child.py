@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
-YIELDING = 10  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
+YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
 log = logging.getLogger("bot")
 

@@ -1,0 +1,114 @@
+"""Questions about a store: answered while its writer lives and when nobody does, by us and by sqlite-utils."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bot.core.effects import Send
+from bot.core.messages import Text
+from bot.core.session import Frame, Session
+from bot.core.values import Record
+from bot.store.commit import Commit
+from bot.store.reader import StoreReader
+from bot.store.rows import OutboxRow
+from bot.store.state import Store, UnreadableSession
+from tests.store.store_kit import START
+
+ANN = "491701"
+VARIABLES = {
+    "day": date(2030, 5, 12),
+    "price": Decimal("12.50"),
+    "order": Record("Order", {"number": 4711, "at": START}),
+    "names": ["Ann", "Zoë 🎈"],
+    "$odd": None,
+}
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = Store(path)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def reader(path: Path) -> Iterator[StoreReader]:
+    reader = StoreReader(path)
+    yield reader
+    reader.close()
+
+
+def in_a_flow(contact: str) -> Session:
+    frame = Frame("shop", "menu", 3, START, START, vars=VARIABLES)
+    return Session(contact, name="Ann", last_inbound=START, visit=3, frames=(frame,))
+
+
+def write(store: Store, *contacts: str) -> None:
+    commit = Commit(0, START)
+    for contact in contacts:
+        commit.set_session(in_a_flow(contact), START + timedelta(hours=1))
+    store.write(commit)
+
+
+def test_a_commit_is_seen_at_once_and_every_value_comes_back_as_it_went(store: Store, reader: StoreReader) -> None:
+    assert reader.session(ANN) is None
+    write(store, ANN)
+    assert reader.session(ANN) == in_a_flow(ANN) == store.session(ANN)
+    assert reader.last_inbound(ANN) == START
+
+
+def test_what_is_not_committed_is_not_seen(store: Store, reader: StoreReader) -> None:
+    store._connection.execute("BEGIN IMMEDIATE")
+    store._connection.execute("INSERT INTO sessions (contact, visit, updated_at, state) VALUES ('1', 0, '', '')")
+    assert reader.counts()["sessions"] == 0
+    store._connection.execute("ROLLBACK")
+
+
+def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> None:
+    write(store, "3", "1", "2")
+    first = reader.sessions(limit=2)
+    assert [one.contact for one in first] == ["1", "2"]
+    assert (first[0].flow, first[0].step, first[0].wake_at) == ("shop", "menu", START + timedelta(hours=1))
+    assert [one.contact for one in reader.sessions(after="2")] == ["3"]
+
+
+def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -> None:
+    expires = START + timedelta(minutes=15)
+    row = OutboxRow(1, "evt_1#0", "key", ANN, Text("hi"), None, False, START, 0, START, expires, None)
+    commit = Commit(0, START)
+    commit.revive(9, row)
+    commit.send_again(row, 2, START + timedelta(seconds=4), "503")
+    store.write(commit)
+    (pending,) = reader.pending_sends()
+    assert (pending.id, pending.contact, pending.effect) == (1, ANN, Send(Text("hi")))
+    assert (pending.attempts, pending.due_at, pending.detail) == (2, START + timedelta(seconds=4), "503")
+
+
+def test_a_session_of_another_version_is_refused_in_words(store: Store, reader: StoreReader) -> None:
+    write(store, ANN)
+    store._connection.execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
+    with pytest.raises(UnreadableSession, match="cannot be read by this version"):
+        reader.session(ANN)
+
+
+def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:
+    store = Store(path)
+    write(store, ANN)
+    store.close()
+    reader = StoreReader(path)
+    assert reader.session(ANN) == in_a_flow(ANN)
+    assert reader.cursor() == 0
+    reader.close()
+
+
+def test_sqlite_utils_can_query_a_live_store(path: Path, store: Store) -> None:
+    write(store, ANN)
+    command = [sys.executable, "-m", "sqlite_utils", "rows", str(path), "sessions", "-c", "contact", "-c", "wake_at"]
+    rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert rows == [{"contact": ANN, "wake_at": "2030-05-06T10:00:00.000000+00:00"}]
