@@ -71,6 +71,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.writes: list[_Write] = []
+        self.since = monotonic()  # of the first write
         self.done = threading.Event()
         self.error: Exception | None = None
 
@@ -149,6 +150,8 @@ class InboxWriter:
         with self._changed:
             self._refuse_if_hopeless()
             group = self._gathering
+            if not group.writes:
+                group.since = monotonic()
             group.writes.append(write)
             self._changed.notify()
         if not group.done.wait(self._patience):
@@ -187,7 +190,7 @@ class InboxWriter:
             if not self._gathering.writes:
                 return None
             group, self._gathering = self._gathering, _Group()
-            self._committing_since = monotonic()
+            self._committing_since = group.since
             return group
 
 
