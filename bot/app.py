@@ -3,6 +3,8 @@
 import socket
 import threading
 from collections import ChainMap
+from contextlib import ExitStack, closing
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -24,7 +26,8 @@ from bot.store.reader import StoreReader
 from bot.store.state import Store
 from bot.web.service import WebService
 
-STOP_SECONDS = 20.0
+STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
+TAKING_SECONDS = 4.0
 TOLERANCE = timedelta(minutes=5)
 
 
@@ -51,19 +54,21 @@ class Engine:
         per_day: int = 10_000,
     ) -> None:
         program.library.prepare()
-        self._store = Store(store)
-        self._inbox = InboxReader(store)
-        self._reader = StoreReader(store)
-        self._gateway = Gateway(gateway_url, gateway_key, channel_id)
-        self._turns = Turns(self._store, self._inbox, clock, partial(advance, program.library), webhook.read)
-        pacing = Pacing(per_minute, per_day, self._reader.requests(clock.now() - timedelta(days=1)))
+        with ExitStack() as opened:
+            engine_file = opened.enter_context(closing(Store(store)))
+            inbox = opened.enter_context(closing(InboxReader(store)))
+            reader = opened.enter_context(closing(StoreReader(store)))
+            gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id)))
+            pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
+            self._files = opened.pop_all()
+        self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read)
         self._delivery = Delivery(
-            self._gateway,
+            gateway,
             clock,
             pacing,
             self._turns.sent,
-            self._reader.last_inbound,
-            replaced=self._reader.last_replaced,
+            reader.last_inbound,
+            replaced=reader.last_replaced,
             claim=self._turns.claim,
         )
         self._handlers = ChainMap(dict(program.handlers))  # its `maps` can be changed in one go
@@ -76,12 +81,15 @@ class Engine:
         self._performers.start()
 
     def stop(self, timeout: float = STOP_SECONDS) -> None:
-        """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start."""
+        """Finish what is being done, within ``timeout`` seconds; the rest is durable and waits for the next start.
+
+        What was sent and called by then is taken still, in `TAKING_SECONDS` more at most.
+        """
         until = monotonic() + timeout
-        for part in (self._delivery, self._performers, self._turns):
-            part.stop(max(0.1, until - monotonic()))
-        for file in (self._inbox, self._reader, self._store, self._gateway):
-            file.close()
+        for part in (self._delivery, self._performers):
+            part.stop(max(0.0, until - monotonic()))
+        self._turns.stop(TAKING_SECONDS)
+        self._files.close()
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
@@ -93,8 +101,9 @@ class Engine:
         self._turns.wake()
 
     def operate(self, request: Request) -> Answer:
-        """Do what an operator asks: see `bot.runtime.operator.operate`."""
-        return self._turns.operate(request)
+        """Do what an operator asks: see `bot.runtime.operator.operate`. The status tells of delivery's too."""
+        answer = self._turns.operate(request)
+        return answer | asdict(self._delivery.status()) if request.get("do") == "status" else answer
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
@@ -137,9 +146,13 @@ class Bot:
         self._serving = threading.Thread(target=self._web.run, name="web")
 
     def start(self) -> None:
-        """Begin to serve and to work."""
-        self.engine.start()
+        """Begin to serve and to work. Where that fails, everything is closed again."""
         self._serving.start()
+        try:
+            self.engine.start()
+        except BaseException:
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Answer what has arrived, finish what is being done, and close."""

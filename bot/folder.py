@@ -1,6 +1,7 @@
 """A bot's folder: which files belong to the bot, and what they hold at one moment."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,11 +51,19 @@ def find_bot(given: str | Path | None) -> Path:
         folder = Path(given)
         if (folder / BOT_FILE).is_file():
             return folder
-        raise NoBot(f"there is no {BOT_FILE} in {folder}: a bot is a folder with one (`bot new {folder}` makes a bot)")
+        raise NoBot(_why_no_bot(folder))
     for folder in (Path(), DEFAULT):
         if (folder / BOT_FILE).is_file():
             return folder
     raise NoBot(f"there is no {BOT_FILE} here or in {DEFAULT}/: name the bot's folder, or make one with `bot new DIR`")
+
+
+def _why_no_bot(folder: Path) -> str:
+    if not folder.exists():
+        return f"there is no folder {folder}: name a bot's folder, or make one with `bot new {folder}`"
+    if not folder.is_dir():
+        return f"{folder} is no folder: name the folder that {BOT_FILE} lies in"
+    return f"there is no {BOT_FILE} in {folder}: a bot is a folder with one (`bot new DIR` makes a bot)"
 
 
 def read_folder(path: Path) -> Folder:
@@ -91,10 +100,10 @@ def fingerprint(path: Path) -> int:
 def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
     for file in _files(path):
         try:
-            stat = file.stat()
+            known = file.stat()
         except OSError:
             continue  # gone since it was listed
-        yield str(file), stat.st_mtime_ns, stat.st_size
+        yield str(file), known.st_mtime_ns, known.st_size
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -115,6 +124,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _bytes(file: Path) -> bytes:
     try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise NoBot(f"{file} is no regular file: a read might never end")
         return file.read_bytes()
     except OSError as error:
         raise NoBot(f"{file} cannot be read: {error.strerror}") from error

@@ -89,10 +89,12 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         if isinstance(error, BadHandler):
             problems.add("E505", mark, str(error))
         elif isinstance(error, SyntaxError):
-            problems.add("E505", mark, f"this is no Python: {error.msg}")
+            problems.add("E505", mark, f"this is no Python: {error.msg}", "look at this line and the one above")
         else:
-            what = str(error).splitlines()[0] if str(error) else "it gives no reason"
-            problems.add("E505", mark, f"importing it raises {type(error).__name__}: {what}", "correct this line")
+            what = next(filter(str.strip, str(error).splitlines()), "it gives no reason").strip()
+            missing = isinstance(error, ModuleNotFoundError)
+            fix = "correct the name, or install what it belongs to" if missing else "correct this line"
+            problems.add("E505", mark, f"importing it raises {type(error).__name__}: {what}", fix)
         return problems.sorted()[0]
 
     def _mark(self, error: BaseException) -> Mark:

@@ -12,6 +12,8 @@ from bot.lang.problems import Problem
 from bot.lang.source import Map
 
 NO_SUCH_HANDLER = "E501"
+NO_BOT_FILE = "E100"
+LEADS_NOWHERE = "E130"
 
 
 class FaultyBot(BotError):
@@ -35,8 +37,10 @@ def load_program(folder: Folder) -> Program:
     """Load a bot's handlers and flows. Raises `FaultyBot` with every problem of every file."""
     handlers, problems = load_handlers(folder)
     loaded = load(folder.sources, handlers)
-    # where the handlers could not be loaded, each call of one would be a problem that is none
-    problems += [found for found in loaded.problems if not (problems and found.code == NO_SUCH_HANDLER)]
+    # where the handlers or bot.yml could not be loaded, each call, or each default, would be a problem that is none
+    doubtful = {NO_SUCH_HANDLER} if problems else set()
+    doubtful |= {LEADS_NOWHERE} if any(found.code == NO_BOT_FILE for found in loaded.problems) else set()
+    problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
         raise FaultyBot(sorted(problems))
     return Program(loaded.library, handlers, loaded.tests)

@@ -1,5 +1,8 @@
 """A whole bot in one process, with the emulator of the gateway on the other side."""
 
+import socket
+import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from bot.app import Bot, Engine
-from bot.clock import MovableClock
+from bot.app import TOLERANCE, Bot, Engine
+from bot.clock import MovableClock, SystemClock
 from bot.core.errors import BotError
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.folder import read_folder
 from bot.program import FaultyBot, load_program, problems_of
+from bot.runtime.passes import CursorBeyondLog
+from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.migrations import migrate
+from bot.web.service import WebService
 
 CONTACT = "6281234567890"
 PATIENCE = 20.0
@@ -114,6 +120,52 @@ def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     assert bot.engine.operate({"do": "reset", "contact": CONTACT}) == {"contact": CONTACT}
     with pytest.raises(BotError):
         bot.engine.operate({"do": "dance"})
+
+
+def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> None:
+    store = folder / "bot.db"
+    migrate(store)
+    with sqlite3.connect(store) as ahead:
+        ahead.execute("UPDATE meta SET cursor = 7")
+    ahead.close()
+    threads = set(threading.enumerate())
+    for _ in range(2):
+        engine = Engine(
+            load_program(read_folder(folder)), store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k"
+        )
+        with pytest.raises(CursorBeyondLog):
+            Bot(engine, store, SystemClock(), SECRET).start()
+    assert set(threading.enumerate()) == threads
+
+
+def test_a_half_that_lacks_a_file_leaves_no_thread_and_no_lock(folder: Path) -> None:
+    store = folder / "bot.db"
+    migrate(store)
+    store.rename(folder / "away.db")
+    threads = set(threading.enumerate())
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(StoreMissing):
+        web_service(store, listener)
+    assert set(threading.enumerate()) == threads
+    (folder / "away.db").rename(store)
+    inbox_path(store).unlink()
+    program = load_program(read_folder(folder))
+    with pytest.raises(StoreMissing):
+        Engine(program, store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k")
+    FileLock(store).release()
+    FileLock(inbox_path(store)).release()
+
+
+def web_service(store: Path, listener: socket.socket) -> WebService:
+    return WebService(
+        store,
+        listener,
+        SystemClock(),
+        secrets=[SECRET],
+        tolerance=TOLERANCE,
+        path="/webhook",
+        wake=lambda: None,
+        engine_is_up=lambda: True,
+    )
 
 
 def test_all_problems_of_flows_and_handlers_are_found_at_once(folder: Path) -> None:

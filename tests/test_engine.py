@@ -1,5 +1,7 @@
 """The rules of the language, one fact each, on the pure engine."""
 
+import sys
+from traceback import walk_stack
 from typing import Any
 
 from bot import handler
@@ -493,11 +495,7 @@ def test_a_loop_that_the_checks_do_not_see_ends_in_a_failure() -> None:
     talk = Talk("""
 flow: main
 start: {otherwise: true}
-steps: {a: {say: x, then: /two}}
----
-flow: two
-steps: {b: {set: {n: "{{ n }}"}, then: /main}}
-vars: {n: {type: integer}}
+steps: {a: {say: x, then: b, visits: {max: 1000, else: end}}, b: {say: y, then: a}}
 """)
     talk.user("a")
     assert talk.turn is not None and "without waiting" in str(talk.turn.failure)
@@ -535,3 +533,248 @@ def test_the_session_survives_the_way_to_the_store_and_back() -> None:
     talk.user("hi"), talk.user("order")
     assert isinstance(talk.session, Session)
     assert talk.vars == {"count": None}
+
+
+def test_a_number_is_an_answer_and_not_the_first_word_of_skip() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer}}
+steps: {q: {ask: n?, save: n, skip: [skip]}, r: {say: "n={{ n }}", then: end}}
+""")
+    talk.user("a")
+    assert talk.user("1") == ["n=1"]
+
+
+def test_the_value_of_a_choice_is_a_template_that_keeps_its_type() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer, value: 4}, t: {type: text}}
+steps:
+  q: {ask: q?, buttons: {More: {value: "{{ n + 1 }}"}}, save: n}
+  r: {ask: "{{ n + 1 }}?", buttons: ["{{ n }} cups"], save: t}
+  s: {say: "{{ t }}.", then: end}
+""")
+    talk.user("a")
+    assert talk.tap("More") == [["6?", "5 cups"]]
+    assert talk.tap("5 cups") == ["5 cups."]
+
+
+def test_a_door_that_fails_takes_the_error_outcome_and_leaves_nothing_behind() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {o: {type: object}, t: {type: text}}
+steps:
+  q: {ask: q?, save: t, tag: seen, buttons: {Go: {set: {t: x}, say: "{{ o.a.b }}", then: end}}, errors: {else: sorry}}
+  sorry: {ask: "Sorry ({{ t | default('nothing') }})."}
+""")
+    talk.user("a")
+    assert talk.tap("Go") == ["Sorry (nothing)."]
+    assert talk.session.tags == ()
+
+
+def test_an_error_door_that_fails_itself_ends_the_conversation() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {o: {type: object}}
+steps: {q: {say: "{{ o.a.b }}", errors: {else: {say: "{{ o.a.b }}", then: end}}}}
+""")
+    talk.user("a")
+    assert talk.turn is not None and talk.turn.failure is not None
+    assert talk.at is None
+
+
+def test_a_failure_takes_the_tag_of_a_hand_over_away() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {o: {type: object}}
+steps: {h: {handoff: sales, closed: {say: "{{ o.a.b }}", then: end}}}
+""")
+    talk.user("a")
+    assert talk.session.tags == ("handoff:sales",)
+    talk.closed()
+    assert (talk.at, talk.session.tags) == (None, ())
+
+
+def test_an_ask_where_there_is_no_question_is_only_said() -> None:
+    bot = BOT + "words: {help: {ask: Patience.}}"
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {w: {wait: 2h}, q: {ask: Well?}}", bot)
+    assert talk.user("help") == ["Patience."]
+    talk.user("a")
+    assert talk.user("help") == ["Patience."]
+    assert talk.wait("2h") == ["Well?"]
+
+
+def test_a_word_sets_values_on_the_way_into_a_flow() -> None:
+    talk = Talk(
+        "flow: main\nvars: {t: {type: text}}\nsteps: {q: {ask: 'Hello {{ t }}'}}",
+        BOT + "words: {hi: {set: {t: Ann}, then: /main}, bye: {set: {t: Ann}, then: end}}",
+    )
+    assert talk.user("bye") == []
+    assert talk.user("hi") == ["Hello Ann"]
+
+
+def test_a_word_that_leads_to_a_flow_below_goes_back_to_it_and_piles_up_nothing() -> None:
+    talk = Talk(
+        """
+flow: main
+start: {otherwise: true}
+steps: {a: {ask: Go?, buttons: {Go: p}}, p: {run: /pick}, done: {say: Done., then: end}}
+---
+flow: pick
+steps: {q: {ask: Which?}}
+""",
+        BOT + "words: {menu: /main}",
+    )
+    talk.user("x")
+    for _ in range(12):
+        assert talk.user("go") == ["Which?"]
+        assert talk.user("menu") == [["Go?", "Go"]]
+    assert len(talk.session.frames) == 1
+
+
+def test_a_reminder_wins_a_tie_and_a_fixed_time_out_follows_at_once() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {q: {ask: q?, remind: {after: 1h, say: Still?}, timeout: {after: 1h, fixed: true, say: Over., then: end}}}
+""")
+    talk.user("a")
+    assert talk.wait("1h") == ["Still?", "Over."]
+
+
+def test_a_fixed_time_out_that_asks_again_counts_anew() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {q: {ask: q?, timeout: {after: 1h, fixed: true, then: again}}}
+""")
+    talk.user("a")
+    assert talk.wait("150m") == ["q?", "q?"]
+
+
+def test_what_a_step_adds_to_an_inherited_door_keeps_the_inherited_words() -> None:
+    talk = Talk(
+        "flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: q?, buttons: {X: end}, retry: {tag: lost}}}",
+        BOT.replace("{timeout", "{retry: {say: Hm?}, timeout"),
+    )
+    talk.user("a")
+    assert talk.user("b") == ["Hm?"]
+    assert talk.session.tags == ("lost",)
+
+
+def test_an_old_tap_goes_to_other_where_nothing_is_said_of_old_taps() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+steps: {a: {ask: a?, buttons: {Go: b}}, b: {ask: b?, buttons: {X: end}, other: {say: Other.}}}
+""")
+    talk.user("x"), talk.tap("Go")
+    assert talk.tap_id(talk.shown[0].id) == ["Other."]
+
+
+def test_a_tap_on_a_question_that_was_edited_asks_again_whatever_is_said_of_old_taps() -> None:
+    bot = BOT.replace("{timeout", "{old_taps: ignore, timeout")
+    flow = "flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: a?, buttons: {Go: end}}}"
+    talk = Talk(flow, bot)
+    talk.user("x")
+    talk.edit(flow.replace("a?", "A?"), bot)
+    assert talk.tap("Go") == [["A?", "Go"]]
+
+
+def test_an_edit_to_another_kind_of_step_enters_it_anew() -> None:
+    flow = "flow: main\nstart: {otherwise: true}\nsteps: {a: {%s}, b: {ask: b?}}"
+    kinds = {"ask: a?": None, "say: a!": "a!", "wait: 1h": None, "set: {}": None}
+    for before in ("ask: a?", "wait: 1h", "handoff: x, closed: end"):
+        for after in kinds.keys() - {before}:
+            talk = Talk(flow % before)
+            talk.user("x")
+            talk.edit(flow % after)
+            talk.user("y"), talk.wait("1h")
+            assert talk.turn is not None and talk.turn.wake_at is not None, (before, after)
+            assert talk.session.tags == ()
+
+
+def test_a_caller_that_an_edit_removed_ends_with_what_it_ran() -> None:
+    talk = Talk(RUN)
+    talk.user("a")
+    _, pick = RUN.split("---")
+    talk.edit(pick)
+    assert talk.user("red") == []
+    assert talk.at is None
+
+
+def test_who_waits_at_a_step_that_is_gone_is_told_where_they_are_led() -> None:
+    bot = BOT.replace("{timeout", "{gone: {say: We have moved., then: /new}, timeout")
+    old = "flow: main\nstart: {otherwise: true}\nsteps: {h: {handoff: x, closed: end}}"
+    new = "\n---\nflow: new\nsteps: {q: {ask: New?}}"
+    for edit in (old.replace("h:", "i:") + new, new.removeprefix("\n---\n")):
+        talk = Talk(old + new, bot)
+        talk.user("x")
+        talk.edit(edit, bot)
+        assert talk.user("y") == ["We have moved.", "New?"]
+        assert talk.session.tags == ()
+
+
+def test_a_variable_that_an_edit_brings_has_its_value() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: a?}, b: {say: b., then: end}}")
+    talk.user("x")
+    talk.edit(
+        "flow: main\nstart: {otherwise: true}\nvars: {n: {type: integer, value: 1}}\n"
+        "steps: {a: {ask: a?}, b: {say: '{{ n + 1 }}', then: end}}"
+    )
+    assert talk.user("y") == ["2"]
+
+
+def test_a_value_that_does_not_fit_the_next_flows_variable_stays_behind() -> None:
+    talk = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {x: {type: text, value: many}}
+steps: {a: {say: a, then: /two}}
+---
+flow: two
+vars: {x: {type: integer, value: 1}}
+steps: {b: {say: "{{ x + 1 }}", then: end}}
+""")
+    assert talk.user("go") == ["a", "2"]
+
+
+def test_a_question_that_could_not_be_sent_is_put_again_by_the_next_reply() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.send_ended("failed")
+    assert talk.user("3") == ["How many?"]
+
+
+def test_a_text_that_only_looks_like_a_reply_id_is_a_text() -> None:
+    for text in ("a/b/99999999999/1/x", "main/a/٣/٣/12345678", "3/4/5/6/7", "////"):
+        talk = Talk(
+            "flow: main\nstart: {otherwise: true}\nvars: {t: {type: text}}\nsteps: {q: {ask: q?, save: t}, r: {say: '{{ t }}'}}"
+        )
+        talk.user("a")
+        assert talk.user(text) == [text]
+
+
+def test_a_hundred_steps_in_a_turn_do_not_pile_up() -> None:
+    steps = "".join(f"  s{n}: {{run: /x}}\n" for n in range(49))
+    talk = Talk(
+        f"flow: main\nstart: {{otherwise: true}}\nsteps:\n{steps}  z: {{ask: z?}}\n---\nflow: x\nsteps: {{a: {{say: x}}}}"
+    )
+    depths = []
+
+    def watch(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            depths.append(sum(1 for _ in walk_stack(frame)))
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        assert talk.user("a") == [*["x"] * 49, "z?"]
+    finally:
+        sys.setprofile(before)
+    assert max(depths) - min(depths) < 60

@@ -58,8 +58,20 @@ def test_the_bot_is_the_folder_given_or_this_one_or_flows(tmp_path: Path, monkey
     write(tmp_path, {"bot.yml": ""})
     assert find_bot(None) == Path()
     assert find_bot("flows") == Path("flows")
-    with pytest.raises(NoBot, match=r"there is no bot\.yml in nowhere"):
+    with pytest.raises(NoBot, match=r"there is no folder nowhere: "):
         find_bot("nowhere")
+    with pytest.raises(NoBot, match=r"flows/bot\.yml is no folder: name the folder that bot\.yml lies in"):
+        find_bot("flows/bot.yml")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NoBot, match=r"there is no bot\.yml in empty: "):
+        find_bot("empty")
+
+
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": ""})
+    os.mkfifo(tmp_path / "pipe.yml")
+    with pytest.raises(NoBot, match=r"pipe\.yml is no regular file"):
+        read_folder(tmp_path)
 
 
 def test_a_file_that_cannot_be_read_is_said_in_words(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_a_handler_knows_where_its_file_lies(tmp_path: Path) -> None:
     [
         ("def broken(:\n", 1, "this is no Python"),
         ("\nimport nothing_of_this_name\n", 2, "importing it raises ModuleNotFoundError: No module named"),
+        ("raise ValueError('\\n\\n no such shop \\nat all')", 1, "importing it raises ValueError: no such shop"),
         ("\n\n1 / 0\n", 3, "importing it raises ZeroDivisionError: division by zero"),
         ("import sys\nsys.exit(3)\n", 2, "importing it raises SystemExit: 3"),
         (GREET.replace("def greet", "async def greet"), 4, 'handler "greet" is async'),
@@ -90,6 +91,18 @@ def test_what_is_wrong_with_a_module_is_a_problem_at_its_line(tmp_path: Path, te
     found = problem(write(tmp_path, {"handlers.py": text}))
     assert (found.path, found.line) == ("handlers.py", line)
     assert words in found.what
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("if True\n", "look at this line and the one above"),
+        ("import nothing_of_this_name", "correct the name, or install what it belongs to"),
+        ("1 / 0", "correct this line"),
+    ],
+)
+def test_what_can_be_done_about_it_is_said(tmp_path: Path, text: str, fix: str) -> None:
+    assert problem(write(tmp_path, {"handlers.py": text})).fix == fix
 
 
 def test_an_unreadable_encoding_is_a_problem(tmp_path: Path) -> None:

@@ -51,3 +51,6 @@ def main() -> None:
     except BotError as error:
         click.echo(str(error), err=True)
         sys.exit(1)
+    except OSError as error:  # a full disk, say; a reader that has gone is click's
+        click.echo(f"{error.filename or 'bot'}: {error.strerror or error}", err=True)
+        sys.exit(1)

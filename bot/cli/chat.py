@@ -11,6 +11,7 @@ import click
 
 from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
 from bot.cli.screen import Screen
+from bot.core.errors import BotError
 from bot.folder import NoBot, find_bot, fingerprint, read_folder
 from bot.lang import durations
 
@@ -172,13 +173,21 @@ class _Chat:
     def run(self) -> None:
         """Take lines until there are no more, or ``/quit``."""
         while self._going and (line := self._screen.ask()) is not None:
-            self._reloads.look()
-            line = line.strip()
-            if line.startswith("/"):
-                self._command(line)
-            elif line:
-                self._say(line)
-            self._complain()
+            try:
+                self._reloads.look()
+                self._take(line.strip())
+                self._complain()
+            except BotError as error:  # the bot hangs, or what was tapped is gone
+                self._screen.print(styled(str(error), fg="red"))
+            except KeyboardInterrupt:
+                self._screen.print("", styled("The chat ends; what is being done is given some seconds.", dim=True))
+                return
+
+    def _take(self, line: str) -> None:
+        if line.startswith("/"):
+            self._command(line)
+        elif line:
+            self._say(line)
 
     def _say(self, text: str) -> None:
         choice = self._choices.take(text)

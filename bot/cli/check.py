@@ -1,6 +1,8 @@
 """``bot check``."""
 
+import contextlib
 import dataclasses
+import sys
 from pathlib import Path
 
 import click
@@ -16,7 +18,7 @@ from bot.folder import find_bot, read_folder
 def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     """Check the bot in DIR and list every problem of every file: flows, handlers and tests.
 
-    Nothing is run and nothing is sent. Each line says where, which rule, what is wrong and what to do:
+    No flow is run and nothing is sent; handlers are imported, not called. Each line says where, which rule, what is wrong and what to do:
 
     \b
       $ bot check flows
@@ -28,7 +30,8 @@ def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     from bot.testing.loading import load_with_tests
 
     bot = read_folder(find_bot(folder))
-    loaded = load_with_tests(bot)
+    with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the report
+        loaded = load_with_tests(bot)
     if as_json:
         echo_json([
             dataclasses.asdict(problem) | {"path": path_from_here(bot.path, problem.path)}

@@ -33,7 +33,9 @@ def command(folder: Path) -> None:
 
     Exit code 0: the bot is there. 1: DIR is not empty or cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise FolderInUse(f"{folder} is a file: nothing was written (name a folder that does not exist yet)")
+    if folder.exists() and any(folder.iterdir()):
         raise FolderInUse(f"{folder} is not empty: nothing was written (name a folder that does not exist yet)")
     try:
         _copy(folder)

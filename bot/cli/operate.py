@@ -79,10 +79,11 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.program import load_program
     from bot.runtime.batch import Batch
     from bot.runtime.operator import operate as take
+    from bot.store.files import trouble_in_words
     from bot.store.state import Run, Store
 
     program = load_program(bot)
-    with closing(Store(store)) as own:
+    with trouble_in_words(store), closing(Store(store)) as own:
         run = Run(careful=False, suspects=frozenset())
         batch = Batch(own, partial(advance, program.library), run, SystemClock().now())
         answer = take(batch, request)

@@ -23,7 +23,7 @@ TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot t
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print an object: pending, dead, counts.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object: pending, dead, counts; or what was done.")
 def command(action: str | None, letter: int | None, folder: Path | None, limit: int, as_json: bool) -> None:
     """Show the messages that wait to be sent, and what was given up: why, in the gateway's words, and what to do.
 
@@ -42,7 +42,10 @@ def command(action: str | None, letter: int | None, folder: Path | None, limit: 
         raise click.UsageError("which one? Write bot queue retry ID: bot queue lists the ids")
     else:
         answer = operate(folder, {"do": "retry", "id": letter})
-        click.echo(f"The message to {answer['contact']} waits to be sent again.")
+        if as_json:
+            echo_json(answer)
+        else:
+            click.echo(f"The message to {answer['contact']} waits to be sent again.")
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """``bot sessions``."""
 
+import re
 from pathlib import Path
 
 import click
@@ -35,8 +36,11 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
         case ():
             _list(folder, after, limit, as_json)
         case ("reset", contact):
-            operate(folder, {"do": RESET, "contact": number(contact), "by": "bot sessions"})
-            click.echo(f"{number(contact)} is in no conversation any more.")
+            answer = operate(folder, {"do": RESET, "contact": number(contact), "by": "bot sessions"})
+            if as_json:
+                echo_json(answer)
+            else:
+                click.echo(f"{number(contact)} is in no conversation any more.")
         case (contact,) if contact != RESET:
             _show(folder, number(contact), as_json)
         case _:
@@ -44,8 +48,8 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
 
 
 def number(contact: str) -> str:
-    """A contact's number as the store has it: digits, without the plus that people write."""
-    return contact.removeprefix("+")
+    """A contact's number as the store has it: without the plus, the spaces and the hyphens that people write."""
+    return re.sub(r"[+\s()-]", "", contact)
 
 
 def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:

@@ -85,11 +85,17 @@ def _explained(failure: "Failure", folder: Path) -> Iterator[str]:
         yield from _spoken(spoken)
     for difference in failure.differences:
         yield ""
-        yield f"{difference.what}: expected  {styled(difference.expected, fg='green')}"
-        yield f"{' ' * len(difference.what)}  there is  {styled(difference.found, fg='red')}"
+        yield from _beside(f"{difference.what}: expected  ", difference.expected, "green")
+        yield from _beside(f"{' ' * len(difference.what)}  there is  ", difference.found, "red")
     for complaint in failure.complaints:
         yield ""
         yield f"Went wrong: {complaint}"
+
+
+def _beside(label: str, text: str, colour: str) -> Iterator[str]:
+    """A text of one line or several, with a label before the first."""
+    for number, line in enumerate(text.split("\n")):
+        yield f"{label if number == 0 else ' ' * len(label)}{styled(line, fg=colour)}"
 
 
 def _spoken(spoken: "Spoken") -> Iterator[str]:

@@ -18,6 +18,7 @@ class Frame:
     entered_at: datetime
     silent_since: datetime  # when something was last sent or received here: the clock of silence
     fingerprint: str = ""  # of the step's source, to notice an edit
+    form: str = ""  # how the step waits, to notice an edit that makes another kind of it
     vars: dict[str, Any] = field(default_factory=dict)
     hold: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
     awaits: str | None = None  # the effect whose end this step waits for; while set, messages are parked

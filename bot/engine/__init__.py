@@ -20,12 +20,9 @@ from bot.engine.edits import meet_edit
 from bot.engine.replies import reply_of, take_reply
 from bot.engine.results import take_call, take_close, take_send
 from bot.engine.silence import take_time, wake_at
-from bot.engine.walk import FlowBroken, Walk
+from bot.engine.walk import FAILURES, FlowBroken, Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
-from bot.lang.templates import TemplateFailed
-from bot.lang.variables import Mismatch
-from bot.steps.kind import StepFailed
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:
@@ -38,10 +35,10 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     failure: str | None = None
     try:
         _take(Walk(work), event)
-    except (FlowBroken, StepFailed, TemplateFailed, Mismatch) as broken:
+    except (FlowBroken, *FAILURES) as broken:
         failure = str(broken)
         work.trace.notes.append(f"ended: {failure}")
-        work.session.frames = ()
+        work.end_all()
     return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, failure)
 
 
@@ -65,4 +62,4 @@ def _take(walk: Walk, event: Event) -> None:
             take_close(walk, event)
         case ResetRequested():
             work.trace.rule = "reset"
-            walk.end_all()
+            work.end_all()

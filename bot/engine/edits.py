@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def meet_edit(walk: "Walk") -> bool:
-    """The step where the contact waits is unchanged: go on; changed: ask again; gone: as declared.
+    """The step where the contact waits is unchanged: go on; changed: ask again; of another form: enter it anew;
+    gone: as declared.
 
     True when the contact was led elsewhere, so that the event means nothing there.
     """
@@ -25,15 +26,21 @@ def meet_edit(walk: "Walk") -> bool:
         return work.session.frame is not None
     step = flow.steps[frame.step]
     if frame.fingerprint != step.fingerprint:
+        work.trace.notes.append(f"{work.where} was edited")
+        if frame.form != step.kind.form:
+            walk.begin_anew()
+            return True
         frame.fingerprint = step.fingerprint
         frame.unseen = step.kind.waits
-        work.trace.notes.append(f"{work.where} was edited")
     return False
 
 
 def _leave_gone(walk: "Walk", flow: Flow | None) -> None:
     """The declared fallback, else the flow has expired."""
-    gone = (walk.work.library.bot if flow is None else flow).defaults.gone
+    walk.work.untag((walk.work.frame,))
+    gone = walk.work.defaults.gone
+    if gone is not None:
+        walk.pass_door(gone)
     target = END if gone is None or gone.then is None else gone.then.text
     if target.startswith("/"):
         walk.go_over(target)

@@ -43,7 +43,7 @@ def take_reply(walk: Walk, reply: Reply) -> None:
     claimed = walk.ask(lambda at: work.step.kind.claim(at, reply)) if current and not frame.unseen else None
     if claimed is not None:
         walk.take(claimed, "tap" if reply.tap else "reply")
-    elif reply.tap is not None:
+    elif reply.tap is not None and not (current and frame.unseen):
         _take_old_tap(walk, reply.tap)
     elif not _take_word(walk, reply.text):
         _take_answer(walk, reply)
@@ -64,16 +64,17 @@ def _take_word(walk: Walk, text: str | None) -> bool:
     if door is None:
         return False
     work.trace.rule = f'word "{normalise(text or "")}"'
-    walk.pass_door(door)
+    if not walk.through(door):
+        return True
     target = None if door.then is None else door.then.text
     if target == END:
-        walk.end_all()
+        work.end_all()
     elif target is not None and work.session.frame is not None:
         walk.go(target)
     elif target == ROUTE:
         walk.route(text)
     elif target is not None and target.startswith("/"):
-        walk.open(target, {})
+        walk.open(target, {item.name: item.evaluate(work.scope()) for item in door.set})
     return True
 
 
@@ -112,7 +113,8 @@ def _take_old_tap(walk: Walk, tap: ReplyId) -> None:
     """A tap on a question that is over, or whose choices have changed."""
     work = walk.work
     frame = work.session.frame
-    policy = (work.library.bot if frame is None else work.flow).defaults.old_taps
+    other = frame is not None and "other" in work.step.ways
+    policy = work.defaults.old_taps or ("message" if other else "explain")
     work.trace.rule = f"old tap: {policy}"
     known = work.library.flows.get(tap.flow)
     if policy == "explain":

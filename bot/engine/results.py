@@ -27,6 +27,7 @@ def take_send(walk: Walk, event: SendEnded) -> None:
         frame.unseen = frame.unseen or (work.step.kind.waits and work.step.kind.needs_window)
     elif event.effect in (frame.awaits, frame.hold.get("question")):
         frame.awaits = None
+        frame.unseen = frame.unseen or (event.outcome == "failed" and work.step.kind.waits)
         walk.resume(event, work.trace.rule)
 
 

@@ -16,23 +16,29 @@ def wake_at(work: Work) -> datetime | None:
 
 
 def take_time(walk: Walk) -> None:
-    """Do what is due. A reminder wins a tie with the time-out."""
+    """Do what is due. A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
     work = walk.work
     frame, now = work.session.frame, work.event.at
     work.trace.rule = "nothing was due"
     if frame is None or frame.awaits is not None:
         return
-    over, reminder, timeout = work.step.kind.wakes_at(frame.entered_at), _reminder_at(work), _timeout_at(work)
+    over, reminder = work.step.kind.wakes_at(frame.entered_at), _reminder_at(work)
     if over is not None and over <= now:
         work.trace.rule = "the wait is over"
         walk.follow("then")
-    elif reminder is not None and reminder <= now:
+        return
+    if reminder is not None and reminder <= now:
+        visit = frame.visit
         frame.reminders += 1
         frame.silent_since = now
         work.trace.rule = f"reminder {frame.reminders}"
         walk.follow("remind")
-    elif timeout is not None and timeout <= now:
+        if work.session.frame is not frame or frame.visit != visit:
+            return
+    timeout = _timeout_at(work)
+    if timeout is not None and timeout <= now:
         work.trace.rule = "time-out"
+        frame.entered_at = frame.silent_since = now  # one that leads to `again` counts from here, fixed or not
         walk.follow("timeout", expired=True)
 
 

@@ -1,6 +1,7 @@
 """Walking through flows: deciding, leaving by an outcome, passing a door, entering what comes next."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from bot.core.errors import BotError
@@ -18,6 +19,7 @@ from bot.steps.kind import NOTHING, At, Decision, FlowEnded, StepFailed, ending
 
 MOST_STEPS = 100  # a turn; a loop that the checks could not see ends here
 MOST_FRAMES = 10
+FAILURES = (StepFailed, TemplateFailed, Mismatch)  # what is wrong in a flow: an outcome, where one is declared
 
 
 class FlowBroken(BotError):
@@ -31,12 +33,13 @@ class Walk:
         self.work = work
         self._entered = 0
         self._routed = False
+        self._putting = self._arrived = False
 
     def ask(self, decide: Callable[[At], Decision | None]) -> Decision | None:
         """Ask the active step; a failure in its texts or values becomes the outcome for failures."""
         try:
             return decide(self.work.at())
-        except (StepFailed, TemplateFailed) as failed:
+        except FAILURES as failed:
             return ending(self._failing(failed))
 
     def take(self, decision: Decision, rule: str = "") -> None:
@@ -45,10 +48,8 @@ class Walk:
         work.trace.rule = work.trace.rule or rule
         taken = StepTaken(frame.flow, frame.step, conditions=list(decision.conditions))
         work.trace.steps.append(taken)
-        ref = None
         try:
-            for message in decision.messages:
-                ref = work.send(message, report=decision.awaits and decision.call is None)
+            ref = self._send(decision)
         except StepFailed as failed:
             self.follow(self._failing(failed), taken=taken)
             return
@@ -57,6 +58,13 @@ class Walk:
         else:
             self._wait(decision, ref)
 
+    def _send(self, decision: Decision) -> str | None:
+        """Send a decision's messages; the name of the last one's effect."""
+        ref = None
+        for message in decision.messages:
+            ref = self.work.send(message, report=decision.awaits and decision.call is None)
+        return ref
+
     def _wait(self, decision: Decision, ref: str | None) -> None:
         """Wait at the active step: for the contact, for an effect's end, for a flow that it opens."""
         work, frame = self.work, self.work.frame
@@ -64,6 +72,7 @@ class Walk:
             ref = work.do(decision.call)
         frame.awaits = ref if decision.awaits else None
         frame.hold = dict(decision.hold)
+        frame.unseen = False
         if work.step.kind.waits:
             frame.hold["question"] = ref
         if decision.tag is not None:
@@ -79,21 +88,23 @@ class Walk:
         """Leave the active step by an outcome, or stay where the outcome leads nowhere."""
         work, frame, step = self.work, self.work.frame, self.work.step
         way = step.ways[outcome]
-        if way.success:
-            try:
-                self._succeed(step, decision)
-            except (Mismatch, TemplateFailed) as failed:
-                self.follow(self._failing(failed), taken=taken)
-                return
-        target = way.target
-        if target is not None:
-            target = work.library.machines[frame.flow].follow(frame.step, outcome)
         if taken is None:
             taken = StepTaken(frame.flow, frame.step)
             work.trace.steps.append(taken)
+        kept = frame.vars, work.session.tags
+        try:
+            if way.success:
+                self._succeed(step, decision)
+            if way.door is not None:
+                self.pass_door(way.door)
+        except FAILURES as failed:
+            frame.vars, work.session.tags = kept
+            self.follow(self._failing(failed, leaving=outcome), taken=taken)
+            return
+        target = way.target
+        if target is not None:
+            target = work.library.machines[frame.flow].follow(frame.step, outcome)
         taken.outcome, taken.target = outcome, target
-        if way.door is not None:
-            self.pass_door(way.door)
         if target is not None:
             self.go(target, expired=expired)
 
@@ -108,29 +119,47 @@ class Walk:
         for tag in step.riders.tag:
             self.work.tag(tag.render(self.work.scope()))
 
-    def _failing(self, failed: StepFailed | TemplateFailed | Mismatch) -> str:
-        """The outcome that takes a failure; raises `FlowBroken` where none is declared."""
+    def _failing(self, failed: StepFailed | TemplateFailed | Mismatch, leaving: str = "") -> str:
+        """The outcome that takes a failure; raises `FlowBroken` where none is declared, or that one fails itself."""
         where, ways = self.work.where, self.work.step.ways
         name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
         self.work.trace.notes.append(f"{where}: {name}: {failed}")
         for outcome in (f"errors.{name}", "errors.else"):
-            if outcome in ways:
+            if outcome in ways and not leaving.startswith("errors."):
                 return outcome
         raise FlowBroken(f"{where}: {failed}")
 
+    def through(self, door: Door) -> bool:
+        """Pass a door that is no outcome of the step's. False when it failed: the step's errors took over."""
+        try:
+            self.pass_door(door)
+        except FAILURES as failed:
+            if self.work.session.frame is None:
+                raise
+            self.follow(self._failing(failed))
+            return False
+        return True
+
     def pass_door(self, door: Door) -> None:
-        """What happens on the way through a door, before it leads anywhere."""
+        """What happens on the way through a door, before it leads anywhere. Raises one of `FAILURES`."""
         scope = self.work.scope()
         if door.say is not None:
             self.work.send(Text(door.say.render(scope)))
-        self.work.assign_all(door.set)
+        if self.work.session.frame is not None:
+            self.work.assign_all(door.set)
         for tag in door.tag:
             self.work.tag(tag.render(scope))
-        if door.ask is not None and self.work.session.frame is not None:
-            body = door.ask.render(scope)
-            decision = self.ask(lambda at: self.work.step.kind.ask_again(at, body))
-            if decision is not None:
-                self.take(decision)
+        if door.ask is not None:
+            self._ask_in_other_words(door.ask.render(scope))
+
+    def _ask_in_other_words(self, body: str) -> None:
+        """Put the active step's question in these words; where there is none, they are only said."""
+        idle = self.work.session.frame is None
+        question = None if idle else self.work.step.kind.ask_again(self.work.at(), body)
+        if question is None:
+            self.work.send(Text(body))
+        else:
+            self._wait(question, self._send(question))
 
     # -- going on ---------------------------------------------------------------------------------
 
@@ -140,7 +169,7 @@ class Walk:
         if target == AGAIN:
             self.put_again()
         elif target in (END, BACK):
-            self.end(expired=expired)
+            self.end(expired=expired and target == END)
         elif target == ROUTE:
             self._reroute()
         elif target.startswith("/"):
@@ -169,10 +198,17 @@ class Walk:
         session.visit += 1
         frame.visit = session.visit
         frame.entered_at = frame.silent_since = self.work.event.at
-        frame.fingerprint = step.fingerprint
+        frame.fingerprint, frame.form = step.fingerprint, step.kind.form
         frame.hold, frame.awaits = {}, None
         frame.retries = frame.reminders = 0
         frame.unseen = False
+
+    def begin_anew(self) -> None:
+        """Enter the active step anew: an edit has made another kind of it, which nothing leads on from."""
+        self.work.untag((self.work.frame,))
+        self._count(self.work.step)
+        self._arrive(self.work.step)
+        self._put()
 
     def _count(self, step: Step) -> None:
         self._entered += 1
@@ -180,16 +216,25 @@ class Walk:
             raise FlowBroken(f"{self.work.frame.flow}/{step.name}: more than {MOST_STEPS} steps without waiting")
 
     def _put(self) -> None:
-        """Let the active step do its work: ask its question, make its call."""
-        decision = self.ask(lambda at: self.work.step.kind.enter(at))
-        if decision is not None:
-            self.take(decision)
+        """Let the active step do its work: ask its question, make its call; and so on, until a step waits.
+
+        A step that is arrived at on the way is left to the loop: a long way must not pile up on Python's stack.
+        """
+        self._arrived = True
+        if self._putting:
+            return
+        self._putting = True
+        while self._arrived:
+            self._arrived = False
+            decision = self.ask(lambda at: self.work.step.kind.enter(at))
+            if decision is not None:
+                self.take(decision)
+        self._putting = False
 
     def put_again(self) -> None:
         """The whole question once more: the same visit, so that its buttons stay good."""
         frame = self.work.frame
         self._count(self.work.step)
-        frame.unseen = False
         frame.silent_since = self.work.event.at
         self._put()
 
@@ -207,16 +252,27 @@ class Walk:
                 self.work.assign(key, value)
         except Mismatch as mismatch:
             session.frames = below
+            if not below:
+                raise
             self.follow(self._failing(mismatch))
             return
         self.enter(step)
 
     def go_over(self, target: str) -> None:
-        """Go over to another flow and take the conversation's variables along."""
-        frame = self.work.frame
+        """Go over to another flow and take the conversation's variables along.
+
+        A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
+        like "menu" would pile up flows that nobody returns to.
+        """
+        session, left = self.work.session, self.work.frame.flow
         name, step = self._resolve(target)
+        depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
+        session.frames = session.frames[:depth]
+        frame = self.work.frame
+        if name != left:
+            frame.came_from = left
         if name != frame.flow:
-            frame.came_from, frame.flow = frame.flow, name
+            frame.flow = name
             self._declare(self.work.flow)
         self.enter(step)
 
@@ -225,22 +281,22 @@ class Walk:
         return name, step or self.work.library.flows[name].first
 
     def _declare(self, flow: Flow) -> None:
-        """A declared variable starts at its value, unless the conversation brought one."""
+        """A declared variable starts at its value, unless the conversation brought one that fits."""
         frame = self.work.frame
-        frame.vars = {**{name: variable.value for name, variable in flow.variables.items()}, **frame.vars}
+        values = {name: variable.value for name, variable in flow.variables.items()}
+        for name in values.keys() & frame.vars.keys():
+            with suppress(Mismatch):
+                values[name] = flow.variables[name].coerce(frame.vars[name], self.work.now)
+        frame.vars = {**frame.vars, **values}
 
     def end(self, *, expired: bool = False) -> None:
         """End the active flow: a caller goes on; with nobody below, the conversation is over."""
         session = self.work.session
         ended = self.work.frame
         session.frames = session.frames[:-1]
-        if session.frame is not None and not meet_edit(self):
-            self.resume(FlowEnded(expired, ended.vars), "returned")
-
-    def end_all(self) -> None:
-        """End everything that the contact is in."""
-        self.work.untag(self.work.session.frames)
-        self.work.session.frames = ()
+        if session.frame is None or meet_edit(self) or session.frame is None:
+            return
+        self.resume(FlowEnded(expired, ended.vars), "returned")
 
     def resume(self, event: CallEnded | SendEnded | HandoffClosed | FlowEnded, rule: str) -> None:
         """What the active step waited for has happened."""

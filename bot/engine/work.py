@@ -15,6 +15,7 @@ from bot.flow.library import Library
 from bot.lang.templates import TemplateFailed
 from bot.steps.doors import Assignment
 from bot.steps.kind import At, StepFailed
+from bot.steps.riders import Defaults
 
 
 class Work:
@@ -46,6 +47,14 @@ class Work:
         return self.flow.steps[self.frame.step]
 
     @property
+    def defaults(self) -> Defaults:
+        """What holds where the contact is: at the step; where an edit removed that, in its flow; else in the bot."""
+        frame = self.session.frame
+        flow = None if frame is None else self.library.flows.get(frame.flow)
+        step = None if frame is None or flow is None else flow.steps.get(frame.step)
+        return (step or flow or self.library.bot).defaults
+
+    @property
     def where(self) -> str:
         """The active step, for people."""
         return f"{self.frame.flow}/{self.frame.step}"
@@ -70,7 +79,9 @@ class Work:
         }
         if frame is not None:
             scope["came_from"] = frame.came_from
-            scope.update((name, frame.vars.get(name)) for name in self.flow.variables)
+            flow = self.library.flows.get(frame.flow)  # an edit may have removed it
+            variables = {} if flow is None else flow.variables
+            scope.update((name, frame.vars.get(name, variable.value)) for name, variable in variables.items())
         return scope
 
     def at(self) -> At:
@@ -103,6 +114,11 @@ class Work:
         gone = {frame.hold.get("tag") for frame in frames}
         self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
 
+    def end_all(self) -> None:
+        """End everything that the contact is in."""
+        self.untag(self.session.frames)
+        self.session.frames = ()
+
     def send(self, message: Message, *, report: bool = False) -> str:
         """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`."""
         message = clipped(message)
@@ -119,11 +135,11 @@ class Work:
 
     def _instead(self) -> Template | None:
         """The template that goes when the window is shut: the step's, the flow's or the bot's."""
-        defaults = self.library.bot.defaults if self.session.frame is None else self.step.defaults
-        if defaults.window_closed is None:
+        notice = self.defaults.window_closed
+        if notice is None:
             return None
         try:
-            return defaults.window_closed.message(self.scope())
+            return notice.message(self.scope())
         except TemplateFailed as failed:
             self.trace.notes.append(f"window_closed: {failed}")
             return None

@@ -1,8 +1,9 @@
-"""What can only be checked when all flows are known: targets, names, values, words, loops."""
+"""What can only be checked when all flows are known: targets, names, values, words."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from bot.flow.definition import BotDefinition, Flow, Step
+from bot.flow.loops import check_loops
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import Mark
@@ -11,8 +12,9 @@ from bot.lang.variables import Mismatch, Variable
 from bot.lang.words import normalise
 from bot.steps.ask import Ask
 from bot.steps.choices import Choices, FixedChoice
-from bot.steps.doors import RESERVED, Assignment, Door, Target
+from bot.steps.doors import AGAIN, BACK, NEXT, RESERVED, ROUTE, Assignment, Door, Target, evaluate, templates_in
 from bot.steps.kind import Used
+from bot.steps.riders import Defaults
 from bot.steps.run import Run
 from bot.steps.template import TemplateStep
 
@@ -24,13 +26,14 @@ def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> 
     """Hold the bot and its flows against each other."""
     _Targets(flows, problems).check(bot)
     _check_uses(uses_of_bot(bot), {}, problems)
+    _check_bot_assignments(bot, flows, problems)
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
         _check_saves(flow, problems)
         _check_runs(flow, flows, problems)
         _check_titles(flow, problems)
-        _check_loops(flow, problems)
+    check_loops(flows, problems)
     _check_triggers(bot, flows, problems)
 
 
@@ -42,12 +45,35 @@ class _Targets:
         self._problems = problems
 
     def check(self, bot: BotDefinition) -> None:
+        for word, door in bot.words.items():
+            self._refuse(f'word "{word}"', door, (NEXT,), "a word stands at no step")
         for door in (*bot.words.values(), *(door for _, door in bot.defaults.doors())):
             if door.then is not None:
                 self._check_target(door.then, None)
+        self._check_defaults(bot.defaults)
         for flow in self._flows.values():
+            self._check_defaults(flow.defaults)
+            for step in flow.steps.values():
+                self._check_defaults(step.riders.defaults)
             for target in _targets_of(flow):
                 self._check_target(target, flow)
+
+    def _check_defaults(self, defaults: Defaults) -> None:
+        for name, door in defaults.doors():
+            if name in ("remind", "timeout"):
+                self._refuse(name, door, (ROUTE,), "there is no message to hand on")
+            elif name == "gone":
+                self._refuse(name, door, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
+
+    def _refuse(self, what: str, door: Door, targets: tuple[str, ...], why: str) -> None:
+        """Reserved words that mean nothing at this door."""
+        if door.then is not None and door.then.text in targets:
+            self._problems.add(
+                "E110",
+                door.then.mark,
+                f'{what}: "{door.then.text}" leads nowhere here, {why}',
+                "write /flow, /flow/step or end",
+            )
 
     def _check_target(self, target: Target, flow: Flow | None) -> None:
         if target.text in RESERVED:
@@ -80,13 +106,18 @@ class _Targets:
 
 
 def _targets_of(flow: Flow) -> Iterator[Target]:
-    for step in flow.steps.values():
-        doors: list[Door | None] = [outcome.door for outcome in step.kind.outcomes().values()]
-        doors += [step.riders.then, *(door for _, door in step.riders.defaults.doors())]
-        if step.riders.visits is not None:
-            doors.append(step.riders.visits.otherwise)
-        yield from (door.then for door in doors if door is not None and door.then is not None)
-    yield from (door.then for _, door in flow.defaults.doors() if door.then is not None)
+    doors = [door for step in flow.steps.values() for door in _doors_of(step)]
+    doors += [door for _, door in flow.defaults.doors()]
+    yield from (door.then for door in doors if door.then is not None)
+
+
+def _doors_of(step: Step) -> Iterator[Door]:
+    """Every door that is written on a step."""
+    riders = step.riders
+    visited = None if riders.visits is None else riders.visits.otherwise
+    doors = (*(outcome.door for outcome in step.kind.outcomes().values()), riders.then, visited)
+    yield from (door for door in doors if door is not None)
+    yield from (door for _, door in riders.defaults.doors())
 
 
 def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems) -> None:
@@ -105,10 +136,20 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
 def _assignments_of(flow: Flow) -> Iterator[Assignment]:
     for step in flow.steps.values():
         yield from step.riders.set
-        doors = [outcome.door for outcome in step.kind.outcomes().values()]
-        for door in (*doors, *(door for _, door in step.riders.defaults.doors())):
-            if door is not None:
-                yield from door.set
+        for door in _doors_of(step):
+            yield from door.set
+    for _, door in flow.defaults.doors():
+        yield from (item for item in door.set if item.mark.path == flow.mark.path)  # the rest is inherited
+
+
+def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """What bot.yml sets is some flow's variable."""
+    known = {name: None for flow in flows.values() for name in flow.variables}
+    for door in (*bot.words.values(), *(door for _, door in bot.defaults.doors())):
+        for item in door.set:
+            if item.name not in known:
+                fix = did_you_mean(item.name, known, "declare it under vars of the flows that read it")
+                problems.add("E301", item.mark, f'no flow has a variable "{item.name}"', fix)
 
 
 def _check_assignments(flow: Flow, problems: Problems) -> None:
@@ -125,8 +166,8 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
         variable = _declared(step.riders.save, step.riders.save_mark, flow, problems)
         if variable is not None and isinstance(step.kind, Ask) and step.kind.choices is not None:
             for choice in step.kind.choices.fixed:
-                if choice.saves:
-                    _check_value(variable, choice.value, choice.mark, problems)
+                if choice.saves and all(text.constant for text in templates_in(choice.value)):
+                    _check_value(variable, evaluate(choice.value, {}), choice.mark, problems)
 
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
@@ -240,48 +281,3 @@ def _check_triggers(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pro
                     f'step "{step.name}": "{word}" of "{owner}" is a word of the bot, which is heard first',
                     "choose another word for one of them",
                 )
-
-
-def _check_loops(flow: Flow, problems: Problems) -> None:
-    """Steps that lead in a circle without waiting for anybody, and without a bound on visits."""
-    onward = {step.name: _goes_on_to(step, flow) for step in flow.steps.values()}
-    done: set[str] = set()
-    for name in onward:
-        path: list[str] = []
-        circle = _circle_from(name, onward, path, done)
-        if circle:
-            problems.add(
-                "E140",
-                flow.steps[circle[0]].mark,
-                f"these steps go round without waiting: {' -> '.join([*circle, circle[0]])}",
-                "let one of them wait for an answer, or bound its visits",
-            )
-            return
-
-
-def _goes_on_to(step: Step, flow: Flow) -> list[str]:
-    if step.kind.pauses or step.riders.visits is not None:
-        return []
-    names = [way.target for way in step.ways.values() if way.target is not None]
-    return [name for name in names if name in flow.steps]
-
-
-def _circle_from(name: str, onward: Mapping[str, list[str]], path: list[str], done: set[str]) -> list[str]:
-    """Depth-first search with its own stack: a flow of 10,000 steps must not overflow Python's."""
-    stack = [(name, iter(onward[name]))] if name not in done else []
-    if stack:
-        path.append(name)
-    while stack:
-        current, following = stack[-1]
-        for step in following:
-            if step in path:
-                return path[path.index(step) :]
-            if step not in done:
-                path.append(step)
-                stack.append((step, iter(onward[step])))
-                break
-        else:
-            done.add(current)
-            path.pop()
-            stack.pop()
-    return []

@@ -22,7 +22,6 @@ LATER_IN_START = {
     "event": "triggers by event",
     "contact": "triggers by first or returning contact",
 }
-BUILT_IN_DEFAULTS = Defaults(old_taps="explain")
 
 
 def read_bot(node: Map, problems: Problems) -> BotDefinition:
@@ -32,7 +31,7 @@ def read_bot(node: Map, problems: Problems) -> BotDefinition:
     timezone = _timezone(fields)
     words = _read_words(fields)
     inner = fields.fields("defaults")
-    defaults = BUILT_IN_DEFAULTS if inner is None else read_defaults(inner).over(BUILT_IN_DEFAULTS)
+    defaults = Defaults() if inner is None else read_defaults(inner)
     fields.raw("settings")  # read by bot.settings
     fields.close(LATER_IN_BOT)
     return BotDefinition(name, node.mark, timezone, words, defaults)
@@ -138,7 +137,7 @@ def _read_step(
     if verb is None:
         return None
     kind_class = KINDS[verb]
-    riders = read_riders(fields, save_is_name=verb != "run")
+    riders = read_riders(fields, saves=kind_class.saves)
     defaults = riders.defaults.over(inherited)
     reading = Reading(name, problems, variables, handlers, riders.save, defaults.errors or {})
     kind = kind_class.read(fields, reading)

@@ -109,7 +109,7 @@ class _Wiring:
 
     def _timeout(self, step: Step) -> Way:
         timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
-        if timeout is None or timeout.after is None or timeout.door is None or timeout.door.then is None:
+        if timeout is None or timeout.after is None or timeout.door is None or not timeout.door.speaks:
             self._missing(
                 "timeout",
                 "it waits for ever when no answer comes",

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from bot.core.errors import BotError
 from bot.core.events import Event, HandoffClosed, MessageReceived, Tapped
 from bot.core.messages import MEDIA_KINDS
 from bot.core.values import Location, Media
@@ -28,6 +29,10 @@ _LINK = 2000
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 _PHONE = re.compile(r"\+?([0-9]{1,15})")
 _SEPARATORS = str.maketrans("", "", " -().\u00a0")
+
+
+class UnreadableEvent(BotError):
+    """A signed event of a known name whose data make no sense: it is kept for the operator."""
 
 
 class Verdict(Enum):
@@ -90,7 +95,8 @@ def envelope(raw: bytes) -> Envelope:
 def read(body: bytes, received_at: datetime) -> Event | None:
     """The event of a stored body; None for one that means nothing to a session.
 
-    ``received_at`` is when the delivery came: a timestamp later than that does not count as later.
+    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. Raises
+    `UnreadableEvent` for one that would mean something and does not say to whom, or what.
     """
     fields = _object(body)
     name = _name(fields.get("event"))
@@ -110,11 +116,11 @@ class _Delivery:
     sent_at: datetime
 
 
-def _inbound(delivery: _Delivery) -> MessageReceived | None:
+def _inbound(delivery: _Delivery) -> MessageReceived:
     data = delivery.data
     contact = _phone(data.get("from"))
     if contact is None:
-        return None
+        raise UnreadableEvent("`data.from` is no phone number")
     body = _text(data.get("body"))
     kind = _name(data.get("type")) or "text"
     location = _location(data) if kind == "location" else None
@@ -134,28 +140,30 @@ def _inbound(delivery: _Delivery) -> MessageReceived | None:
     )
 
 
-def _tap(delivery: _Delivery) -> Tapped | None:
+def _tap(delivery: _Delivery) -> Tapped:
     contact = _phone(delivery.data.get("from"))
     interactive = _child(delivery.data, "interactive")
     choice = _child(interactive, "button") or _child(interactive, "list_reply") or _child(interactive, "button_reply")
     reply, title = _text(choice.get("id")) or "", _text(choice.get("title")) or ""
-    if contact is None or not (reply or title):
-        return None
+    if contact is None:
+        raise UnreadableEvent("`data.from` is no phone number")
+    if not (reply or title):
+        raise UnreadableEvent("`data.interactive` holds neither the id nor the title of what was tapped")
     message = _optional_name(delivery.data.get("message_id"))
     return Tapped(delivery.id, contact, delivery.at, delivery.sent_at, reply, title, message)
 
 
-def _resolved(delivery: _Delivery) -> HandoffClosed | None:
+def _resolved(delivery: _Delivery) -> HandoffClosed:
     """The specification does not show this payload: the contact is ``""`` where only the conversation is named."""
     data = delivery.data
     contact = _phone(_child(data, "contact").get("phone")) or _phone(data.get("from")) or ""
     conversation = _optional_name(data.get("conversation_id"))
     if not contact and conversation is None:
-        return None
+        raise UnreadableEvent("`data` names neither a contact nor a conversation")
     return HandoffClosed(delivery.id, contact, delivery.at, conversation)
 
 
-_MEANINGS: Mapping[str, Callable[[_Delivery], Event | None]] = {INBOUND: _inbound, TAP: _tap, RESOLVED: _resolved}
+_MEANINGS: Mapping[str, Callable[[_Delivery], Event]] = {INBOUND: _inbound, TAP: _tap, RESOLVED: _resolved}
 
 
 def _object(raw: bytes) -> Mapping[str, Any]:

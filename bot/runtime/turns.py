@@ -86,7 +86,8 @@ class Turns:
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
-        self._thread.join(timeout)
+        if self._thread.ident is not None:  # it may never have been started
+            self._thread.join(timeout)
         return not self._thread.is_alive()
 
     def wake(self) -> None:

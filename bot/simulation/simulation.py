@@ -187,5 +187,5 @@ class Simulation:
 
 
 def _instead(on_screen: list[Choice]) -> str:
-    titles = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))
-    return f", but there is {', '.join(titles[:10])}" if titles else ", and nothing else to choose from either"
+    newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
+    return f", but there is {', '.join(reversed(newest))}" if newest else ", and nothing else to choose from either"

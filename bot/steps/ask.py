@@ -1,5 +1,6 @@
 """``ask``: put a question and wait for its answer."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -10,7 +11,7 @@ from bot.lang.fields import Fields
 from bot.lang.source import Map
 from bot.lang.templates import Template
 from bot.lang.variables import Answer, Unfit, Variable
-from bot.lang.words import Option, match
+from bot.lang.words import normalise
 from bot.steps.choices import Choices, Shown, read_choices
 from bot.steps.doors import LATER, Door, door_at, door_from
 from bot.steps.kind import At, Decision, Falls, Outcome, Reading, Reply, StepKind, Used, ending
@@ -30,6 +31,7 @@ class Ask(StepKind):
     other: Door | None
     variable: Variable | None
     verb: ClassVar[str] = "ask"
+    saves: ClassVar[bool] = True
     later: ClassVar[Mapping[str, str]] = {
         "match": "wider matching of answers",
         "words": "words at a step",
@@ -76,12 +78,12 @@ class Ask(StepKind):
 
     def _check_titles(self, fields: Fields, choices: Choices, form: str | None) -> None:
         most = limits.BUTTON_TITLE if form == "buttons" else limits.ROW_TITLE
-        rooms = limits.SECTIONS * limits.ROWS_PER_SECTION
-        if len(choices.fixed) > rooms:
+        sections = Counter(choice.section for choice in choices.fixed)
+        if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
             fields.problems.add(
                 "E401",
                 choices.mark,
-                f"{fields.what}: {len(choices.fixed)} rows, {rooms} are allowed",
+                f"{fields.what}: more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
                 "divide the question",
             )
         for choice in choices.fixed:
@@ -160,7 +162,7 @@ class Ask(StepKind):
         """`skip`, then the choices, then whatever the variable takes."""
         if reply.tap is not None:
             return None
-        if reply.text is not None and match(reply.text, [Option(word) for word in self.skip_words]) is not None:
+        if reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words):
             return ending("skip", saved=None)
         if self.choices is not None and (chosen := self.choices.chosen(at, reply)) is not None:
             return _chosen(chosen)

@@ -26,6 +26,7 @@ class CallStep(StepKind):
     within: float
     tries: int
     verb: ClassVar[str] = "call"
+    saves: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:

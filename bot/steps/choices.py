@@ -11,19 +11,22 @@ from bot.lang.problems import Problems
 from bot.lang.source import List, Map, Mark, Node, Scalar
 from bot.lang.templates import Expression, Template, compile_template
 from bot.lang.words import Option, match
-from bot.steps.doors import LATER, Door, door_from, target_of
+from bot.steps.doors import LATER, Door, door_from, evaluate, target_of, templates_in, value_of
 from bot.steps.kind import At, Falls, Outcome, Reply, StepFailed, Used
 from bot.steps.replies import ReplyId, value_hash
 
 IT = frozenset({"it"})
-PICKED = "[...]"  # the outcome of a choice that was made at run time
+PICKED = "picked"  # the outcome of a choice that was made at run time
 OPENER = "Choose"  # the label of a list's opening button where the flow names none
 MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 
 @dataclass(frozen=True, slots=True)
 class FixedChoice:
-    """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing."""
+    """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
+
+    ``value`` is a template where it is a text.
+    """
 
     title: Template
     mark: Mark
@@ -107,6 +110,7 @@ class Choices:
             yield Used(choice.title)
             if choice.about is not None:
                 yield Used(choice.about)
+            yield from map(Used, templates_in(choice.value))
         if self.made is not None:
             yield Used(self.made.source)
             for text in (self.made.title, self.made.value, self.made.about):
@@ -125,7 +129,8 @@ class Choices:
         for choice in self.fixed:
             about = None if choice.about is None else choice.about.render(at.scope)
             title = choice.title.render(at.scope)
-            shown.append(Shown(title, choice.outcome, choice.value, choice.saves, about, choice.words, choice.section))
+            value = evaluate(choice.value, at.scope)
+            shown.append(Shown(title, choice.outcome, value, choice.saves, about, choice.words, choice.section))
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, limits.BUTTON_TITLE if self.as_buttons(shown) else limits.ROW_TITLE)
@@ -307,7 +312,7 @@ def _plain_choice(node: Node, problems: Problems, what: str, section: str) -> Fi
     if text is None:
         return None
     title = compile_template(text, node.mark, problems)
-    return FixedChoice(title, node.mark, None, text, True, section=section)
+    return FixedChoice(title, node.mark, None, title, True, section=section)
 
 
 def _named_choice(key: Scalar, node: Node, problems: Problems, what: str, section: str) -> FixedChoice | None:
@@ -323,7 +328,7 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str, sectio
         title,
         key.mark,
         door_from(fields),
-        value.value if isinstance(value, Scalar) else None,
+        value_of(value, problems) if isinstance(value, Scalar) else None,
         value is not None,
         fields.template("about"),
         fields.strings("words"),

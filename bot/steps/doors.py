@@ -1,8 +1,8 @@
 """Doors: where something leads, written the same everywhere."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from bot.lang.fields import Fields, template_of, text_of
 from bot.lang.problems import Problems
@@ -54,6 +54,13 @@ class Door:
     def speaks(self) -> bool:
         """True when the door itself says where it leads or says something."""
         return self.then is not None or self.say is not None or self.ask is not None
+
+    def over(self, inherited: Self | None) -> Self:
+        """This one, with what it leaves out taken from the inherited one; what speaks drops its `say`, `ask`, `then`."""
+        if inherited is None:
+            return self
+        leading = self if self.speaks else inherited
+        return replace(leading, set=self.set or inherited.set, tag=self.tag or inherited.tag)
 
     def uses(self) -> Iterator[Template | Expression]:
         """Every template of the door."""

@@ -123,6 +123,7 @@ class StepKind:
     """The base of all kinds. A kind is a frozen dataclass of what its step says; these are its verbs."""
 
     verb: ClassVar[str]
+    saves: ClassVar[bool] = False  # takes `save` with the name of a variable
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     later: ClassVar[Mapping[str, str]] = {}  # keys that are known by name and not available yet
@@ -142,6 +143,11 @@ class StepKind:
         """True where the conversation rests at the step: for the contact, a person or time to pass."""
         return self.waits or self.deaf
 
+    @property
+    def form(self) -> str:
+        """How the step waits: an edit that changes it leaves nothing to wait for, so the step is entered anew."""
+        return f"{self.verb}, waiting" if self.waits else self.verb
+
     def outcomes(self) -> dict[str, Outcome]:
         """All the ways in which this step can end, riders aside."""
         return {"then": Outcome(None, Falls.THEN)}
@@ -158,9 +164,9 @@ class StepKind:
         """The contact arrives at the step, or its question is put again."""
         raise NotImplementedError
 
-    def ask_again(self, at: At, body: str) -> Decision:
-        """Put the step's question in other words, with its own answers to choose from."""
-        raise StepFailed("failed", f'a "{self.verb}" step has no question to put in other words')
+    def ask_again(self, at: At, body: str) -> Decision | None:
+        """Put the step's question in other words, with its own answers to choose from. None: it has no question."""
+        return None
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A reply that is the step's before the bot's words are heard: its own buttons."""

@@ -1,10 +1,13 @@
 """The id that travels with a button or a row and comes back with the tap."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import Any, Self
 
 from bot.core.codec import dumps
+
+_NUMBERS = re.compile("[0-9]{1,3}/[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,8 @@ class ReplyId:
     def parse(cls, text: str) -> Self | None:
         """Read an id of ours; None when it is somebody else's."""
         match text.split("/"):
-            case [flow, step, choice, visit, value_hash] if choice.isdecimal() and visit.isdecimal():
-                return cls(flow, step, int(choice[:9]), int(visit[:18]), value_hash)
+            case [flow, step, choice, visit, hashed] if _NUMBERS.fullmatch(f"{choice}/{visit}") and len(hashed) == 8:
+                return cls(flow, step, int(choice), int(visit), hashed)
         return None
 
 

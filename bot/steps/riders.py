@@ -31,7 +31,7 @@ class Retry:
             self,
             most=inherited.most if self.most is None else self.most,
             otherwise=self.otherwise or inherited.otherwise,
-            door=inherited.door if self.door is None or not self.door.speaks else self.door,
+            door=inherited.door if self.door is None else self.door.over(inherited.door),
         )
 
 
@@ -54,7 +54,7 @@ class Timed:
             after=inherited.after if self.after is None else self.after,
             most=inherited.most if self.most is None else self.most,
             fixed=inherited.fixed if self.fixed is None else self.fixed,
-            door=inherited.door if self.door is None or not self.door.speaks else self.door,
+            door=inherited.door if self.door is None else self.door.over(inherited.door),
         )
 
 
@@ -118,9 +118,9 @@ class Riders:
     renamed_from: str | None
 
 
-def read_riders(fields: Fields, *, save_is_name: bool) -> Riders:
-    """Read a step's riders. ``save_is_name`` is False where the kind reads `save` in its own way."""
-    save = fields.name("save") if save_is_name and fields.has("save") else None
+def read_riders(fields: Fields, *, saves: bool) -> Riders:
+    """Read a step's riders. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
+    save = fields.name("save") if saves and fields.has("save") else None
     return Riders(
         door_at(fields, "then"),
         save,

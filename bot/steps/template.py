@@ -78,7 +78,12 @@ class TemplateStep(StepKind):
         inner = fields.fields("template")
         notice = Notice("", "", None, (), ()) if inner is None else read_notice(inner)
         replies = _read_replies(fields)
-        return cls(notice, replies, door_at(fields, "other"), bool(reading.errors))
+        other = door_at(fields, "other")
+        if other is not None and not replies:
+            reading.problems.add(
+                "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"
+            )
+        return cls(notice, replies, other, bool(reading.errors))
 
     @property
     def waits(self) -> bool:
@@ -127,9 +132,7 @@ class TemplateStep(StepKind):
         """The gateway took the template, or refused it."""
         if not isinstance(event, SendEnded):
             return None
-        if event.outcome in ("failed", "unknown"):
-            if not self.watches:
-                return None
+        if event.outcome in ("failed", "unknown") and self.watches:
             raise StepFailed("refused", event.detail)
         return None if self.replies else ending("then")
 

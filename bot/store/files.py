@@ -7,13 +7,16 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bot.core.errors import BotError
 
 _BUSY_SECONDS = 5.0
-_WAL_BYTES_KEPT = 64 << 20
+_CLOSING_MILLISECONDS = 500
+WAL_BYTES_KEPT = 64 << 20
+"""How large a file's ``-wal`` may stay; only a reader that holds on to an old state lets it grow beyond."""
+
 _TROUBLE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -80,7 +83,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     connection = _open(path, "rw")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES_KEPT}")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
     return connection
 
 
@@ -101,6 +104,17 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
         timeout=_BUSY_SECONDS,
         check_same_thread=False,
     )
+
+
+def close_writer(connection: sqlite3.Connection) -> None:
+    """Close the writer's connection, and leave all in the file itself, so that a plain copy is whole.
+
+    A reader that is in the middle of something, or a full disk, keeps it in the ``-wal`` beside it: nothing is lost.
+    """
+    with suppress(sqlite3.DatabaseError):
+        connection.execute(f"PRAGMA busy_timeout = {_CLOSING_MILLISECONDS}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
 
 
 @contextmanager

@@ -9,7 +9,15 @@ from typing import Any
 
 from bot.clock import Clock
 from bot.core.errors import BotError
-from bot.store.files import FileLock, inbox_path, open_reader, open_writer, transaction, trouble_in_words
+from bot.store.files import (
+    FileLock,
+    close_writer,
+    inbox_path,
+    open_reader,
+    open_writer,
+    transaction,
+    trouble_in_words,
+)
 from bot.store.rows import Appended, LogRow, time_of
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
@@ -97,7 +105,7 @@ class InboxWriter:
         self._gathering = _Group()
         self._committing_since: float | None = None
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="inbox")
+        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
         self._thread.start()
 
     def append(
@@ -142,7 +150,7 @@ class InboxWriter:
             self._closing = True
             self._changed.notify()
         self._thread.join()
-        self._connection.close()
+        close_writer(self._connection)
         self._lock.release()
 
     def _commit(self, sql: str, parameters: tuple[Any, ...]) -> _Write:

@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlite_utils import Database, Migrations
 
 from bot.core.errors import BotError
-from bot.store.files import FileLock, create, inbox_path, open_writer, trouble_in_words
+from bot.store.files import FileLock, close_writer, create, inbox_path, open_writer, trouble_in_words
 
 inbox = Migrations("bot-inbox")
 engine = Migrations("bot-engine")
@@ -178,7 +178,7 @@ def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
             try:
                 yield _apply(path, connection, migrations)
             finally:
-                connection.close()
+                close_writer(connection)
     finally:
         lock.release()
 

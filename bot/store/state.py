@@ -10,7 +10,7 @@ from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.store.commit import Commit
-from bot.store.files import FileLock, open_writer, transaction, trouble_in_words
+from bot.store.files import FileLock, close_writer, open_writer, transaction, trouble_in_words
 from bot.store.rows import WINDOW, CallRow, DueRow, OutboxRow, ParkedRow, read_time, text_of, time_of
 
 KEPT = {"turns": timedelta(days=7), "sent": timedelta(days=7), "dead_letters": timedelta(days=90)}
@@ -112,7 +112,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file and give it back. The run is not marked as ended by this: see `end_run`."""
-        self._connection.close()
+        close_writer(self._connection)
         self._lock.release()
 
     # How a run begins and ends

@@ -70,7 +70,7 @@ class _Talk:
             for line in transcript.talk:
                 mark = line.mark
                 self._take(line)
-            self._nothing_more()
+            self._nothing_more("after")
         except (_Failed, NotOnScreen, Stuck) as error:
             differences = error.differences if isinstance(error, _Failed) else ()
             complaints = tuple(self._simulation.complaints())
@@ -93,15 +93,15 @@ class _Talk:
                 self._act("wait", words(duration), lambda: self._simulation.wait(duration))
 
     def _act(self, who: str, text: str, act: Callable[[], None]) -> None:
-        self._nothing_more()
+        self._nothing_more("before")
         self._talk.append(Spoken(who, text))
         act()
         self._unheard.extend(self._simulation.heard())
 
-    def _nothing_more(self) -> None:
+    def _nothing_more(self, where: str) -> None:
         if self._unheard:
             self._speak(self._unheard[0])
-            raise _Failed("the bot says something before this that the test does not list")
+            raise _Failed(f"the bot says something {where} this that the test does not list")
 
     def _hear(self, line: Says) -> None:
         if not self._unheard:

@@ -95,12 +95,14 @@ class Transcript:
 
 def read_transcript(node: Map, flows: Mapping[str, Flow], problems: Problems) -> Transcript:
     """Read one test; what is wrong with it becomes a problem. ``flows`` are those that it may expect."""
-    fields = Fields(node, problems, "test")
+    fields = Fields(node, problems, "this document")
     name = fields.string("test") or ""
     fields.what = f'test "{name}"'
     now = _read_now(fields)
-    fields.require("talk")
-    lines = [_read_line(item, flows, problems) for item in fields.items("talk")]
+    items = fields.items("talk")
+    if fields.require("talk") and isinstance(fields.raw("talk"), List) and not items:
+        problems.add("E601", fields.mark_of("talk"), "nothing is said in this talk", "begin it with - user: hello")
+    lines = [_read_line(item, flows, problems) for item in items]
     fields.close(LATER_IN_TEST)
     return Transcript(name, node.mark, now, tuple(line for line in lines if line is not None))
 
@@ -190,6 +192,8 @@ def _read_expect(fields: Fields, flows: Mapping[str, Flow]) -> Expect | None:
     inner.what = "expect"
     wanted = {key: node for key in ("flow", "step", "vars", "tags") if (node := inner.raw(key)) is not None}
     inner.close(LATER_IN_EXPECT)
+    if not inner.node.entries:
+        fields.problems.add("E601", inner.mark, "nothing is expected here", "write flow:, step:, vars: or tags:")
     _check_forms(inner, wanted)
     if flows:
         _check_names(inner, wanted, flows)
@@ -223,7 +227,10 @@ def _check_names(fields: Fields, wanted: Mapping[str, Node], flows: Mapping[str,
     for key, _ in variables.entries if isinstance(variables, Map) else ():
         known = [name for one in within for name in one.variables]
         if key.text not in known:
-            fields.problems.add("E301", key.mark, f'no variable "{key.text}"', did_you_mean(key.text, known))
+            where = f" in flow {flow.text}" if len(within) == 1 and isinstance(flow, Scalar) else ""
+            otherwise = f"there are {', '.join(known)}" if known else "it has none"
+            fix = did_you_mean(key.text, known, otherwise)
+            fields.problems.add("E301", key.mark, f'no variable "{key.text}"{where}', fix)
 
 
 _TEXTS = ("says", "header", "footer", "link", "template", "language", *MEDIA_KINDS, "location")

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from bot.clock import Clock
 from bot.gateway.webhook import Verdict, envelope, verify
 from bot.store.files import StoreUnavailable
-from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 from bot.web.server import BODY_BYTES
 
 RETRY_AFTER = "5"  # seconds
@@ -72,6 +72,9 @@ class Webhook:
         except InboxBusy as error:
             log.error("an event was not taken, its sender will try again: %s", error)
             return say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
+        except InboxRefused as error:
+            log.error("an event was refused: %s", error)
+            return say(400, "the event cannot be kept")
         if not appended.duplicate:
             self._wake()
         return say(200, "kept already" if appended.duplicate else "kept")

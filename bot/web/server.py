@@ -1,15 +1,16 @@
 """Serving the web app with waitress: on an inherited socket, within limits, with a stop that drops no request.
 
 waitress, because it takes a listening socket that somebody else opened (connections wait in it while this
-process restarts), collects a slow body without holding a thread, and runs inside our own process. Two
+process restarts), collects a slow body without holding a thread, and runs inside our own process. Three
 things it leaves open are closed here: an oversized body is read to its end and thrown away, so that its
-sender gets the 413 and not a reset; and a stop answers what has arrived before it shuts the door.
+sender gets the 413 and not a reset; senders that drip their requests cannot take all places; and a stop
+answers what has arrived before it shuts the door.
 """
 
 import select
 import socket
 from io import BytesIO
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 from flask import Flask
@@ -19,11 +20,11 @@ from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.utilities import RequestEntityTooLarge
 
 THREADS = 64  # so many requests can share one commit
-CONNECTIONS = 1000
+CONNECTIONS = 480  # each may need a second file for its body, and a process usually has 1024
 BODY_BYTES = 1 << 20  # the largest event is a few kilobytes
 DISCARDED_BYTES = 16 << 20  # of an oversized body; then its connection is simply closed
 HEADER_BYTES = 32 << 10
-IDLE_SECONDS = 30
+REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from the last answer on
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
 
@@ -34,16 +35,15 @@ class Server:
     def __init__(self, app: Flask, listener: socket.socket, threads: int = THREADS) -> None:
         self._sockets: dict[int, Any] = {}
         self._stopping = False
+        self._look_at = 0.0
         self._server = create_server(
             app,
             map=self._sockets,
             sockets=[listener],
             threads=threads,
-            connection_limit=CONNECTIONS,
+            connection_limit=2 * CONNECTIONS,  # never reached: at half of it one goes for each that comes
             max_request_body_size=BODY_BYTES + 1,  # waitress refuses what is not below its limit
             max_request_header_size=HEADER_BYTES,
-            channel_timeout=IDLE_SECONDS,
-            cleanup_interval=5,
             recv_bytes=65536,
             log_socket_errors=False,
             ident=None,
@@ -68,8 +68,23 @@ class Server:
             self._server.pull_trigger()
 
     def _turn(self, timeout: float) -> None:
+        self._close_the_slowest()
         # poll, since select() ends at 1024 files
         wasyncore.loop(timeout=timeout, use_poll=True, map=self._sockets, count=1)
+
+    def _close_the_slowest(self) -> None:
+        """End what has waited too long for its request; when all places are taken, also what has waited longest."""
+        now = monotonic()
+        full = len(self._server.active_channels) > CONNECTIONS
+        if now < self._look_at and not full:
+            return
+        self._look_at = now + 1.0
+        waiting = [channel for channel in self._server.active_channels.values() if channel.waits()]
+        slow = [channel for channel in waiting if now - channel.waiting_since > REQUEST_SECONDS]
+        if full and not slow:
+            slow = sorted(waiting, key=lambda channel: channel.waiting_since)[:1]
+        for channel in slow:
+            channel.will_close = True
 
     def _accept_waiting(self) -> None:
         """Take the connections that the system has completed already: closing the socket would reset them."""
@@ -81,9 +96,9 @@ class Server:
     def _finish_open(self) -> None:
         until = monotonic() + DRAIN_SECONDS
         while self._server.active_channels and monotonic() < until:
+            self._turn(0.05)
             for channel in list(self._server.active_channels.values()):
                 channel.close_if_quiet()
-            self._turn(0.05)
 
 
 class _NoBuffer:
@@ -122,16 +137,24 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection that ends after its answer once the server stops."""
+    """A connection. It ends after its answer once the server stops."""
 
     parser_class = _Parser
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.waiting_since = monotonic()
+        super().__init__(*args, **options)
+
+    def waits(self) -> bool:
+        """Whether nothing is done for it now: its next request has not wholly come."""
+        return not (self.requests or self.total_outbufs_len or self.will_close)
+
     def service(self) -> None:
+        self.waiting_since = monotonic()
         if self.server.stopping:
             self.requests[0].headers["CONNECTION"] = "close"
         super().service()
 
     def close_if_quiet(self) -> None:
-        busy = self.requests or self.request is not None or self.total_outbufs_len
-        if not busy and time() - self.last_activity > QUIET_SECONDS:
+        if self.waits() and self.request is None and monotonic() - self.waiting_since > QUIET_SECONDS:
             self.will_close = True

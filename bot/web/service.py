@@ -4,6 +4,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,9 +38,11 @@ class WebService:
         engine_is_up: Callable[[], bool],
         threads: int = THREADS,
     ) -> None:
-        self._inbox = InboxWriter(store, clock)
-        self._log = InboxReader(store)
-        self._engine = StoreReader(store)
+        with ExitStack() as opened:
+            self._inbox = opened.enter_context(closing(InboxWriter(store, clock)))
+            self._log = opened.enter_context(closing(InboxReader(store)))
+            self._engine = opened.enter_context(closing(StoreReader(store)))
+            self._files = opened.pop_all()
         webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake)
         self._server = Server(create_app(webhook, self._inbox, engine_is_up, path), listener, threads)
         self._ending = threading.Event()
@@ -51,8 +54,7 @@ class WebService:
         self._server.run()
         self._ending.set()
         pruner.join()
-        for file in (self._log, self._engine, self._inbox):
-            file.close()
+        self._files.close()
 
     def stop(self) -> None:
         """Ask `run` to end. Safe in a signal handler."""

@@ -1,6 +1,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -202,3 +203,39 @@ def test_no_color_is_respected(tmp_path: Path) -> None:
     chat.until("you: ")
     chat.write("/quit\n")
     assert chat.end() == 0
+
+
+HANGS = """
+from bot import handler
+
+@handler("hang")
+def hang() -> str:
+    return open("{pipe}").read()
+"""
+HANGING = """
+flow: main
+start: {otherwise: true}
+steps:
+  hang: {call: hang, within: 2m}
+  done: {say: Done, then: end}
+"""
+
+
+def test_ctrl_c_ends_the_chat_while_the_bot_works(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    chat = Chat(make_bot(tmp_path, HANGING, handlers=HANGS.format(pipe=pipe)), terminal=True)
+    chat.until("you: ")
+    chat.write("hi\n")
+    with pipe.open("w"):  # from here on the handler reads
+        chat.process.send_signal(signal.SIGINT)
+        chat.until("The chat ends; what is being done is given some seconds.")
+    assert chat.end() == 0
+    assert "Traceback" not in chat.text
+
+
+def test_a_bot_that_hangs_is_said_and_the_chat_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.simulation.simulation.SETTLED_WITHIN", 0.0)  # no bot is as quick as that
+    lines = chat(make_bot(tmp_path, FLOWS), "hi", "/help")
+    at = next(number for number, line in enumerate(lines) if line.startswith("the bot has not come to rest within"))
+    assert "you: /help" in lines[at:]

@@ -64,6 +64,20 @@ def test_json_is_a_list_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (checked.code, json.loads(checked.out)) == (0, [])
 
 
+@pytest.mark.parametrize("text", ["", "- a list"])
+def test_defaults_that_could_not_be_read_are_not_missed_at_every_step(tmp_path: Path, text: str) -> None:
+    waits = "flow: main\nstart: {otherwise: true}\nsteps:\n  ask: {ask: Well?, buttons: {Good: end}}\n"
+    assert "E130" in call("check", make_bot(tmp_path, waits, bot="name: Without defaults")).out
+    checked = call("check", make_bot(tmp_path, waits, bot=text))
+    assert checked.code == 1
+    assert {line.split()[1] for line in checked.lines[:-1]} <= {"E100", "E101"}
+
+
+def test_what_handlers_print_is_no_part_of_the_report(tmp_path: Path) -> None:
+    checked = call("check", make_bot(tmp_path, GOOD, handlers='print("connected")\n'), "--json")
+    assert (json.loads(checked.out), checked.err) == ([], "connected\n")
+
+
 def test_problems_of_a_test_are_no_hindrance_to_serving(tmp_path: Path) -> None:
     from bot.folder import read_folder
     from bot.program import problems_of

@@ -1,10 +1,13 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from bot.cli import COMMANDS, bot
+
+FLOWS = Path(__file__).parent.parent.parent / "flows"
 
 
 def test_help_names_every_command_and_imports_none() -> None:
@@ -30,8 +33,17 @@ def test_a_folder_without_a_bot_is_exit_code_1_in_words() -> None:
         [sys.executable, "-c", "from bot.cli import main; main()", "serve", "/nowhere"], capture_output=True, text=True
     )
     assert run.returncode == 1
-    assert run.stderr.startswith("there is no bot.yml in /nowhere")
+    assert run.stderr.startswith("there is no folder /nowhere: ")
     assert "Traceback" not in run.stderr
+
+
+def test_a_full_disk_is_exit_code_1_in_words() -> None:
+    code = "from bot.cli import main; main()"
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [sys.executable, "-c", code, "check", FLOWS], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (run.returncode, run.stderr) == (1, "bot: No space left on device\n")
 
 
 def test_serves_help_names_the_settings_that_are_needed() -> None:

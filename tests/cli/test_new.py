@@ -34,7 +34,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert refused.code == 1
     assert refused.err.startswith(f"{tmp_path} is not empty: nothing was written")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    assert call("new", tmp_path / "notes.txt").code == 1
+    refused = call("new", tmp_path / "notes.txt")
+    assert refused.code == 1
+    assert refused.err.startswith(f"{tmp_path / 'notes.txt'} is a file: nothing was written")
 
 
 def test_a_place_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None:

@@ -57,6 +57,11 @@ def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
     assert call("queue", "--bot", folder).lines == ["0 messages wait to be sent, 0 given up."]
 
 
+def test_a_retry_answers_programs_in_json(folder: Path) -> None:
+    retried = json.loads(call("queue", "retry", "1", "--bot", folder, "--json").out)
+    assert retried == {"id": 4, "contact": CONTACT}
+
+
 def test_without_a_server_the_message_waits_for_the_next_start(folder: Path) -> None:
     assert call("queue", "--bot", folder, "retry", "1").code == 0
     waiting = call("queue", "--bot", folder)

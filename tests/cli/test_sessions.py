@@ -31,7 +31,7 @@ def test_a_long_list_comes_in_pieces(folder: Path) -> None:
     assert call("sessions", "--bot", folder, "--after", CONTACT).lines[0].startswith(OTHER)
 
 
-@pytest.mark.parametrize("contact", [CONTACT, f"+{CONTACT}"])
+@pytest.mark.parametrize("contact", [CONTACT, f"+{CONTACT}", "+62 812-3456-7890"])
 def test_one_contact_is_shown_with_its_variables(folder: Path, contact: str) -> None:
     shown = call("sessions", contact, "--bot", folder)
     assert shown.code == 0
@@ -53,6 +53,18 @@ def test_a_reset_ends_the_conversation_at_once_where_no_server_runs(folder: Path
     assert (reset.code, reset.out) == (0, f"{CONTACT} is in no conversation any more.\n")
     assert call("sessions", CONTACT, "--bot", folder).lines[1] == "in no flow"
     assert "reset by bot sessions" in call("trace", CONTACT, "--bot", folder, "-n", "1").out
+
+
+def test_a_reset_answers_programs_in_json(folder: Path) -> None:
+    assert json.loads(call("sessions", "reset", CONTACT, "--bot", folder, "--json").out) == {"contact": CONTACT}
+
+
+@pytest.mark.parametrize("arguments", [[], [CONTACT], ["reset", CONTACT]])
+def test_a_store_that_is_none_is_said_in_words(folder: Path, arguments: list[str]) -> None:
+    (folder / "bot.db").write_text("This is no database. " * 100)
+    refused = call("sessions", "--bot", folder, *arguments)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == f"{folder / 'bot.db'} cannot be used now: file is not a database\n"
 
 
 def test_a_reset_goes_through_the_running_server(folder: Path) -> None:

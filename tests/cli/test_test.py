@@ -44,6 +44,12 @@ def test_a_failure_shows_the_talk_and_what_differs_at_its_line(tmp_path: Path, m
     assert tested.lines[-1].startswith("2 tests: 1 failed, 1 passed, in ")
 
 
+def test_a_difference_of_several_lines_stands_below_its_first(tmp_path: Path) -> None:
+    tested = call("test", make_bot(tmp_path, FLOWS, tests='test: long\ntalk: [user: hi, bot: "Tea?\\nOr not?"]\n'))
+    at = tested.lines.index("      says: expected  Tea?")
+    assert tested.lines[at + 1 : at + 3] == ["                      Or not?", "            there is  Tea?"]
+
+
 def test_all_pass(tmp_path: Path) -> None:
     tested = call("test", make_bot(tmp_path, FLOWS, tests=TESTS.split("---")[0]))
     assert (tested.code, tested.lines[0]) == (0, "ok    tea is brought")

@@ -101,6 +101,50 @@ CASES = {
         flow("  a: {say: x}\n  b: {say: y, then: a}\n"),
         "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a loop over two flows": (
+        flow("  a: {say: x, then: /two}\n---\nflow: two\nsteps: {b: {branch: [{if: now, then: /main}]}}\n"),
+        "4:3: E140 these steps go round without waiting: a -> /two/b -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a step that puts itself again": (
+        flow("  a: {branch: [{if: now, then: again}]}\n"),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a bound on visits that leads into the loop": (
+        flow("  a: {say: x, visits: {max: 2, else: a}}\n"),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a flow that runs itself": (
+        flow("  a: {run: /main}\n"),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a value that is saved where nothing comes of it": (
+        flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
+        '5:17: E104 step "a": unknown key "save" (known here: wait, then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from)',
+    ),
+    "a time-out that hands on no message": (
+        flow("  a: {ask: x, timeout: {after: 1h, then: route}}\n"),
+        '4:42: E110 timeout: "route" leads nowhere here, there is no message to hand on (write /flow, /flow/step or end)',
+    ),
+    "a time-out without target": (
+        flow("  a: {ask: x, timeout: {say: Bye.}}\n"),
+        '4:24: E131 step "a": timeout leads nowhere (add `then` with a target)',
+    ),
+    "a way from a gone step to its next": (
+        flow("  a: {ask: x}\n", "defaults: {gone: next}\n"),
+        '3:18: E110 gone: "next" leads nowhere here, the step is not there any more (write /flow, /flow/step or end)',
+    ),
+    "a variable that a flow's defaults set": (
+        flow("  a: {ask: x}\n", "defaults: {timeout: {after: 1h, set: {n: 1}, then: end}}\n"),
+        '3:39: E301 no variable "n" in flow main (declare it under vars: n: {type: text})',
+    ),
+    "an other without replies": (
+        flow("  a: {template: {name: x, language: en}, other: end}\n"),
+        '4:49: E123 step "a": "other" where no reply is waited for (add the `replies`)',
+    ),
+    "too many sections": (
+        flow("  a: {ask: x, list: {sections: {" + ", ".join(f"S{n}: [R{n}]" for n in range(11)) + "}}}\n"),
+        '4:21: E401 step "a": more than 10 sections of 10 rows (divide the question)',
+    ),
     "a later verb": (
         flow("  a: {ai: Be nice.}\n"),
         '4:7: E199 step "a": "ai" is not available yet (AI turns)',
@@ -222,6 +266,14 @@ OF_THE_BOT = {
         BOT + "---\nname: two\n",
         "4:1: E100 a second document in bot.yml (put flows into files of their own)",
     ),
+    "a word that leads to the next step": (
+        BOT + "words: {on: next}\n",
+        '3:13: E110 word "on": "next" leads nowhere here, a word stands at no step (write /flow, /flow/step or end)',
+    ),
+    "a variable of no flow": (
+        BOT + "words: {on: {set: {n: 1}, then: end}}\n",
+        '3:20: E301 no flow has a variable "n" (declare it under vars of the flows that read it)',
+    ),
     "translations": (BOT + "languages: [en]\n", '3:1: E199 bot: "languages" is not available yet (for translations)'),
 }
 ELSEWHERE = {
@@ -255,3 +307,17 @@ def test_a_bot_without_files_says_what_is_missing() -> None:
     assert [str(problem) for problem in load([], {}).problems] == [
         "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",
     ]
+
+
+LOOPS = {
+    "a flow that waits is run in a circle": (
+        "  a: {run: /two}\n  b: {say: x, then: a}\n---\nflow: two\nsteps: {c: {ask: y}}\n"
+    ),
+    "a failing text leads to where it came from": "  a: {say: x, errors: {else: /main}}\n  b: {ask: y}\n",
+    "visits bound it": "  a: {say: x, visits: {max: 2, else: end}}\n  b: {say: y, then: a}\n",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_it_is_no_loop_without_a_wait(name: str) -> None:
+    assert problems_of(flow(LOOPS[name])) == []

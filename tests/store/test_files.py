@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.clock import MovableClock
-from bot.store.files import StoreLocked, StoreMissing, StoreUnavailable, inbox_path
+from bot.store.files import WAL_BYTES_KEPT, StoreLocked, StoreMissing, StoreUnavailable, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import StoresDiffer, StoreTooNew, migrate
 from bot.store.reader import StoreReader
@@ -132,6 +132,34 @@ def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         reader._connection.execute("DELETE FROM sessions")
     reader.close()
+
+
+READS_ON = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM log").fetchone()
+print("reads", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_reader_that_never_ends_keeps_no_writer_waiting_and_what_it_held_back_is_given_free(
+    path: Path, inbox: InboxWriter
+) -> None:
+    append(inbox, "evt_0")
+    wal = inbox_path(path).with_name("bot.inbox.db-wal")
+    with subprocess.Popen(
+        [sys.executable, "-c", READS_ON, str(inbox_path(path))], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"reads\n"
+        for number in range(80):
+            append(inbox, f"evt_{number + 1}", body=b"x" * 1_000_000)
+        assert wal.stat().st_size > WAL_BYTES_KEPT
+    for number in range(3):
+        append(inbox, f"evt_later_{number}")
+    assert wal.stat().st_size <= WAL_BYTES_KEPT
 
 
 def schema(path: Path) -> dict[str, list[str]]:

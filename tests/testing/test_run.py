@@ -93,7 +93,8 @@ def test_what_the_bot_says_and_the_test_does_not_list_fails(tmp_path: Path) -> N
 
 
 def test_what_the_bot_says_after_the_last_line_fails(tmp_path: Path) -> None:
-    assert "does not list" in failure(tmp_path, lines("user: hi; bot: Hello")).what
+    found = failure(tmp_path, lines("user: hi; bot: Hello"))
+    assert found.what == "the bot says something after this that the test does not list"
 
 
 def test_what_the_test_lists_and_the_bot_does_not_say_fails(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
 
 def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; tap: Milk"))
-    assert found.what == 'there is no button "Milk", but there is Coffee, Tea'
+    assert found.what == 'there is no button "Milk", but there is Tea, Coffee'
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; pick: Tea"))
     assert found.what == 'there is no row "Tea", and nothing else to choose from either'
 

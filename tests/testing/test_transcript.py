@@ -77,7 +77,8 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("expect: {calls: []}", '3:14: E199 expect: "calls" is not available yet (for expectations on calls)'),
         ("expect: {flow: ordr}", '3:20: E103 no flow "ordr" (did you mean "order"?)'),
         ("expect: {step: cup}", '3:20: E102 no step "cup" (did you mean "cups"?)'),
-        ("expect: {flow: order, vars: {cup: 1}}", '3:34: E301 no variable "cup" (did you mean "cups"?)'),
+        ("expect: {flow: order, vars: {cup: 1}}", '3:34: E301 no variable "cup" in flow order (did you mean "cups"?)'),
+        ("expect: {}", "3:13: E601 nothing is expected here (write flow:, step:, vars: or tags:)"),
         ("expect: {vars: 3}", "3:20: E106 expect: vars: a map of keys is expected"),
         ("expect: {flow: [a]}", "3:20: E106 expect: flow: a text is expected, YAML reads a list here"),
     ],
@@ -92,6 +93,14 @@ def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
     assert problems == [
         f'tests/t.yml:2:6: E602 test "t": "{now}" is no time on the bot\'s clock (write one like 2030-05-06T10:00)'
+    ]
+
+
+def test_a_test_without_a_line_or_a_name_proves_nothing() -> None:
+    _, problems = transcript_of("test:\ntalk: []")
+    assert [problem.split(" ", 1)[1] for problem in problems] == [
+        "E105 this document: test: a text is missing (write one; if a text has a comma in it, put it in quotes)",
+        "E601 nothing is said in this talk (begin it with - user: hello)",
     ]
 
 

@@ -86,6 +86,34 @@ def test_a_slow_body_holds_up_nobody(web: Serving) -> None:
         client.close()
 
 
+def test_a_request_that_does_not_come_in_time_ends_with_its_connection(
+    web: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.0)
+    with web.connect() as client:
+        client.sendall(post(b"h", length=5))
+        assert client.recv(1) == b""
+
+
+def test_when_all_places_are_taken_what_waits_longest_makes_room_and_what_is_worked_on_stays(
+    web: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "CONNECTIONS", 3)
+    web.gate.clear()
+    working, slow, kept = web.connect(), web.connect(), web.connect()
+    working.sendall(post(b"one"))
+    assert web.entered.acquire(timeout=10)
+    slow.sendall(post(b"h", length=5))
+    with web.connect() as honest:
+        honest.sendall(post(b"hello"))
+        assert slow.recv(1) == b""
+        web.gate.set()
+        assert answer(honest)[::2] == (200, b"5")
+    assert answer(working)[::2] == (200, b"3")
+    for client in (working, slow, kept):
+        client.close()
+
+
 @pytest.mark.parametrize("size", [BODY_BYTES + 1, 10_000_000])
 def test_an_oversized_body_is_read_to_its_end_and_refused(web: Serving, size: int) -> None:
     with web.connect() as client:

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+import bot.web.app
 from bot.clock import MovableClock
+from bot.gateway.webhook import Envelope
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
@@ -179,6 +181,15 @@ def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(web: 
     assert web.client.get("/healthz").status_code == 200
     blocker.execute("ROLLBACK")
     blocker.close()
+
+
+def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
+    web: Web, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lone_surrogate = Envelope("\ud800", "message.inbound", None, readable=True)
+    monkeypatch.setattr(bot.web.app, "envelope", lambda raw: lone_surrogate)
+    assert web.post(event()).status_code == 400
+    assert [record.exc_info for record in caplog.records] == [None]
 
 
 def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> None:

@@ -1,22 +1,11 @@
-"""`bot serve` as it really runs: three processes on the loopback interface, and a sender that signs."""
+"""`bot serve`: it starts, serves, comes back and ends."""
 
-import hashlib
-import hmac
-import http.client
-import json
 import os
-import queue
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
-from typing import Any
 
 import pytest
 
@@ -24,141 +13,7 @@ import bot
 from bot import local
 from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
-from bot.store.inbox import InboxReader
-
-SECRET = "signing-secret"
-CONTACT = "6281234567890"
-BOT = "name: Test Bot\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
-FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
-PATIENCE = 30.0  # seconds; nothing here takes a tenth of it
-
-
-class Serving:
-    """A `bot serve` in a folder of its own. Its lines come in over a queue."""
-
-    def __init__(self, folder: Path, **settings: str) -> None:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
-        environ |= {
-            "BOT_GATEWAY_URL": "http://127.0.0.1:9",
-            "BOT_GATEWAY_KEY": "key-of-the-gateway",
-            "BOT_WEBHOOK_SECRET": SECRET,
-            "BOT_PORT": "0",
-            **settings,
-        }
-        self.store = folder / "bot.db"
-        self.started = monotonic()
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.lines: queue.Queue[str] = queue.Queue()
-        self.seen: list[str] = []
-        self._reading = threading.Thread(target=self._read)
-        self._reading.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip())
-        self.lines.put("<end>")
-
-    def line_with(self, words: str) -> str:
-        """Wait for a line of output."""
-        while words not in (line := self.lines.get(timeout=PATIENCE)):
-            self.seen.append(line)
-            assert line != "<end>", "\n".join(self.seen)
-        self.seen.append(line)
-        return line
-
-    def up(self) -> "Serving":
-        """Wait for the start line."""
-        line = self.line_with(" answers at http://127.0.0.1:")
-        self.port = int(line.split("http://127.0.0.1:")[1].split("/")[0])
-        return self
-
-    def get(self, path: str) -> int:
-        return self._ask("GET", path)[0]
-
-    def post(self, id: str, text: str = "hi") -> int:
-        data = {"message_id": id, "from": CONTACT, "to": "628000", "type": "text", "body": text}
-        stamp = str(int(datetime.now(UTC).timestamp()))
-        raw = json.dumps({"id": id, "event": "message.inbound", "timestamp": int(stamp), "data": data}).encode()
-        signature = hmac.new(SECRET.encode(), stamp.encode() + b"." + raw, hashlib.sha256).hexdigest()
-        headers = {
-            "X-Service-Timestamp": stamp,
-            "X-Service-Signature": f"sha256={signature}",
-            "X-Service-Delivery-Id": f"delivery-{id}",
-        }
-        return self._ask("POST", "/webhook", raw, headers)[0]
-
-    def _ask(self, method: str, path: str, body: bytes | None = None, headers: Any = None) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
-
-    def child(self, role: str) -> int:
-        """The process id of a child that runs now."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        found = [pid for pid in children if f"\0{role}\0" in Path(f"/proc/{pid}/cmdline").read_text()]
-        return int(found[0])
-
-    def status(self) -> dict[str, Any]:
-        return local.ask(self.store, {"do": "status"})
-
-    def kept(self) -> list[str]:
-        reader = InboxReader(self.store)
-        try:
-            return [row.event_id for row in reader.after(0, 1000)]
-        finally:
-            reader.close()
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
-        self._reading.join(PATIENCE)
-        while not self.lines.empty():
-            self.seen.append(self.lines.get())
-        return code
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = monotonic() + PATIENCE
-    while not condition():
-        assert monotonic() < deadline
-
-
-Serve = Callable[..., Serving]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "bot.yml").write_text(BOT)
-    (tmp_path / "main.yml").write_text(FLOW)
-    return tmp_path
-
-
-@pytest.fixture
-def serve(folder: Path) -> Iterator[Serve]:
-    started: list[Serving] = []
-
-    def start(**settings: str) -> Serving:
-        started.append(Serving(folder, **settings))
-        return started[-1]
-
-    yield start
-    for serving in started:
-        serving.end()
-        assert not any("is killed" in line for line in serving.seen), "\n".join(serving.seen)
-        assert not any("Traceback" in line for line in serving.seen), "\n".join(serving.seen)
-        assert not any(secret in line for line in serving.seen for secret in (SECRET, "key-of-the-gateway", CONTACT))
+from tests.process.serving import CONTACT, FLOW, PATIENCE, SECRET, Serve, until
 
 
 def test_it_says_where_it_answers_acknowledges_and_is_ready(serve: Serve) -> None:

@@ -1,0 +1,144 @@
+"""`bot serve` as it really runs: three processes on the loopback interface, and a sender that signs."""
+
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from bot import local
+from bot.store.inbox import InboxReader
+
+SECRET = "signing-secret"
+CONTACT = "6281234567890"
+BOT = "name: Test Bot\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
+FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
+PATIENCE = 30.0  # seconds; nothing here takes a tenth of it
+
+
+class Serving:
+    """A `bot serve` in a folder of its own. Its lines come in over a queue."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
+        environ |= {
+            "BOT_GATEWAY_URL": "http://127.0.0.1:9",
+            "BOT_GATEWAY_KEY": "key-of-the-gateway",
+            "BOT_WEBHOOK_SECRET": SECRET,
+            "BOT_PORT": "0",
+            **settings,
+        }
+        self.store = folder / "bot.db"
+        self.started = monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: queue.Queue[str] = queue.Queue()
+        self.seen: list[str] = []
+        self._reading = threading.Thread(target=self._read)
+        self._reading.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip())
+        self.lines.put("<end>")
+
+    def line_with(self, words: str) -> str:
+        """Wait for a line of output."""
+        while words not in (line := self.lines.get(timeout=PATIENCE)):
+            self.seen.append(line)
+            assert line != "<end>", "\n".join(self.seen)
+        self.seen.append(line)
+        return line
+
+    def up(self) -> "Serving":
+        """Wait for the start line."""
+        line = self.line_with(" answers at http://127.0.0.1:")
+        self.port = int(line.split("http://127.0.0.1:")[1].split("/")[0])
+        return self
+
+    def get(self, path: str) -> int:
+        return self._ask("GET", path)[0]
+
+    def post(self, id: str, text: str = "hi") -> int:
+        return self.post_raw(body_of(id, text), f"delivery-{id}")
+
+    def post_raw(self, raw: bytes, delivery: str, *, secret: str = SECRET, age: int = 0) -> int:
+        """A delivery of a body, signed as so many seconds old."""
+        stamp = str(int(datetime.now(UTC).timestamp()) - age)
+        signature = hmac.new(secret.encode(), stamp.encode() + b"." + raw, hashlib.sha256).hexdigest()
+        headers = {
+            "X-Service-Timestamp": stamp,
+            "X-Service-Signature": f"sha256={signature}",
+            "X-Service-Delivery-Id": delivery,
+        }
+        return self._ask("POST", "/webhook", raw, headers)[0]
+
+    def _ask(self, method: str, path: str, body: bytes | None = None, headers: Any = None) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def child(self, role: str) -> int:
+        """The process id of a child that runs now."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        found = [pid for pid in children if f"\0{role}\0" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return int(found[0])
+
+    def status(self) -> dict[str, Any]:
+        return local.ask(self.store, {"do": "status"})
+
+    def settle(self, cursor: int) -> None:
+        """Wait until the engine has taken so many events of the log."""
+        until(lambda: self.status()["cursor"] >= cursor)
+
+    def kept(self) -> list[str]:
+        reader = InboxReader(self.store)
+        try:
+            return [row.event_id for row in reader.after(0, 1000)]
+        finally:
+            reader.close()
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self._reading.join(PATIENCE)
+        while not self.lines.empty():
+            self.seen.append(self.lines.get())
+        return code
+
+
+def body_of(id: str, text: str = "hi") -> bytes:
+    """An inbound message."""
+    data = {"message_id": id, "from": CONTACT, "to": "628000", "type": "text", "body": text}
+    stamp = int(datetime.now(UTC).timestamp())
+    return json.dumps({"id": id, "event": "message.inbound", "timestamp": stamp, "data": data}).encode()
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = monotonic() + PATIENCE
+    while not condition():
+        assert monotonic() < deadline
+
+
+Serve = Callable[..., Serving]

@@ -1,0 +1,121 @@
+"""`bot serve` when the disk is full, the engine's loop ends, or a stop finds work in flight."""
+
+import resource
+import signal
+import sqlite3
+from pathlib import Path
+
+from bot.emulator.emulator import Emulator
+from bot.store.files import inbox_path
+from tests.process.serving import BOT, CONTACT, SECRET, Serve, Serving, until
+
+HANGING = """
+from threading import Event
+from bot import handler
+
+@handler("hang")
+def hang() -> None:
+    open("hanging", "w").close()
+    Event().wait()
+"""
+
+
+def limit_files(pid: int, bytes: int) -> None:
+    """What a full disk is to a process: no file grows beyond so many bytes."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (bytes, hard))
+
+
+def test_a_full_disk_is_a_503_in_time_and_what_was_refused_can_come_again(serve: Serve) -> None:
+    serving = serve().up()
+    assert serving.post("evt-1") == 200
+    limit_files(serving.child("web"), 0)
+    for _ in range(3):
+        assert serving.post("evt-2", "x" * 10_000) == 503
+    assert serving.get("/readyz") == 503
+    assert serving.get("/healthz") == 200
+    limit_files(serving.child("web"), resource.RLIM_INFINITY)
+    assert serving.post("evt-2", "x" * 10_000) == 200
+    assert serving.get("/readyz") == 200
+    assert serving.kept() == ["evt-1", "evt-2"]
+
+
+def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None:
+    serving = serve().up()
+    limit_files(serving.child("engine"), 0)
+    assert serving.post("evt-1") == 200
+    serving.line_with("nothing is taken for")
+    limit_files(serving.child("engine"), resource.RLIM_INFINITY)
+    serving.settle(1)
+
+
+def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve) -> None:
+    serving = serve().up()
+    with sqlite3.connect(serving.store) as meddler:
+        meddler.execute("ALTER TABLE turns RENAME TO gone")
+    assert serving.post("evt-1") == 200
+    serving.line_with("the engine's loop has ended")
+    with meddler:
+        meddler.execute("ALTER TABLE gone RENAME TO turns")
+    meddler.close()
+    serving.line_with("the engine process ended with 1: it is started again")
+    until(lambda: serving.get("/readyz") == 200)
+    serving.settle(1)
+
+
+def talking(serve: Serve, gateway: Emulator) -> Serving:
+    serving = serve(BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key).up()
+    gateway.subscribe(f"http://127.0.0.1:{serving.port}/webhook", secret=SECRET)
+    return serving
+
+
+def test_a_stop_waits_for_a_slow_send_gives_up_a_handler_that_hangs_and_nothing_is_lost_or_sent_twice(
+    serve: Serve, folder: Path
+) -> None:
+    (folder / "handlers.py").write_text(HANGING.replace('"hanging"', repr(str(folder / "hanging"))))
+    (folder / "bot.yml").write_text(BOT.replace("retry:", "errors: {else: end}, retry:"))
+    (folder / "hang.yml").write_text("flow: hang\nstart: {words: [hang]}\nsteps: {h: {call: hang, within: 55s}}\n")
+    with Emulator() as gateway:
+        gateway.faults.add("slow", seconds=3.0, count=1)
+        serving = talking(serve, gateway)
+        gateway.receive("6281234567891", "hang")
+        until((folder / "hanging").exists)
+        gateway.receive(CONTACT, "hi")
+        until(lambda: serving.status()["in_flight"] == 1)
+        assert serving.end() == 0
+        assert len(gateway.sent) == 1
+        again = serve(BOT_GATEWAY_URL=gateway.url, BOT_GATEWAY_KEY=gateway.api_key).up()
+        status = again.status()
+        assert (status["cursor"], status["outbox"], status["calls"]) == (2, 0, 1)
+        again.end(signal.SIGKILL)
+        assert gateway.requests == 1
+
+
+def test_the_status_tells_why_nothing_is_sent(serve: Serve) -> None:
+    with Emulator() as gateway:
+        gateway.faults.add("unauthorized")
+        serving = talking(serve, gateway)
+        gateway.receive(CONTACT, "hi")
+        until(lambda: serving.status()["alarm"])
+        status = serving.status()
+    assert "BOT_GATEWAY_KEY" in status["alarm"]
+    assert (status["waiting"], status["in_flight"], status["outbox"]) == (1, 0, 1)
+
+
+def test_after_a_stop_a_plain_copy_of_each_file_is_whole(serve: Serve) -> None:
+    serving = serve().up()
+    assert serving.post("evt-1") == 200
+    serving.settle(1)
+    reader = sqlite3.connect(f"{serving.store.as_uri()}?mode=ro", uri=True)  # else SQLite itself would do it
+    log = sqlite3.connect(f"{inbox_path(serving.store).as_uri()}?mode=ro", uri=True)
+    for connection in (reader, log):
+        connection.execute("SELECT * FROM meta").fetchall()
+    assert serving.end() == 0
+    for path, query in ((serving.store, "SELECT cursor FROM meta"), (inbox_path(serving.store), "SELECT seq FROM log")):
+        copy = path.with_suffix(".copy")
+        copy.write_bytes(path.read_bytes())
+        with sqlite3.connect(copy) as copied:
+            assert copied.execute(query).fetchall() == [(1,)]
+        copied.close()
+    reader.close()
+    log.close()

@@ -1,0 +1,346 @@
+"""Random small flows meet random events: no flow, however odd, makes the engine raise, get stuck or break a limit.
+
+`Talk.take` itself holds every turn against a replay of it, and against the session that it was given.
+"""
+
+import json
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from bot import handler
+from bot.core.effects import Send, effect_ref
+from bot.core.events import CallEnded, Event, MessageReceived, SendEnded, Tapped, TimeReached
+from bot.core.messages import violations
+from bot.core.session import Session
+from bot.core.values import Location
+from bot.flow.library import Library, load
+from bot.lang.handlers import handlers_in
+from tests.talk import CONTACT, START, Talk, sources_of
+
+
+class NotFound(LookupError):
+    pass
+
+
+@handler("find", errors=[NotFound])
+def find(number: object = None) -> dict[str, Any]:
+    return {}
+
+
+FLOWS = ("main", "two", "three")
+STEPS = ("a", "b", "c", "d")
+ROWS = [{"k": "One"}, {"k": "One"}, {"k": "x" * 90}, {"k": None}]
+VARS = {
+    "t": {"type": "text"},
+    "n": {"type": "integer", "value": 2},
+    "o": {"type": "object", "value": {"a": {"b": 1}}},
+    "m": {"type": "media"},
+    "l": {"type": "list", "value": ROWS},
+}
+# a text that works, and ones that fail or come out empty, too long or as source
+TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90)
+CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
+VALUES = {
+    "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
+    "n": (1, "{{ n + 1 }}", "{{ l | length }}", "{{ t }}"),
+    "o": ({"a": "{{ t }}"}, "{{ o }}", None, "x"),
+}
+ANSWERS = ("x", "1", "2", "A", "b", "yes", "skip", "go", "stop", "menu", "two", "why", " ", "", "{{ 7 }}", "9" * 65_536)
+TAPS = ("a/b/99999999999/1/x", "main/a/٣/٣/12345678", "main/a/0/1/12345678", "////", "", "two/d/0/999/abcdefgh")
+
+
+class Author:
+    """Writes flows at random, every verb with every rider, without asking whether they make sense."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+
+    def one(self, *options: Any) -> Any:
+        return self._random.choice(options)
+
+    def some(self, **options: Any) -> dict[str, Any]:
+        """Some of the keys, and for each what its function writes."""
+        return {key: write() for key, write in options.items() if self.one(0, 0, 1)}
+
+    def text(self) -> Any:
+        return self.one(*["Hi."] * 10, *TEXTS)
+
+    def target(self) -> Any:
+        return self.one(*STEPS, *STEPS, "/main", "/two", "/three/a", "next", "again", "back", "end", "route")
+
+    def set(self) -> Any:
+        name = self.one(*VALUES)
+        return {name: self.one(*VALUES[name])}
+
+    def door(self) -> Any:
+        return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
+
+    def speech(self) -> dict[str, Any]:
+        return self.some(say=self.text, ask=self.text, set=self.set, tag=self.text, then=self.target)
+
+    def timed(self) -> Any:
+        return {"after": self.one("1h", "2h", "3h"), **self.speech()}
+
+    def retry(self) -> Any:
+        return {**self.speech(), **({"max": self.one(0, 1, 2), "else": self.door()} if self.one(0, 1) else {})}
+
+    def waiting(self) -> dict[str, Any]:
+        return self.some(
+            remind=lambda: {**self.timed(), "max": self.one(1, 2, 3)},
+            timeout=lambda: {**self.timed(), "then": self.target(), "fixed": self.one(True, False)},
+            **({"other": self.door} if self.one(0, 0, 1) else {"retry": self.retry}),
+        )
+
+    def riders(self) -> dict[str, Any]:
+        return self.some(
+            then=self.door,
+            set=self.set,
+            tag=self.text,
+            errors=lambda: {"else": self.door(), **self.some(mismatch=self.door, failed=self.door)},
+            visits=lambda: {"max": self.one(1, 2), "else": self.door()},
+            renamed_from=lambda: self.one(*STEPS),
+        )
+
+    def choices(self) -> dict[str, Any]:
+        named = {title: self.choice() for title in ("A", "B", "{{ t }}", "2") if self.one(0, 1)} or {"A": "end"}
+        rows = {"from": self.one("l", "l + l", "o"), "title": self.one("{{ it.k }}", "{{ it.x.y }}")}
+        shown = self.one(named, named, ["Yes", "No", "{{ n + 1 }}"], rows)
+        form = self.one("options", "buttons", "list", None)
+        return {} if form is None else {"list": {"rows": shown}} if form == "list" else {form: shown}
+
+    def choice(self) -> Any:
+        return self.one(self.door(), {"value": self.one(1, "x", "{{ n }}"), "words": [self.one("uno", "dos")]})
+
+    def ask(self) -> dict[str, Any]:
+        optional = self.some(save=lambda: self.one(*VARS), skip=lambda: ["skip"])
+        return {"ask": self.text(), **self.choices(), **optional, **self.waiting()}
+
+    def template(self) -> dict[str, Any]:
+        waits = {"replies": {"Go": self.door(), "Stop": self.door()}, **self.waiting()}
+        return {"template": {"name": "nudge", "language": "en", "body": [self.text()]}, **self.one({}, waits)}
+
+    def say(self) -> dict[str, Any]:
+        link = {"title": self.one("Go", "{{ t }}"), "url": self.one("https://x.example", "{{ t }}")}
+        place = {"latitude": self.one(1, "{{ n }}"), "longitude": 1}
+        more = self.one({}, {"link": link}, {"image": self.one("https://x.example/a.png", "{{ t }}")}, None)
+        return {"say": None, "location": place} if more is None else {"say": self.text(), **more}
+
+    def call(self) -> dict[str, Any]:
+        return {
+            "call": "find",
+            "with": {"number": self.one(1, "{{ n }}", "{{ o }}")},
+            **self.some(save=lambda: self.one(*VARS)),
+        }
+
+    def branch(self) -> dict[str, Any]:
+        ways = [{"if": self.one(*CONDITIONS), "then": self.target()}]
+        return {"branch": [*ways, *self.one([], [{"else": self.target()}])]}
+
+    def run(self) -> dict[str, Any]:
+        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.door)
+        return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
+
+    def handoff(self) -> dict[str, Any]:
+        closes = {"closed": self.door(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
+        return {"handoff": {"team": "x", "say": self.text()}, **closes}
+
+    def step(self) -> dict[str, Any]:
+        write = self.one(
+            self.ask, self.ask, self.template, self.say, self.call, self.branch, self.run, self.handoff,
+            lambda: {"set": self.set()}, lambda: {"wait": self.one("1h", "2h")},
+        )  # fmt: skip
+        return {**self.riders(), **write()}
+
+    def flow(self, name: str) -> dict[str, Any]:
+        names = [step for step in STEPS if self.one(0, 1, 1)] or ["a"]
+        return {
+            "flow": name,
+            "start": {"otherwise": True} if name == "main" else {"words": [name]},
+            "vars": VARS,
+            "defaults": self.some(errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")),
+            "steps": {step: self.step() for step in names},
+        }
+
+    def edited(self, flow: dict[str, Any]) -> dict[str, Any]:
+        """The flow after an edit: steps changed, removed, put in; sometimes its variables too."""
+        steps = {name: self.one(step, step, None) or self.step() for name, step in flow["steps"].items()}
+        gone = self.one(*STEPS, "none")
+        steps = {name: step for name, step in steps.items() if name != gone} or {"d": self.step()}
+        types = {"n": {"type": "text"}, "t": {"type": "integer", "value": 3}} if self.one(0, 0, 1) else {}
+        return {**flow, "vars": {**VARS, **types}, "steps": steps}
+
+    def bot(self) -> dict[str, Any]:
+        words = {
+            "menu": "/main",
+            "stop": {"say": "Bye.", "then": "end"},
+            "why": {**self.speech(), "then": self.target()},
+        }
+        defaults = self.some(
+            retry=lambda: {"say": self.one("Hm?", "Well?"), "max": 2, "else": "/main"},
+            gone=lambda: self.one("end", "/main", {"say": "Moved.", "then": "/main"}),
+            old_taps=lambda: self.one("explain", "message"),
+            window_closed=lambda: {"template": {"name": "late", "language": "en"}},
+        )
+        return {"name": "T", "words": words, "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults}}
+
+
+def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str, Any], str]]]:
+    """The flows as a file, and what stands in each of its lines: a step of a flow, or its head."""
+    lines: list[str] = []
+    owners: dict[int, tuple[dict[str, Any], str]] = {}
+    for flow in flows:
+        head = {key: value for key, value in flow.items() if key != "steps"}
+        lines += ["---", json.dumps(head)[:-1] + ', "steps": {']
+        owners[len(lines)] = (flow, "defaults")
+        for name, step in flow["steps"].items():
+            lines.append(f"{json.dumps(name)}: {json.dumps(step)},")
+            owners[len(lines)] = (flow["steps"], name)
+        lines.append("}}")
+    return "\n".join(lines), owners
+
+
+def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
+    """A bot that loads: whatever the checks refuse gives way to something plain."""
+    for _ in range(20):
+        text, owners = written(flows)
+        loaded = load(sources_of(text, json.dumps(bot)), handlers_in([{"find": find}]))
+        if loaded.library is not None:
+            return loaded.library
+        for problem in loaded.problems:
+            if problem.path == "bot.yml":
+                bot["words"]["why"] = "again"
+                continue
+            part, name = owners[problem.line]
+            part[name] = {} if name == "defaults" else {"ask": "Plain?"}
+    raise AssertionError("\n".join(map(str, loaded.problems)))
+
+
+@st.composite
+def bots(draw: st.DrawFn) -> tuple[Library, Library]:
+    """A bot, and the same after an edit."""
+    author = Author(draw(st.integers(0, 1 << 32)))
+    bot = author.bot()
+    flows = [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1)))]
+    edited = [author.edited(flow) for flow in flows if flow["flow"] == "main" or author.one(1, 1, 1, 0)]
+    before, after = library_of(bot, flows), library_of(bot, edited)
+    note(f"{json.dumps(bot)}\n{written(flows)[0]}\n--- edited:\n{written(edited)[0]}")
+    return before, after
+
+
+EVENTS = st.one_of(
+    st.tuples(st.just("text"), st.sampled_from(ANSWERS)),
+    st.tuples(st.just("text"), st.sampled_from(ANSWERS)),
+    st.tuples(st.just("tap"), st.integers(0, 2)),
+    st.tuples(st.just("tap"), st.integers(0, 20)),
+    st.tuples(st.just("strange tap"), st.sampled_from(TAPS)),
+    st.tuples(st.just("time"), st.sampled_from(["due", "early", "late"])),
+    st.tuples(st.just("call"), st.sampled_from(["done", "timeout", "mismatch", "NotFound", "error"])),
+    st.tuples(st.just("send"), st.sampled_from(["sent", "failed", "unknown", "replaced", "covered"])),
+    st.tuples(st.sampled_from(["photo", "place", "closed", "reset"]), st.none()),
+    st.tuples(st.just("edit"), st.none()),
+)
+
+
+class Contact(Talk):
+    """Somebody who does anything at any time, with the same rules as the real store: one turn after another."""
+
+    def __init__(self, library: Library, other: Library) -> None:
+        self.library, self.other = library, other
+        self.session = Session(CONTACT)
+        self.now = START
+        self.turn = None
+        self.sent, self.shown, self.calls = [], [], []
+        self.last_ref = ""
+        self._events = 0
+
+    def meet(self, kind: str, detail: Any) -> None:
+        self.now += timedelta(minutes=7)
+        match kind:
+            case "edit":
+                self.library, self.other = self.other, self.library
+            case "reset":
+                self.reset()
+            case "closed":
+                self.closed()
+            case "time":
+                self._pass_time(detail)
+            case "call" if self.calls:
+                value = [{"a": {"b": 1}}, "x", None, 5][len(self.calls) % 4] if detail == "done" else None
+                ref, _ = self.calls[-1]
+                self.take(CallEnded(self.next_id(), CONTACT, self.now, ref, detail, value))
+            case "send" if self.last_ref:
+                self.take(SendEnded(self.next_id(), CONTACT, self.now, self.last_ref, detail))
+            case _ if not self.session.busy:  # else the message is parked
+                self._write(kind, detail)
+
+    def _write(self, kind: str, detail: Any) -> None:
+        match kind:
+            case "text":
+                self.user(detail)
+            case "photo":
+                self.photo()
+            case "place":
+                place = Location(1.0, 2.0)
+                self.take(
+                    MessageReceived(self.next_id(), CONTACT, self.now, self.now, "location", "Here", location=place)
+                )
+            case "strange tap":
+                self.tap_id(detail, "A")
+            case "tap" if self.shown:
+                choice = self.shown[-1 - detail % len(self.shown)]
+                self.take(Tapped(self.next_id(), CONTACT, self.now, self.now, choice.id, choice.title))
+
+    def _pass_time(self, when: str) -> None:
+        wake = None if self.turn is None else self.turn.wake_at
+        if wake is None:
+            return
+        shift = {"due": timedelta(), "early": timedelta(seconds=-1), "late": timedelta(days=2)}[when]
+        self.now = max(self.now, wake + shift)
+        self.take(TimeReached(self.next_id(), CONTACT, self.now))
+        assert self.turn is not None
+        if self.now >= wake and self.turn.wake_at is not None:
+            assert self.turn.wake_at > wake, "a wake-up asks for itself again"
+
+    def take(self, event: Event) -> list[Any]:
+        said = super().take(event)
+        self._check(event)
+        return said
+
+    def _check(self, event: Event) -> None:
+        turn, frame = self.turn, self.session.frame
+        assert turn is not None
+        for effect in turn.effects:
+            assert not isinstance(effect, Send) or violations(effect.message) == []
+        if turn.failure is not None:
+            assert frame is None
+            assert self.session.tags == tuple(tag for tag in self.session.tags if not tag.startswith("handoff:"))
+        if frame is None:
+            assert turn.wake_at is None
+            return
+        step = self.library.flows[frame.flow].steps[frame.step]
+        if frame.awaits is not None:
+            assert frame.awaits in {effect_ref(event.id, n) for n in range(len(turn.effects))} | self._awaited
+            assert turn.wake_at is None
+        elif step.kind.deaf:
+            assert (turn.wake_at is None) == (step.riders.defaults.timeout is None)
+        else:
+            assert step.kind.pauses, "it rests where nothing leads on"
+            assert turn.wake_at is not None
+        self._awaited = {frame.awaits} if frame.awaits else set()
+
+    _awaited: set[str] = set()
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(bots(), st.lists(EVENTS, min_size=10, max_size=30))
+def test_no_flow_and_no_event_makes_the_engine_raise_or_leaves_a_contact_stuck(
+    bots: tuple[Library, Library], events: list[tuple[str, Any]]
+) -> None:
+    contact = Contact(*bots)
+    contact.user("hi")
+    for kind, detail in events:
+        contact.meet(kind, detail)
