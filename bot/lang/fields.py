@@ -144,7 +144,7 @@ class Fields:
             return None
         found = durations.parse(node.text) if isinstance(node, Scalar) else None
         if found is None:
-            self._wrong(key, "a duration like 90s, 10m, 2h30m or 5d")
+            self._wrong(key, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
         return found
 
     def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
@@ -225,11 +225,11 @@ class Fields:
         node = self.raw(key)
         return () if node is None else node.items if isinstance(node, List) else (node,)
 
-    def _wrong(self, key: str, expected: str) -> None:
+    def _wrong(self, key: str, expected: str, fix: str = "") -> None:
         node = self.node.get(key)
         written = f'"{node.text}"' if isinstance(node, Scalar) else "a map" if isinstance(node, Map) else "a list"
         self.problems.add(
-            "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", f"write {expected}"
+            "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", fix or f"write {expected}"
         )
 
 

@@ -84,8 +84,8 @@ BAD: dict[str, tuple[str, Callable[[Fields], Any], str]] = {
     "yes for true": ("{x: yes}", lambda f: f.boolean("x"),
         '1:5: E106 step "a": x: "yes" is not true or false (write true or false)'),
     "no duration": ("{x: 2 hours}", lambda f: f.duration("x"),
-        '1:5: E106 step "a": x: "2 hours" is not a duration like 90s, 10m, 2h30m or 5d '
-        "(write a duration like 90s, 10m, 2h30m or 5d)"),
+        '1:5: E106 step "a": x: "2 hours" is not a duration '
+        "(write one like 90s, 10m, 2h30m or 5d, 366d at most)"),
     "an unknown choice": ("{x: explan}", lambda f: f.choice("x", ["explain", "ignore"]),
         '1:5: E109 step "a": x: "explan" is not known (did you mean "explain"?)'),
     "a map among texts": ("{x: [a, {b: 1}]}", lambda f: f.strings("x"),
