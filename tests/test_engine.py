@@ -595,9 +595,10 @@ vars: {o: {type: object}}
 steps: {h: {handoff: sales, closed: {say: "{{ o.a.b }}", then: end}}}
 """)
     talk.user("a")
-    assert talk.session.tags == ("handoff:sales",)
+    assert list(talk.session.tags) == ["handoff:sales"]
     talk.closed()
-    assert (talk.at, talk.session.tags) == (None, ())
+    assert talk.at is None
+    assert list(talk.session.tags) == []
 
 
 def test_an_ask_where_there_is_no_question_is_only_said() -> None:
@@ -688,9 +689,8 @@ def test_a_tap_on_a_question_that_was_edited_asks_again_whatever_is_said_of_old_
 
 def test_an_edit_to_another_kind_of_step_enters_it_anew() -> None:
     flow = "flow: main\nstart: {otherwise: true}\nsteps: {a: {%s}, b: {ask: b?}}"
-    kinds = {"ask: a?": None, "say: a!": "a!", "wait: 1h": None, "set: {}": None}
     for before in ("ask: a?", "wait: 1h", "handoff: x, closed: end"):
-        for after in kinds.keys() - {before}:
+        for after in ("ask: A?", "say: a!", "wait: 1h", "set: {}"):
             talk = Talk(flow % before)
             talk.user("x")
             talk.edit(flow % after)

@@ -256,6 +256,7 @@ class Contact(Talk):
         self.sent, self.shown, self.calls = [], [], []
         self.last_ref = ""
         self._events = 0
+        self._awaited: set[str] = set()
 
     def meet(self, kind: str, detail: Any) -> None:
         self.now += timedelta(minutes=7)
@@ -331,8 +332,6 @@ class Contact(Talk):
             assert step.kind.pauses, "it rests where nothing leads on"
             assert turn.wake_at is not None
         self._awaited = {frame.awaits} if frame.awaits else set()
-
-    _awaited: set[str] = set()
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)

@@ -1,7 +1,6 @@
 """Walking through flows: deciding, leaving by an outcome, passing a door, entering what comes next."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from bot.core.errors import BotError
@@ -11,7 +10,7 @@ from bot.core.session import Frame
 from bot.core.turn import StepTaken
 from bot.engine.edits import meet_edit
 from bot.engine.work import Work
-from bot.flow.definition import Flow, Step
+from bot.flow.definition import Step
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
@@ -246,7 +245,7 @@ class Walk:
         name, step = self._resolve(target)
         below, now = session.frames, self.work.event.at
         session.frames = (*below, Frame(name, step, 0, now, now, came_from=came_from))
-        self._declare(self.work.library.flows[name])
+        self.work.declare()
         try:
             for key, value in inputs.items():
                 self.work.assign(key, value)
@@ -273,21 +272,12 @@ class Walk:
             frame.came_from = left
         if name != frame.flow:
             frame.flow = name
-            self._declare(self.work.flow)
+            self.work.declare()
         self.enter(step)
 
     def _resolve(self, target: str) -> tuple[str, str]:
         name, _, step = target.removeprefix("/").partition("/")
         return name, step or self.work.library.flows[name].first
-
-    def _declare(self, flow: Flow) -> None:
-        """A declared variable starts at its value, unless the conversation brought one that fits."""
-        frame = self.work.frame
-        values = {name: variable.value for name, variable in flow.variables.items()}
-        for name in values.keys() & frame.vars.keys():
-            with suppress(Mismatch):
-                values[name] = flow.variables[name].coerce(frame.vars[name], self.work.now)
-        frame.vars = {**frame.vars, **values}
 
     def end(self, *, expired: bool = False) -> None:
         """End the active flow: a caller goes on; with nobody below, the conversation is over."""

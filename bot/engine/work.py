@@ -1,6 +1,7 @@
 """A turn while it is being worked out: a copy of the session, the effects so far, and the trace."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from bot.core.values import Record
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.lang.templates import TemplateFailed
+from bot.lang.variables import Mismatch
 from bot.steps.doors import Assignment
 from bot.steps.kind import At, StepFailed
 from bot.steps.riders import Defaults
@@ -88,6 +90,15 @@ class Work:
         """The active step's view of the session."""
         frame = self.frame
         return At(frame.flow, frame.step, frame.visit, self.now, self.scope(), self.flow.variables, frame.hold)
+
+    def declare(self) -> None:
+        """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
+        frame, variables = self.frame, self.flow.variables
+        values = {name: variable.value for name, variable in variables.items()}
+        for name in values.keys() & frame.vars.keys():
+            with suppress(Mismatch):
+                values[name] = variables[name].coerce(frame.vars[name], self.now)
+        frame.vars = {**frame.vars, **values}
 
     def assign(self, name: str, value: Any) -> None:
         """Give a variable its value. Raises `Mismatch`."""

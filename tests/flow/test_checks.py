@@ -119,7 +119,7 @@ CASES = {
     ),
     "a value that is saved where nothing comes of it": (
         flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
-        '5:17: E104 step "a": unknown key "save" (known here: wait, then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from)',
+        '5:17: E104 step "a": unknown key "save" (known here: then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from, wait)',
     ),
     "a time-out that hands on no message": (
         flow("  a: {ask: x, timeout: {after: 1h, then: route}}\n"),

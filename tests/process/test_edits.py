@@ -8,7 +8,6 @@ from tests.process.serving import Serve
 
 EDITS = {
     "handlers that end the program": ("handlers.py", b"raise SystemExit(3)"),
-    "handlers that are interrupted": ("handlers.py", b"raise KeyboardInterrupt"),
     "handlers that are no Python": ("handlers.py", b"def ("),
     "handlers with a NUL": ("handlers.py", b"x = 1\0"),
     "a flow that is no text": ("main.yml", b"\xff\xfe\x00flow"),
