@@ -76,6 +76,8 @@ def _pending_lines(send: "PendingSend") -> Iterator[str]:
     if send.attempts:
         yield f"  {counted(send.attempts, 'try') if send.attempts == 1 else f'{send.attempts} tries'}: {send.detail}"
         yield f"  the next is at {local_time(send.due_at)}"
+    elif send.detail:  # not tried: nothing at all can be sent now
+        yield styled(f"  held: {send.detail}", fg="red")
 
 
 def _dead_lines(letter: "DeadLetter") -> Iterator[str]:

@@ -105,3 +105,12 @@ def test_the_store_is_found_by_the_settings(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("BOT_STORE", "")  # so that what .env sets is undone after this test
     monkeypatch.delenv("BOT_STORE")
     assert str(folder / "other.db") in call("queue", "--bot", folder).err
+
+
+def test_what_is_held_says_why_in_the_gateways_words(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.emulator.faults.add("unauthorized")
+        bot.user("hi")
+        shown = call("queue", "--bot", tmp_path)
+    assert "held: " in shown.out and "unauthorized" in shown.out
+    assert shown.lines[-1] == "2 messages wait to be sent, 0 given up."
