@@ -256,8 +256,9 @@ def test_a_sent_message_leaves_the_outbox_and_nobody_hears_of_it(world: World) -
     world.report(world.delivery.rows[0])
     assert world.taken(ANN) == [event]
     assert world.reader.counts()["outbox"] == 1
-    assert [row.message.body for row in again(world).delivery.wait_for(1)] == ["2: hi"]
-    world.turns.stop(LONG)
+    restarted = again(world)
+    assert [row.message.body for row in restarted.delivery.wait_for(1)] == ["2: hi"]
+    restarted.stop()
 
 
 def test_the_session_hears_of_a_message_that_asked_for_it_or_did_not_go_as_planned(world: World) -> None:
