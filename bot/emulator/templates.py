@@ -22,7 +22,6 @@ MESSAGES = {
 }
 _PLACEHOLDER = re.compile(r"\{\{\s*(\d+)\s*\}\}")
 _TEXTUAL = ("text", "currency", "date_time")
-_MEDIA = ("image", "video", "document", "location")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from typing import Any, ClassVar, Self
 
@@ -188,6 +188,3 @@ class StepKind:
 def ending(outcome: str, **more: Any) -> Decision:
     """The decision to leave by an outcome."""
     return Decision(outcome=outcome, **more)
-
-
-MAX_WAIT = timedelta(days=366)
