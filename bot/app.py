@@ -3,28 +3,42 @@
 import socket
 import threading
 from collections import ChainMap
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import monotonic
 
+from bot.ai.breaker import Breaker
+from bot.ai.client import Completions
 from bot.clock import Clock
+from bot.core.effects import Call, Complete, Fetch
 from bot.core.errors import BotError
+from bot.download import Downloads
 from bot.engine import advance
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
 from bot.program import Program
+from bot.runtime.calling import Calling
+from bot.runtime.completing import Completing, no_service
 from bot.runtime.delivery import Delivery
+from bot.runtime.errands import Errands, note_errand
+from bot.runtime.fetching import Fetching
+from bot.runtime.loans import Loans
 from bot.runtime.operator import Answer, Request
+from bot.runtime.outside import Outside
 from bot.runtime.pacing import Pacing
 from bot.runtime.performers import Performers
 from bot.runtime.turns import Turns
+from bot.settings import Account, ModelService
+from bot.store.commit import Commit
+from bot.store.facts import Facts
+from bot.store.files import server_lock
 from bot.store.inbox import InboxReader
 from bot.store.reader import StoreReader
 from bot.store.state import Store
-from bot.web.service import WebService
 
 STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
 TAKING_SECONDS = 4.0
@@ -36,9 +50,9 @@ class EngineFailed(BotError):
 
 
 class Engine:
-    """The engine half of a bot: it takes the events of a store's inbox, sends, and calls handlers.
+    """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
-    Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
+    ``models`` says which service is asked for AI turns. Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
     def __init__(
@@ -52,14 +66,26 @@ class Engine:
         channel_id: str | None = None,
         per_minute: int = 60,
         per_day: int = 10_000,
+        repeat_unknown: bool = False,
+        models: ModelService | None = None,
     ) -> None:
         program.library.prepare()
+        handlers = ChainMap(dict(program.handlers))  # its `maps` can be changed in one go
         with ExitStack() as opened:
             engine_file = opened.enter_context(closing(Store(store)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
-            gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id)))
+            channels = program.library.bot.channels
+            gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id, channels=channels)))
             pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
+            completing: Completing | None = None
+            calling = Calling(handlers)
+            if models is not None:
+                service = opened.enter_context(closing(Completions(models.url, models.key, key_in=models.key_in)))
+                facts = Facts(program.library.documents)
+                completing = Completing(
+                    service, Breaker(clock), models.models, facts, reader.used, calling.caller, clock
+                )
             self._files = opened.pop_all()
         self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read)
         self._delivery = Delivery(
@@ -69,10 +95,22 @@ class Engine:
             self._turns.sent,
             reader.last_inbound,
             replaced=reader.last_replaced,
+            opted_out=reader.opted_out,
             claim=self._turns.claim,
+            repeat_unclear=repeat_unknown,
         )
-        self._handlers = ChainMap(dict(program.handlers))  # its `maps` can be changed in one go
-        self._performers = Performers(self._handlers, clock, self._turns.called)
+        self._errands = Errands(gateway, self._delivery.borrow, self._note_errand)
+        self._handlers = handlers
+        called = self._turns.called
+        self._completing = completing
+        fetching = Fetching(Downloads(gateway_url), store)
+        self._performers = Outside(
+            {
+                Call: Performers(calling, clock, called),
+                Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
+                Complete: Performers(completing or no_service, clock, called, name="models", threads=32),
+            }
+        )
 
     def start(self) -> None:
         """Begin to work. Raises `bot.runtime.passes.CursorBeyondLog`."""
@@ -86,6 +124,7 @@ class Engine:
         What was sent and called by then is taken still, in `TAKING_SECONDS` more at most.
         """
         until = monotonic() + timeout
+        self._performers.end()  # while delivery waits for its last answers, no new call begins
         for part in (self._delivery, self._performers):
             part.stop(max(0.0, until - monotonic()))
         self._turns.stop(TAKING_SECONDS)
@@ -94,6 +133,8 @@ class Engine:
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
         self._handlers.maps = [dict(program.handlers)]
+        if self._completing is not None:
+            self._completing.facts = Facts(program.library.documents)
         self._turns.advance = partial(advance, program.library)
 
     def wake(self) -> None:
@@ -101,9 +142,17 @@ class Engine:
         self._turns.wake()
 
     def operate(self, request: Request) -> Answer:
-        """Do what an operator asks: see `bot.runtime.operator.operate`. The status tells of delivery's too."""
+        """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
+
+        The status tells of delivery's too.
+        """
+        if request.get("do") == "gateway":
+            return self._errands.run(request)
         answer = self._turns.operate(request)
         return answer | asdict(self._delivery.status()) if request.get("do") == "status" else answer
+
+    def _note_errand(self, call: str) -> None:
+        self._turns.operate({"do": "errand", "call": call})
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
@@ -120,6 +169,31 @@ class Engine:
             raise EngineFailed("the engine's loop has ended: see the log")
 
 
+@contextmanager
+def errands_alone(account: Account, store: Path, clock: Clock) -> Iterator[Errands]:
+    """Errands while no server runs: under the server's lock, within what the limits leave of the last day's requests.
+
+    There need be no store yet. Raises `bot.store.files.StoreLocked`.
+    """
+    with ExitStack() as opened:
+        opened.callback(server_lock(store).release)
+        gateway = opened.enter_context(closing(Gateway(account.gateway_url, account.gateway_key)))
+        recent: list[tuple[datetime, int]] = []
+        if store.exists():
+            with closing(StoreReader(store)) as reader:
+                recent = reader.requests(clock.now() - timedelta(days=1))
+        pacing = Pacing(account.gateway_per_minute, account.gateway_per_day, recent)
+        yield Errands(gateway, Loans(threading.Lock(), pacing, clock).lend, partial(_note_errand, store, clock))
+
+
+def _note_errand(store: Path, clock: Clock, call: str) -> None:
+    if store.exists():
+        with closing(Store(store)) as own:
+            commit = Commit(own.cursor(), clock.now())
+            note_errand(commit, call)
+            own.write(commit)
+
+
 class Bot:
     """A whole bot in one process, web and engine: for `bot chat`, `bot test` and the tests.
 
@@ -129,6 +203,8 @@ class Bot:
     def __init__(
         self, engine: Engine, store: Path, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE
     ) -> None:
+        from bot.web.service import WebService  # not above: an engine by itself does without the web's half
+
         self.engine = engine
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from bot.core.errors import BotError
 from bot.flow.documents import BOT_FILE, Source
+from bot.lang.nodes import Map, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.source import Map, Node, Scalar, read
+from bot.lang.source import read
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")
+_DOCUMENTS = (".md", ".txt")
+MOST_DOCUMENT = 2 << 20  # bytes
 
 
 class NoBot(BotError):
@@ -26,6 +29,7 @@ class Folder:
     path: Path
     sources: tuple[Source, ...]  # YAML files
     code: tuple[Source, ...]  # handlers.py, or the modules of handlers/
+    documents: tuple[Source, ...] = ()  # text files, which AI turns may know
 
     @property
     def name(self) -> str:
@@ -70,10 +74,11 @@ def read_folder(path: Path) -> Folder:
     """Read all files of a bot. Raises `NoBot` for one that cannot be read."""
     yaml: list[Source] = []
     python: list[Source] = []
+    documents: list[Source] = []
     for file in _files(path):
         source = Source(file.relative_to(path).as_posix(), _bytes(file))
-        (python if file.suffix == ".py" else yaml).append(source)
-    return Folder(path, tuple(yaml), tuple(python))
+        (python if file.suffix == ".py" else documents if file.suffix in _DOCUMENTS else yaml).append(source)
+    return Folder(path, tuple(yaml), tuple(python), tuple(documents))
 
 
 class Watch:
@@ -92,6 +97,11 @@ class Watch:
         return settled
 
 
+def env_files(path: Path) -> list[Path]:
+    """The files called ``.env`` that there are, here and beside `bot.yml`: the first of them counts."""
+    return [file for file in (Path(".env"), path / ".env") if file.is_file()]
+
+
 def fingerprint(path: Path) -> int:
     """A number that changes when a file of the bot does: to notice that one was saved."""
     return hash(tuple(_stamps(path)))
@@ -107,7 +117,10 @@ def _stamps(path: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """The bot's YAML files and handler modules, in a fixed order. A folder below with a `bot.yml` is another bot."""
+    """The bot's YAML and text files and handler modules, in a fixed order.
+
+    A folder below with a `bot.yml` is another bot.
+    """
     for folder, folders, names in os.walk(path):
         here = Path(folder)
         if here != path and BOT_FILE in names:
@@ -118,7 +131,9 @@ def _files(path: Path) -> Iterator[Path]:
         for name in sorted(names):
             if name.startswith("."):
                 continue
-            if name.endswith(_SUFFIXES) or (name.endswith(".py") and (handlers or here / name == path / "handlers.py")):
+            if name.endswith((*_SUFFIXES, *_DOCUMENTS)) or (
+                name.endswith(".py") and (handlers or here / name == path / "handlers.py")
+            ):
                 yield here / name
 
 
@@ -126,6 +141,8 @@ def _bytes(file: Path) -> bytes:
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise NoBot(f"{file} is no regular file: a read might never end")
+        if file.suffix in _DOCUMENTS and file.stat().st_size > MOST_DOCUMENT:
+            raise NoBot(f"{file} is larger than {MOST_DOCUMENT >> 20} MB: divide it, or keep it elsewhere")
         return file.read_bytes()
     except OSError as error:
         raise NoBot(f"{file} cannot be read: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 import itertools
 import sys
 import traceback
@@ -14,8 +15,8 @@ from types import ModuleType
 from bot.flow.documents import Source
 from bot.folder import Folder
 from bot.lang.handlers import BadHandler, HandlerSpec, handlers_in
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problem, Problems
-from bot.lang.source import Mark
 
 _numbers = itertools.count(1)
 
@@ -101,6 +102,10 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         places = {self.get_filename(name): source.path for name, source in self._files.items()}
         if isinstance(error, SyntaxError) and error.filename in places:
             return Mark(places[error.filename], error.lineno or 1, error.offset or 1)
+        function = error.function if isinstance(error, BadHandler) else None
+        code = None if function is None else getattr(inspect.unwrap(function), "__code__", None)
+        if code is not None and code.co_filename in places:
+            return Mark(places[code.co_filename], code.co_firstlineno, 1)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename in places:
                 return Mark(places[frame.filename], frame.lineno or 1, 1)

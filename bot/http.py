@@ -5,24 +5,26 @@ of a `requests.Session` for each request.
 """
 
 import http.client
-import io
-import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from time import monotonic
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
-from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import Retry, Timeout
 
+from bot.connections import NoConnection, Plain, Secure
 from bot.core.errors import BotError
 
 CONNECT_SECONDS = 10.0
+TRUSTED = DEFAULT_CA_BUNDLE_PATH
+"""The certificates that are trusted: requests' own, since the system may have none."""
+
 _NO_RETRY = Retry(False)
+_CHUNK = 1 << 16
 
 
 class HttpError(BotError):
@@ -34,7 +36,19 @@ class NotSent(HttpError):
 
 
 class Ambiguous(HttpError):
-    """The request may have left, and no whole answer came (reset, time-out, cut or oversized body)."""
+    """The request may have left, and no whole answer came (reset, cut or no HTTP, where no class below says more)."""
+
+
+class DeadlinePassed(Ambiguous):
+    """The answer was not whole when the time for the exchange was up."""
+
+
+class Silent(Ambiguous):
+    """The peer was silent for longer than a stream may be."""
+
+
+class Oversized(Ambiguous):
+    """The answer's body has more bytes than are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,148 +60,167 @@ class Response:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterator[bytes]
+
+
 class Http:
     """Sends requests to one peer. No redirects, no cookies, no proxies, no retries: those are the caller's decisions.
 
     ``seconds`` is the time for a whole exchange, from connecting to the last byte; ``connections`` is how many
-    are kept open; ``body_limit`` is in bytes. Looking up the host's name has the system's own time-out.
+    are kept open; ``body_limit`` is in bytes. Looking up the host's name has the system's own time-out. With
+    ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names.
     """
 
-    def __init__(self, url: str, *, seconds: float = 30.0, connections: int = 128, body_limit: int = 1 << 20) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        seconds: float = 30.0,
+        connections: int = 128,
+        body_limit: int = 1 << 20,
+        address: str | None = None,
+    ) -> None:
         parts = urlsplit(url)
         self._prefix = parts.path.rstrip("/")
         self._peer = parts.netloc.rpartition("@")[2]
+        self._host = {} if address is None else {"Host": self._peer}
         self._body_limit = body_limit
-        timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
+        self._timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
+        if address is not None:
+            host = f"[{address}]" if ":" in address else address
+            url = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
         if parts.scheme == "https":
-            trusted = DEFAULT_CA_BUNDLE_PATH  # the system may have none
-            self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout, ca_certs=trusted)
-            self._pool.ConnectionCls = _Secure
+            names = {"ca_certs": TRUSTED, "server_hostname": parts.hostname}
+            self._pool = urllib3.connection_from_url(url, maxsize=connections, **names)
+            self._pool.ConnectionCls = Secure
         else:
-            self._pool = urllib3.connection_from_url(url, maxsize=connections, timeout=timeout)
-            self._pool.ConnectionCls = _Plain
+            self._pool = urllib3.connection_from_url(url, maxsize=connections)
+            self._pool.ConnectionCls = Plain
+
+    def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
+        """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
+        return self._exchange("GET", f"{path}?{urlencode(query)}" if query else path, None, headers)
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a POST and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
+        return self._exchange("POST", path, body, headers)
+
+    @contextmanager
+    def stream(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        idle_seconds: float,
+        seconds: float,
+        first_seconds: float | None = None,
+    ) -> Iterator[Streamed]:
+        """Send a request and read its answer while it comes.
+
+        ``seconds`` is the time for all of it, ``idle_seconds`` the longest wait for something to come: for the head,
+        and for each next byte; ``first_seconds``, where it is given, for the head and the first byte behind it.
+        Leaving before the end closes the connection. Raises `NotSent` or `Ambiguous`: first of all itself, after the
+        head from ``chunks``.
+        """
+        deadline = monotonic() + seconds
+        first = idle_seconds if first_seconds is None else first_seconds
+        with self._certainty(deadline):
+            timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), read=first, total=seconds)
+            answer = self._open(method, path, body, headers, timeout)
+        limits = answer.connection.limits
+        limits.deadline, limits.idle = deadline, first
+
+        def chunks() -> Iterator[bytes]:
+            for chunk in self._chunks(answer, deadline):
+                limits.idle = idle_seconds
+                yield chunk
+
         try:
-            answer = self._pool.urlopen(
-                "POST",
-                self._prefix + path,
-                body,
-                headers,
-                retries=_NO_RETRY,
-                redirect=False,
-                assert_same_host=False,
-                preload_content=False,
-                decode_content=False,
-            )
-            content = answer.read(self._body_limit)
-            excess = answer.read(1)  # only the read after the last byte tells a cut body from a whole one
-        except _NoConnection as error:
-            raise NotSent(f"no connection to {self._peer}: {_reason(error)}") from error
-        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-            raise Ambiguous(f"no whole answer from {self._peer}: {_reason(error)}") from error
-        if excess:
+            yield Streamed(answer.status, answer.headers, chunks())
+        finally:
             answer.close()
-            raise Ambiguous(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")
-        answer.release_conn()
-        return Response(answer.status, answer.headers, content)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
         self._pool.close()
 
+    def _exchange(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Response:
+        with self._certainty():
+            answer = self._open(method, path, body, headers, self._timeout)
+            content = answer.read(self._body_limit)
+            excess = answer.read(1)  # only the read after the last byte tells a cut body from a whole one
+        if excess:
+            answer.close()
+            raise self._oversized()
+        answer.release_conn()
+        return Response(answer.status, answer.headers, content)
 
-class _NoConnection(Exception):
-    """Connecting failed. It passes through urllib3 untouched, which a mere OSError would not."""
+    def _chunks(self, answer: Any, deadline: float) -> Iterator[bytes]:
+        size = 0
+        while True:
+            with self._certainty(deadline):
+                chunk = answer.read1(_CHUNK)
+            if not chunk:
+                return
+            size += len(chunk)
+            if size > self._body_limit:
+                raise self._oversized()
+            yield chunk
 
+    def _open(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: Timeout) -> Any:
+        return self._pool.urlopen(
+            method,
+            self._prefix + path,
+            body,
+            {**headers, **self._host},
+            timeout=timeout,
+            retries=_NO_RETRY,
+            redirect=False,
+            assert_same_host=False,
+            preload_content=False,
+            decode_content=False,
+        )
 
-class _Timed:
-    """What both kinds of connection do beyond urllib3's: they tell where it failed, and read until a deadline.
-
-    A socket's time-out is per read, so a peer that drips bytes could hold a request for ever. Head and body of
-    a request leave together: with many threads, each call into the system costs more than its work.
-    """
-
-    response_class: Any
-    _parts: list[bytes] | None = None
-
-    def request(self, *args: Any, **options: Any) -> None:
-        self._parts = []
-        super().request(*args, **options)  # type: ignore[misc]
-        parts, self._parts = self._parts, None
-        super().send(b"".join(parts))  # type: ignore[misc]
-
-    def send(self, data: Any) -> None:
-        assert self._parts is not None
-        self._parts.append(data)
-
-    def connect(self) -> None:
+    @contextmanager
+    def _certainty(self, deadline: float = 0.0) -> Iterator[None]:
+        """Foreign errors become ours. A time-out before the ``deadline`` was a silence of the peer's."""
         try:
-            super().connect()  # type: ignore[misc]
-        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
-            raise _NoConnection from error
+            yield
+        except NoConnection as error:
+            raise NotSent(f"no connection to {self._peer}: {_words(_innermost(error))}") from error
+        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+            cause = _innermost(error)
+            kind = _kind(cause, deadline)
+            raise kind(f"no whole answer from {self._peer}: {_words(cause)}") from error
 
-    def getresponse(self) -> Any:
-        self.response_class = partial(_TimedResponse, monotonic() + self.timeout)  # type: ignore[attr-defined]
-        return super().getresponse()  # type: ignore[misc]
-
-
-class _Plain(_Timed, HTTPConnection):
-    """A connection without TLS."""
-
-
-class _Secure(_Timed, HTTPSConnection):
-    """A connection with TLS."""
+    def _oversized(self) -> Oversized:
+        return Oversized(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")
 
 
-class _TimedResponse(http.client.HTTPResponse):
-    def __init__(self, deadline: float, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self._reader = _TimedReader(self.fp.detach(), sock, deadline)
-        self.fp = io.BufferedReader(self._reader)
-
-    def begin(self) -> None:
-        super().begin()
-        if self._reader.ended:  # http.client takes headers that were cut for all there are
-            raise http.client.IncompleteRead(b"")
-
-
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket with the time that is left until the deadline."""
-
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
-        self.ended = False
-        self._fresh = True  # the socket's time-out has just been set
-        self._raw = raw
-        self._sock = sock
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        if not self._fresh:
-            self._sock.settimeout(left)
-        self._fresh = False
-        count = self._raw.readinto(buffer)
-        self.ended = count == 0
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-def _reason(error: BaseException) -> str:
-    """The innermost cause in words: urllib3's own texts quote objects and addresses."""
+def _innermost(error: BaseException) -> BaseException:
     while error.__cause__ is not None or (isinstance(error, urllib3.exceptions.ProtocolError) and len(error.args) > 1):
         error = error.__cause__ or error.args[1]
-    if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
+    return error
+
+
+def _kind(cause: BaseException, deadline: float) -> type[Ambiguous]:
+    if not isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
+        return Ambiguous
+    return Silent if monotonic() < deadline else DeadlinePassed
+
+
+def _words(cause: BaseException) -> str:
+    """What happened, in words of our own: urllib3's texts quote objects and addresses."""
+    if isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
         return "timed out"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return type(error).__name__
+    if isinstance(cause, OSError) and cause.strerror:
+        return cause.strerror
+    return type(cause).__name__

@@ -34,7 +34,10 @@ def socket_of(store: Path) -> Path:
 
 
 def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str, Any]:
-    """Ask the server that runs on ``store``. Raises `NotRunning`; an answer with ``error`` is for the caller to read."""
+    """Ask the server that runs on ``store``, and wait ``timeout`` seconds for its answer.
+
+    An answer with ``error`` is for the caller to read. Raises `NotRunning`.
+    """
     try:
         with socket.socket(socket.AF_UNIX) as client, _address(socket_of(store)) as address:
             client.settimeout(timeout)
@@ -48,7 +51,7 @@ def ask(store: Path, request: dict[str, Any], timeout: float = 10.0) -> dict[str
 
 
 def answers(store: Path, timeout: float = 1.0) -> bool:
-    """Whether a server runs on ``store`` and answers."""
+    """Whether a server runs on ``store`` and answers within ``timeout`` seconds."""
     try:
         return "error" not in ask(store, {"do": "status"}, timeout)
     except NotRunning:

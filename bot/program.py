@@ -8,8 +8,8 @@ from bot.flow.library import Library, load
 from bot.folder import Folder
 from bot.handlers import load_handlers
 from bot.lang.handlers import HandlerSpec
+from bot.lang.nodes import Map
 from bot.lang.problems import Problem
-from bot.lang.source import Map
 
 NO_SUCH_HANDLER = "E501"
 NO_BOT_FILE = "E100"
@@ -36,7 +36,7 @@ class Program:
 def load_program(folder: Folder) -> Program:
     """Load a bot's handlers and flows. Raises `FaultyBot` with every problem of every file."""
     handlers, problems = load_handlers(folder)
-    loaded = load(folder.sources, handlers)
+    loaded = load(folder.sources, handlers, folder.documents)
     # where the handlers or bot.yml could not be loaded, each call, or each default, would be a problem that is none
     doubtful = {NO_SUCH_HANDLER} if problems else set()
     doubtful |= {LEADS_NOWHERE} if any(found.code == NO_BOT_FILE for found in loaded.problems) else set()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-_LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)")
+_LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
 _QUIET = ("waitress.queue", "urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
 _PACKAGE = Path(__file__).parent.parent
 
@@ -33,7 +33,10 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 class _OneLine(logging.Formatter):
-    """Time, level, process, text. An exception is its type and the places it went through: its words may be a contact's."""
+    """Time, level, process, text.
+
+    An exception is its type and the places it went through: its words may be a contact's.
+    """
 
     def __init__(self, process: str, secrets: Iterable[str]) -> None:
         super().__init__()

@@ -1,13 +1,15 @@
 """A conversation with the pure engine: no store, no network, a clock that the test moves."""
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.codec import dumps, loads
-from bot.core.effects import Call, Send, effect_ref
+from bot.core.effects import Call, Complete, Effect, Fetch, Send, effect_ref
 from bot.core.events import (
     CallEnded,
+    CallProgressed,
     Event,
     HandoffClosed,
     MessageReceived,
@@ -35,33 +37,50 @@ def sources_of(flows: str, bot: str = BOT) -> list[Source]:
     return [Source("bot.yml", bot.encode()), Source("flows/test.yml", flows.encode())]
 
 
-def library_of(flows: str, bot: str = BOT, handlers: Mapping[str, Callable[..., Any]] | None = None) -> Library:
-    loaded = load(sources_of(flows, bot), handlers_in([handlers or {}]))
+def library_of(
+    flows: str,
+    bot: str = BOT,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
+    documents: Mapping[str, str] | None = None,
+) -> Library:
+    texts = [Source(path, text.encode()) for path, text in (documents or {}).items()]
+    loaded = load(sources_of(flows, bot), handlers_in([handlers or {}]), texts)
     assert loaded.library is not None, "\n".join(map(str, loaded.problems))
     return loaded.library
 
 
-def problems_of(flows: str, bot: str = BOT, handlers: Mapping[str, Callable[..., Any]] | None = None) -> list[str]:
-    return [str(problem) for problem in load(sources_of(flows, bot), handlers_in([handlers or {}])).problems]
+def problems_of(
+    flows: str,
+    bot: str = BOT,
+    handlers: Mapping[str, Callable[..., Any]] | None = None,
+    documents: Mapping[str, bytes] | None = None,
+) -> list[str]:
+    texts = [Source(path, text) for path, text in (documents or {}).items()]
+    return [str(problem) for problem in load(sources_of(flows, bot), handlers_in([handlers or {}]), texts).problems]
 
 
 class Talk:
     """One contact's talk with a bot. Each verb returns what the bot sent, shortened by `said`."""
 
+    checks = True  # that each turn is pure, at twice the cost
+
     def __init__(
         self,
-        flows: str,
+        flows: str | Library,
         bot: str = BOT,
         handlers: Mapping[str, Callable[..., Any]] | None = None,
         name: str | None = None,
+        documents: Mapping[str, str] | None = None,
     ) -> None:
-        self.library = library_of(flows, bot, handlers)
+        self.library = flows if isinstance(flows, Library) else library_of(flows, bot, handlers, documents)
         self.session = Session(CONTACT, name=name)
         self.now = START
         self.turn: Turn | None = None
         self.sent: list[Message] = []
         self.shown: list[Choice] = []
-        self.calls: list[tuple[str, Call]] = []
+        self.calls: list[tuple[str, Any]] = []
+        self.asked: list[tuple[str, Complete]] = []  # of the model
+        self.effects: list[Effect] = []  # of the last turn
         self._events = 0
 
     def user(self, text: str) -> list[Any]:
@@ -98,6 +117,28 @@ class Talk:
         ref, _ = self.calls[-1]
         return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, outcome, detail="it went wrong"))
 
+    def model(
+        self, text: str = "", *calls: tuple[str, dict[str, Any]], finish: str = "stop", nth: int = -1
+    ) -> list[Any]:
+        """The model's answer, whole, to the newest question to it."""
+        made = [{"id": f"c{n}", "name": name, "arguments": json.dumps(given)} for n, (name, given) in enumerate(calls)]
+        return self.model_ends("done", {"text": text, "calls": made, "finish": finish, "said": 0, "model": "m"}, nth)
+
+    def model_ends(self, outcome: str, value: Any = None, nth: int = -1) -> list[Any]:
+        ref, _ = self.asked[nth]
+        return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, outcome, value))
+
+    def paragraph(self, text: str, nth: int = -1) -> list[Any]:
+        """A paragraph of the model's answer, before its end."""
+        ref, _ = self.asked[nth]
+        self._events += 1
+        return self.take(CallProgressed(f"call:{ref}:{self._events}", CONTACT, self.now, ref, text))
+
+    @property
+    def prompt(self) -> list[dict[str, Any]]:
+        """The messages of the newest question to the model."""
+        return list(self.asked[-1][1].messages)
+
     def send_ended(self, outcome: str) -> list[Any]:
         """The end of the last message sent."""
         return self.take(SendEnded(f"sent:{self.last_ref}", CONTACT, self.now, self.last_ref, outcome))
@@ -109,22 +150,30 @@ class Talk:
         return self.take(ResetRequested(self.next_id(), CONTACT, self.now))
 
     def take(self, event: Event) -> list[Any]:
-        before = dumps(self.session)
-        turn = advance(self.library, self.session, event)
-        assert dumps(self.session) == before, "the engine changed the session that it was given"
-        again = advance(self.library, loads(before), loads(dumps(event)))
-        assert dumps([again.session, list(again.effects)]) == dumps([turn.session, list(turn.effects)])
+        turn = self._checked(event) if self.checks else advance(self.library, self.session, event)
         self.turn, self.session = turn, loads(dumps(turn.session))
+        self.effects = list(turn.effects)
         sends = [effect.message for effect in turn.effects if isinstance(effect, Send)]
         for ordinal, effect in enumerate(turn.effects):
-            if isinstance(effect, Call):
+            if isinstance(effect, Complete):
+                self.asked.append((effect_ref(event.id, ordinal), effect))
+            elif isinstance(effect, Call | Fetch):
                 self.calls.append((effect_ref(event.id, ordinal), effect))
-            else:
+            elif isinstance(effect, Send):
                 self.last_ref = effect_ref(event.id, ordinal)
         self.sent += sends
         for message in sends:
             self.shown += choices_of(message)
         return [said(message) for message in sends]
+
+    def _checked(self, event: Event) -> Turn:
+        """A turn that changed nothing it was given, and that comes out the same a second time."""
+        before = dumps(self.session)
+        turn = advance(self.library, self.session, event)
+        assert dumps(self.session) == before, "the engine changed the session that it was given"
+        again = advance(self.library, loads(before), loads(dumps(event)))
+        assert dumps([again.session, list(again.effects)]) == dumps([turn.session, list(turn.effects)])
+        return turn
 
     def edit(self, flows: str, bot: str = BOT) -> None:
         self.library = library_of(flows, bot)
@@ -168,5 +217,5 @@ def said(message: Message) -> Any:
         case LinkButton(body, title, url):
             return [body, title, url]
         case Template(name=name, body=body):
-            return [name, *(parameter["text"] for parameter in body)]
+            return [name, *(parameter.get("text", parameter["type"]) for parameter in body)]
     return message

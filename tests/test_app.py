@@ -2,6 +2,8 @@
 
 import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -120,6 +122,12 @@ def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
     assert bot.engine.operate({"do": "reset", "contact": CONTACT}) == {"contact": CONTACT}
     with pytest.raises(BotError):
         bot.engine.operate({"do": "dance"})
+
+
+@pytest.mark.parametrize(("half", "others"), [("bot.web.service", "urllib3"), ("bot.app", "flask")])
+def test_each_half_imports_only_what_is_its_own(half: str, others: str) -> None:
+    program = f"import sys, {half}; sys.exit({others!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The rules of the language, one fact each, on the pure engine."""
 
 import sys
+from datetime import timedelta
 from traceback import walk_stack
 from typing import Any
 
@@ -778,3 +779,12 @@ def test_a_hundred_steps_in_a_turn_do_not_pile_up() -> None:
     finally:
         sys.setprofile(before)
     assert max(depths) - min(depths) < 60
+
+
+def test_a_wait_that_leads_to_itself_waits_as_long_again() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {w: {wait: 1h, then: again}}\n")
+    talk.user("a")
+    for _ in range(3):
+        assert talk.turn is not None
+        assert talk.turn.wake_at == talk.now + timedelta(hours=1)
+        talk.wait("1h")

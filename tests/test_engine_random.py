@@ -12,13 +12,29 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from bot import handler
-from bot.core.effects import Send, effect_ref
-from bot.core.events import CallEnded, Event, MessageReceived, SendEnded, Tapped, TimeReached
+from bot.core.effects import Call, Complete, Fetch, Send, effect_ref
+from bot.core.events import (
+    CallEnded,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    SendEnded,
+    StatusReported,
+    Tapped,
+    TimeReached,
+)
 from bot.core.messages import violations
 from bot.core.session import Session
+from bot.core.tokens import estimate_messages
 from bot.core.values import Location
+from bot.flow.documents import Source
 from bot.flow.library import Library, load
+from bot.gateway.wire import content
 from bot.lang.handlers import handlers_in
+from bot.steps.ai import MOST_MERGED, MOST_ROUNDS
 from tests.talk import CONTACT, START, Talk, sources_of
 
 
@@ -31,6 +47,13 @@ def find(number: object = None) -> dict[str, Any]:
     return {}
 
 
+@handler("orders.find")
+def find_order(number: str, contact: str, most: int = 3) -> str:
+    """Find an order."""
+    return number
+
+
+HANDLERS = {"find": find, "find_order": find_order}
 FLOWS = ("main", "two", "three")
 STEPS = ("a", "b", "c", "d")
 ROWS = [{"k": "One"}, {"k": "One"}, {"k": "x" * 90}, {"k": None}]
@@ -43,6 +66,18 @@ VARS = {
 }
 # a text that works, and ones that fail or come out empty, too long or as source
 TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90)
+LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
+SAYINGS = (
+    "Hello.", "One.\n\nTwo.\n\nThree.\n\nFour.", "", " \n", "x" * 9000, "See https://evil.example/x", LEAK, "{{ n }}",
+    "Bye.\nLEAVE a", "NOTE n: 7\nNOTE t: x\nLEAVE b", "LEAVE nowhere", "a", "none", "A or b.", "See https://shop.example.",
+)  # fmt: skip
+ARGUMENTS = (
+    "{}", '{"number": "AB"}', '{"number": "AB", "most": 2}', '{"contact": "6289999999999"}', "[1]", "nonsense", "",
+    '{"number": NaN}', '{"number": "A", "most": -Infinity}', '{"n": 5}', '{"n": "x", "t": "y"}', '{"t": null, "o": 1}',
+    '{"n": NaN}', '{"t": "\\ud800", "n": 1e999}', "[" * 5000, '{"number": {"$tuple": 5}}', '{"t": {"a": 1}}',
+    '{"n": ' + "9" * 5000 + "}",
+)  # fmt: skip
+FAILURES = ("timeout", "down", "quota", "refused", "no_tools", "unsafe", "empty", "over_budget")
 CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
 VALUES = {
     "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
@@ -58,6 +93,7 @@ class Author:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
+        self._steps: tuple[str, ...] = STEPS  # of the flow that is being written
 
     def one(self, *options: Any) -> Any:
         return self._random.choice(options)
@@ -70,7 +106,7 @@ class Author:
         return self.one(*["Hi."] * 10, *TEXTS)
 
     def target(self) -> Any:
-        return self.one(*STEPS, *STEPS, "/main", "/two", "/three/a", "next", "again", "back", "end", "route")
+        return self.one(*2 * self._steps, "/main", "/two", "/three/a", "next", "again", "back", "end", "route")
 
     def set(self) -> Any:
         name = self.one(*VALUES)
@@ -144,29 +180,65 @@ class Author:
         brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.door)
         return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
 
+    def exits(self, *needs: dict[str, Any]) -> dict[str, Any]:
+        ways = {name: {"when": "they said it", **self.speech(), "then": self.target()} for name in ("a", "b")}
+        return {name: self.one(self.target(), {**way, **self.one({}, *needs)}) for name, way in ways.items()}
+
+    def ai(self) -> dict[str, Any]:
+        tools = ["orders.find", {"call": "orders.find", "with": {"number": "{{ t }}"}, "about": "Find it."}]
+        careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?")}
+        failures = {"else": self.door(), **self.some(unsafe=self.door, down=self.door, confused=self.door)}
+        optional = self.some(
+            tools=lambda: [self.one(*tools, careful, careful)],
+            fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
+            turns=lambda: {"max": self.one(1, 2), "else": self.door()},
+            budget=lambda: {"contact": 100, "else": self.door()},
+            while_busy=lambda: self.one("merge", "wait"),
+            messages=lambda: self.one(1, 2),
+            history=lambda: self.one(0, 30),
+            facts=lambda: "facts.md",
+        )
+        waiting = {key: value for key, value in self.waiting().items() if key in ("remind", "timeout")}
+        instructions = self.one(LEAK, LEAK + " {{ t }} of {{ contact.name }}, {{ n }}")
+        exits = self.exits({"needs": ["n"]}, {"needs": ["t", "n"]})
+        return {"ai": instructions, "exits": exits, "errors": failures, **optional, **waiting}
+
+    def classify(self) -> dict[str, Any]:
+        ways = {"exits": self.exits(), "other": self.door(), "errors": {"else": self.door()}}
+        return {"classify": self.text(), **ways, **self.some(text=self.text)}
+
     def handoff(self) -> dict[str, Any]:
         closes = {"closed": self.door(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
         return {"handoff": {"team": "x", "say": self.text()}, **closes}
 
     def step(self) -> dict[str, Any]:
         write = self.one(
-            self.ask, self.ask, self.template, self.say, self.call, self.branch, self.run, self.handoff,
-            lambda: {"set": self.set()}, lambda: {"wait": self.one("1h", "2h")},
+            self.ask, self.ask, self.template, self.say, self.call, self.branch, self.run, self.handoff, self.classify,
+            self.ai, self.ai, lambda: {"set": self.set()}, lambda: {"wait": self.one("1h", "2h")},
         )  # fmt: skip
-        return {**self.riders(), **write()}
+        riders = self.riders()
+        if write in (self.ai, self.classify, self.handoff):
+            riders.pop("then", None)
+        return {**riders, **write()}
 
     def flow(self, name: str) -> dict[str, Any]:
-        names = [step for step in STEPS if self.one(0, 1, 1)] or ["a"]
+        self._steps = tuple(step for step in STEPS if self.one(0, 1, 1)) or ("a",)
         return {
             "flow": name,
-            "start": {"otherwise": True} if name == "main" else {"words": [name]},
+            "start": {
+                "main": {"otherwise": True},
+                "two": {"words": ["two"], "event": "contact.updated"},
+                "three": {"words": ["three"], "event": self.one("message.read", "conversation.opened")},
+            }[name],
+            **self.some(interrupted=lambda: self.one("resume", "ask", "drop")),
             "vars": VARS,
             "defaults": self.some(errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")),
-            "steps": {step: self.step() for step in names},
+            "steps": {step: self.step() for step in self._steps},
         }
 
     def edited(self, flow: dict[str, Any]) -> dict[str, Any]:
         """The flow after an edit: steps changed, removed, put in; sometimes its variables too."""
+        self._steps = tuple(flow["steps"])
         steps = {name: self.one(step, step, None) or self.step() for name, step in flow["steps"].items()}
         gone = self.one(*STEPS, "none")
         steps = {name: step for name, step in steps.items() if name != gone} or {"d": self.step()}
@@ -207,7 +279,8 @@ def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
     """A bot that loads: whatever the checks refuse gives way to something plain."""
     for _ in range(20):
         text, owners = written(flows)
-        loaded = load(sources_of(text, json.dumps(bot)), handlers_in([{"find": find}]))
+        facts = [Source("flows/facts.md", b"Open daily. See https://facts.example/a")]
+        loaded = load(sources_of(text, json.dumps(bot)), handlers_in([HANDLERS]), facts)
         if loaded.library is not None:
             return loaded.library
         for problem in loaded.problems:
@@ -240,6 +313,10 @@ EVENTS = st.one_of(
     st.tuples(st.just("time"), st.sampled_from(["due", "early", "late"])),
     st.tuples(st.just("call"), st.sampled_from(["done", "timeout", "mismatch", "NotFound", "error"])),
     st.tuples(st.just("send"), st.sampled_from(["sent", "failed", "unknown", "replaced", "covered"])),
+    st.tuples(st.just("model"), st.integers(0, 1 << 16)),
+    st.tuples(st.just("model"), st.integers(0, 1 << 16)),
+    st.tuples(st.just("paragraph"), st.integers(0, len(SAYINGS) - 1)),
+    st.tuples(st.sampled_from(["assigned", "closed", "contact", "opened", "read"]), st.none()),
     st.tuples(st.sampled_from(["photo", "place", "closed", "reset"]), st.none()),
     st.tuples(st.just("edit"), st.none()),
 )
@@ -253,10 +330,10 @@ class Contact(Talk):
         self.session = Session(CONTACT)
         self.now = START
         self.turn = None
-        self.sent, self.shown, self.calls = [], [], []
+        self.sent, self.shown, self.calls, self.asked, self.effects = [], [], [], [], []
         self.last_ref = ""
         self._events = 0
-        self._awaited: set[str] = set()
+        self._open: set[str] = set()  # effects whose end is still to come
 
     def meet(self, kind: str, detail: Any) -> None:
         self.now += timedelta(minutes=7)
@@ -267,6 +344,18 @@ class Contact(Talk):
                 self.reset()
             case "closed":
                 self.closed()
+            case "assigned":
+                self.take(ConversationAssigned(self.next_id(), CONTACT, self.now, "c", None, "Budi"))
+            case "opened":
+                self.take(ConversationOpened(self.next_id(), CONTACT, self.now, "c", "Ann"))
+            case "contact":
+                self.take(ContactChanged(self.next_id(), CONTACT, self.now, "contact.updated", "Ann", None, ("vip",)))
+            case "read":
+                self.take(StatusReported(self.next_id(), CONTACT, self.now, "read", ("m",)))
+            case "model" if self.asked:
+                self._answer(Random(detail))
+            case "paragraph" if self.asked:
+                self.paragraph(SAYINGS[detail])
             case "time":
                 self._pass_time(detail)
             case "call" if self.calls:
@@ -277,6 +366,19 @@ class Contact(Talk):
                 self.take(SendEnded(self.next_id(), CONTACT, self.now, self.last_ref, detail))
             case _ if not self.session.busy:  # else the message is parked
                 self._write(kind, detail)
+
+    def _answer(self, dice: Random) -> None:
+        """The end of the model's newest answer, or of an older one: any text, any calls, any failure."""
+        nth = dice.choice([-1, -1, -1, -min(2, len(self.asked))])
+        if dice.random() < 0.2:
+            self.model_ends(dice.choice(FAILURES), nth=nth)
+            return
+        tools = [tool["function"]["name"] for tool in self.asked[nth][1].tools]
+        called = [dice.choice([*tools, *tools, "delete_all", ""]) for _ in range(dice.choice([0, 0, 1, 2]))]
+        calls = [{"id": f"c{n}", "name": name, "arguments": dice.choice(ARGUMENTS)} for n, name in enumerate(called)]
+        finish = dice.choice(["stop", "length", "cut"])
+        answer = {"text": dice.choice(SAYINGS), "calls": calls, "finish": finish, "said": 0, "model": "m"}
+        self.model_ends("done", answer, nth)
 
     def _write(self, kind: str, detail: Any) -> None:
         match kind:
@@ -307,31 +409,60 @@ class Contact(Talk):
             assert self.turn.wake_at > wake, "a wake-up asks for itself again"
 
     def take(self, event: Event) -> list[Any]:
+        silent = self.session.agent is not None and not isinstance(event, HandoffClosed)
         said = super().take(event)
-        self._check(event)
+        assert not (silent and said), "an agent has the conversation"
+        if isinstance(event, CallEnded | SendEnded):
+            self._open.discard(event.effect)
+        for ordinal, effect in enumerate(self.effects):
+            if isinstance(effect, Call | Fetch | Complete) or (isinstance(effect, Send) and effect.report):
+                self._open.add(effect_ref(event.id, ordinal))
+            if isinstance(effect, Send):
+                assert violations(effect.message) == []
+                assert "evil.example" not in json.dumps(content(effect.message))
+                assert LEAK not in json.dumps(content(effect.message))
+            if isinstance(effect, Complete):
+                assert_asks_well(effect)
+        self._check()
         return said
 
-    def _check(self, event: Event) -> None:
+    def _check(self) -> None:
         turn, frame = self.turn, self.session.frame
         assert turn is not None
-        for effect in turn.effects:
-            assert not isinstance(effect, Send) or violations(effect.message) == []
         if turn.failure is not None:
             assert frame is None
             assert self.session.tags == tuple(tag for tag in self.session.tags if not tag.startswith("handoff:"))
         if frame is None:
             assert turn.wake_at is None
             return
-        step = self.library.flows[frame.flow].steps[frame.step]
-        if frame.awaits is not None:
-            assert frame.awaits in {effect_ref(event.id, n) for n in range(len(turn.effects))} | self._awaited
+        if frame.held is not None:
+            assert self.session.agent is not None
+            assert frame.held.effect in (frame.awaits, frame.hold.get("question"))
+        elif frame.awaits is not None:
+            assert frame.awaits in self._open, "it waits for what has come already"
+        if self.session.agent is not None or frame.awaits is not None:
             assert turn.wake_at is None
-        elif step.kind.deaf:
+            return
+        step = self.library.flows[frame.flow].steps[frame.step]
+        if step.kind.deaf:
             assert (turn.wake_at is None) == (step.riders.defaults.timeout is None)
         else:
             assert step.kind.pauses, "it rests where nothing leads on"
             assert turn.wake_at is not None
-        self._awaited = {frame.awaits} if frame.awaits else set()
+
+
+def assert_asks_well(complete: Complete) -> None:
+    """A request in the wire form: each call answered once, the instructions apart, and no bound broken."""
+    first, *others = complete.messages
+    assert first["role"] == "system"
+    assert LEAK not in json.dumps(others), "what was sent or said never holds the instructions"
+    assert all(message["content"] or message.get("tool_calls") for message in others)
+    called = [call["id"] for message in others for call in message.get("tool_calls", ())]
+    answered = [message["tool_call_id"] for message in others if message["role"] == "tool"]
+    assert sorted(called) == sorted(answered)
+    asked = [message for message in others if message["role"] == "assistant"]
+    assert len(asked) <= MOST_ROUNDS + MOST_MERGED + 100
+    assert estimate_messages([message for message in others if message["role"] == "system"]) < 10_000
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.folder import NoBot, Watch, find_bot, fingerprint, read_folder
+from bot.folder import MOST_DOCUMENT, NoBot, Watch, find_bot, fingerprint, read_folder
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -82,7 +82,7 @@ def test_a_file_that_cannot_be_read_is_said_in_words(tmp_path: Path) -> None:
 
 
 def test_the_fingerprint_changes_with_a_file_that_is_saved_added_or_removed(tmp_path: Path) -> None:
-    write(tmp_path, {"bot.yml": "a", "note.txt": ""})
+    write(tmp_path, {"bot.yml": "a", "note.csv": ""})
     seen = [fingerprint(tmp_path)]
     os.utime(tmp_path / "bot.yml", ns=(1, 1))
     seen.append(fingerprint(tmp_path))
@@ -91,8 +91,23 @@ def test_the_fingerprint_changes_with_a_file_that_is_saved_added_or_removed(tmp_
     (tmp_path / "bot.yml").unlink()
     seen.append(fingerprint(tmp_path))
     assert len(set(seen)) == 4
-    write(tmp_path, {"note.txt": "changed"})
+    write(tmp_path, {"note.csv": "changed"})
     assert fingerprint(tmp_path) == seen[-1]
+
+
+def test_text_files_belong_to_the_bot_as_facts_for_its_models(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "flows/facts.md": "Open daily.", "flows/prices.txt": "5"})
+    documents = {source.path: source.text for source in read_folder(tmp_path).documents}
+    assert documents == {"flows/facts.md": b"Open daily.", "flows/prices.txt": b"5"}
+    before = fingerprint(tmp_path)
+    write(tmp_path, {"flows/facts.md": "Closed."})
+    assert fingerprint(tmp_path) != before
+
+
+def test_a_text_file_that_is_too_large_is_said_to_be(tmp_path: Path) -> None:
+    write(tmp_path, {"bot.yml": "name: A", "facts.md": "x" * (MOST_DOCUMENT + 1)})
+    with pytest.raises(NoBot, match=r"facts\.md is larger than 2 MB"):
+        read_folder(tmp_path)
 
 
 def test_a_watch_tells_of_a_change_once_when_it_is_over(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def test_a_handler_knows_where_its_file_lies(tmp_path: Path) -> None:
         ("\n\n1 / 0\n", 3, "importing it raises ZeroDivisionError: division by zero"),
         ("import sys\nsys.exit(3)\n", 2, "importing it raises SystemExit: 3"),
         (GREET.replace("def greet", "async def greet"), 4, 'handler "greet" is async'),
-        (GREET + GREET.replace("def greet", "def other"), 1, 'two functions are declared as handler "greet"'),
+        (GREET + GREET.replace("def greet", "def other"), 10, 'two functions are declared as handler "greet"'),
+        (GREET.replace('@handler("greet")', "@handler"), 4, 'a handler has a name: write @handler("name")'),
         ("\x00", 1, "this is no Python"),
     ],
 )

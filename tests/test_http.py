@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.http import Ambiguous, Http, NotSent
+from bot.http import Ambiguous, DeadlinePassed, Http, NotSent, Oversized, Silent
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset
 
 HEADERS = {"Content-Type": "application/json"}
@@ -189,3 +189,135 @@ def test_an_error_text_has_no_credentials_of_the_address() -> None:
     with pytest.raises(NotSent) as caught:
         post(Http(f"http://user:secret@127.0.0.1:{free_port()}"))
     assert "secret" not in str(caught.value)
+
+
+def test_a_get_carries_its_query_and_no_body(gateway: Peer) -> None:
+    gateway.answers(answer(404, b"none"))
+    response = Http(gateway.url + "/base").get("/x", {"X-Y": "1"}, {"page": "2", "q": "a b&c"})
+    (request,) = gateway.requests
+    assert (response.status, response.body) == (404, b"none")
+    assert (request.path, request.raw, request.headers["x-y"]) == ("/base/x?page=2&q=a+b%26c", b"", "1")
+
+
+def test_a_pinned_address_is_connected_to_as_the_host_of_the_url(gateway: Peer) -> None:
+    port = gateway.url.rpartition(":")[2]
+    client = Http(f"http://media.invalid:{port}", address="127.0.0.1")
+    assert post(client)
+    assert gateway.requests[0].headers["host"] == f"media.invalid:{port}"
+
+
+def test_a_pinned_address_is_asked_for_the_certificate_of_the_host() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        hello = []
+
+        def take() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                hello.append(connection.recv(4096))
+
+        taking = threading.Thread(target=take)
+        taking.start()
+        with pytest.raises(NotSent):
+            post(Http(f"https://media.invalid:{listener.getsockname()[1]}", address="127.0.0.1"))
+        taking.join()
+    assert b"media.invalid" in hello[0]
+
+
+STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def streamed(client: Http, idle: float = 20.0, seconds: float = 20.0) -> bytes:
+    with client.stream("POST", "/x", b"{}", HEADERS, idle_seconds=idle, seconds=seconds) as answer:
+        return b"".join(answer.chunks)
+
+
+def waiting(prefix: bytes, stop: threading.Event) -> Answer:
+    def write(connection: socket.socket) -> bool:
+        connection.sendall(prefix)
+        stop.wait()
+        return False
+
+    return write
+
+
+def test_a_stream_gives_what_has_come_before_the_rest_is_there(gateway: Peer) -> None:
+    go_on = threading.Event()
+
+    def write(connection: socket.socket) -> bool:
+        connection.sendall(STREAM + b"3\r\none\r\n")
+        go_on.wait()
+        connection.sendall(b"3\r\ntwo\r\n0\r\n\r\n")
+        return True
+
+    gateway.answers(write)
+    with Http(gateway.url).stream("POST", "/x", b"{}", HEADERS, idle_seconds=20, seconds=20) as answer:
+        assert (answer.status, answer.headers["transfer-encoding"]) == (200, "chunked")
+        assert next(answer.chunks) == b"one"
+        go_on.set()
+        assert list(answer.chunks) == [b"two"]
+
+
+def test_a_stream_without_a_length_ends_with_its_connection(gateway: Peer) -> None:
+    gateway.answers(raw(b"HTTP/1.1 200 OK\r\n\r\nall of it"))
+    assert streamed(Http(gateway.url)) == b"all of it"
+
+
+def test_a_connection_is_used_again_after_a_stream_that_was_read_to_its_end(gateway: Peer) -> None:
+    gateway.answers(raw(STREAM + b"3\r\none\r\n0\r\n\r\n", keep=True), accepted())
+    client = Http(gateway.url)
+    streamed(client)
+    post(client)
+    assert [request.connection for request in gateway.requests] == [1, 1]
+
+
+def test_leaving_a_stream_drops_its_connection(gateway: Peer) -> None:
+    stop = threading.Event()
+    gateway.answers(waiting(STREAM + b"3\r\none\r\n", stop), accepted())
+    client = Http(gateway.url)
+    with client.stream("POST", "/x", b"{}", HEADERS, idle_seconds=20, seconds=20) as answer:
+        next(answer.chunks)
+    post(client)
+    stop.set()
+    assert [request.connection for request in gateway.requests] == [1, 2]
+
+
+@pytest.mark.parametrize("prefix", [b"", STREAM, STREAM + b"3\r\none\r\n"], ids=["no head", "no body", "half a body"])
+def test_a_silent_stream_is_told_from_a_late_one(gateway: Peer, prefix: bytes) -> None:
+    stop = threading.Event()
+    gateway.answers(waiting(prefix, stop), waiting(prefix, stop))
+    with pytest.raises(Silent, match="timed out"):
+        streamed(Http(gateway.url), idle=0.1)
+    with pytest.raises(DeadlinePassed, match="timed out"):
+        streamed(Http(gateway.url), seconds=0.1)
+    stop.set()
+
+
+def test_a_stream_that_drips_is_never_silent_but_ends_at_the_deadline(gateway: Peer) -> None:
+    stop = threading.Event()
+    gateway.answers(dripping(b"HTTP/1.1 200 OK\r\n\r\n", stop))
+    with pytest.raises(DeadlinePassed):
+        streamed(Http(gateway.url), idle=5, seconds=0.3)
+    stop.set()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [STREAM + b"5\r\nab", STREAM + b"2\r\nab\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"],
+    ids=["in a chunk", "after a chunk", "before the length"],
+)
+def test_a_cut_stream_is_neither_silent_nor_late(gateway: Peer, data: bytes) -> None:
+    gateway.answers(raw(data))
+    with pytest.raises(Ambiguous) as caught:
+        streamed(Http(gateway.url))
+    assert type(caught.value) is Ambiguous
+
+
+def test_an_endless_stream_is_cut_at_the_limit(gateway: Peer) -> None:
+    gateway.answers(raw(STREAM + b"50\r\n" + b"x" * 0x50 + b"\r\n" + b"50\r\n" + b"x" * 0x50 + b"\r\n"))
+    with pytest.raises(Oversized, match="more than 100 bytes"):
+        streamed(Http(gateway.url, body_limit=100))
+
+
+def test_a_stream_that_never_began_was_not_sent() -> None:
+    with pytest.raises(NotSent):
+        streamed(Http(f"http://127.0.0.1:{free_port()}"))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings import BadSettings, read_settings
+from bot.settings import BadSettings, ModelService, read_account, read_model_service, read_settings, read_webhook
 
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
@@ -27,6 +27,7 @@ def test_three_settings_are_needed_and_the_rest_has_defaults(tmp_path: Path) -> 
     assert (settings.gateway_per_minute, settings.gateway_per_day) == (60, 10_000)
     assert settings.webhook_tolerance == timedelta(minutes=5)
     assert settings.channel_id is None
+    assert settings.repeat_unknown is False
 
 
 def test_the_environment_wins_over_bot_yml(tmp_path: Path) -> None:
@@ -62,10 +63,16 @@ def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Pa
         ("BOT_WEBHOOK_PATH", "/healthz"),
         ("BOT_WEBHOOK_TOLERANCE", "299"),
         ("BOT_WEBHOOK_TOLERANCE", "10801"),
+        ("BOT_REPEAT_UNKNOWN", "maybe"),
+        ("BOT_AI_URL", "models.example"),
+        ("BOT_AI_KEY", "two words"),
+        ("BOT_AI_MODEL", ","),
+        ("BOT_AI_MODEL", "acme/large acme/small"),
+        ("BOT_AI_KEY_IN", "body"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, name: str, text: str) -> None:
-    (problem,) = problems_of(tmp_path, {**NEEDED, name: text})
+    (problem,) = problems_of(tmp_path, {**NEEDED, **(AI if "_AI_" in name else {}), name: text})
     assert problem.startswith(f"{name} ")
 
 
@@ -81,5 +88,59 @@ def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:
 
 
 def test_a_process_that_is_started_with_them_reads_the_same_settings(tmp_path: Path) -> None:
-    settings = read_settings(tmp_path, {**NEEDED, "BOT_CHANNEL_ID": "7", "BOT_WEBHOOK_TOLERANCE": "600"}, {})
+    given = {"BOT_CHANNEL_ID": "7", "BOT_WEBHOOK_TOLERANCE": "600", "BOT_REPEAT_UNKNOWN": "yes"}
+    settings = read_settings(tmp_path, {**NEEDED, **given}, {})
+    assert settings.repeat_unknown is True
     assert read_settings(Path("elsewhere"), settings.environ(), {}) == settings
+
+
+AI = {"BOT_AI_URL": "https://models.example/api/v1/", "BOT_AI_KEY": "sk-of-the-models"}
+
+
+def test_without_its_settings_there_is_no_service_of_models(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, NEEDED, {}).model_service is None
+
+
+def test_a_service_of_models_needs_its_address_and_its_key(tmp_path: Path) -> None:
+    service = read_settings(tmp_path, {**NEEDED, **AI}, {}).model_service
+    assert service == ModelService("https://models.example/api/v1", "sk-of-the-models", (), "authorization")
+    for name in AI:
+        (problem,) = problems_of(tmp_path, {**NEEDED, **AI, name: ""})
+        assert problem.startswith(f"{name} is missing: set it, in the environment or in .env, to the chat-completion")
+
+
+def test_several_models_are_asked_in_their_order(tmp_path: Path) -> None:
+    written = {"ai_model": "acme/large, acme/small,acme/large", "ai_key_in": "x-api-key"}
+    service = read_settings(tmp_path, {**NEEDED, **AI}, written).model_service
+    assert service is not None
+    assert (service.models, service.key_in) == (("acme/large", "acme/small"), "x-api-key")
+
+
+def test_a_service_of_models_is_read_whatever_else_is_missing() -> None:
+    assert read_model_service(AI, {}).url == "https://models.example/api/v1"
+    with pytest.raises(BadSettings) as raised:
+        read_model_service({}, {"ai_key_in": "body"})
+    assert [problem.split()[0] for problem in raised.value.problems] == ["BOT_AI_URL", "BOT_AI_KEY", "BOT_AI_KEY_IN"]
+
+
+def test_the_key_of_the_models_is_a_secret_and_is_handed_on(tmp_path: Path) -> None:
+    environ = {**NEEDED, **AI, "BOT_AI_MODEL": "acme/large,acme/small", "BOT_AI_KEY_IN": "query"}
+    settings = read_settings(tmp_path, environ, {})
+    assert "sk-of-the-models" in settings.secrets
+    assert "sk-of-the-models" not in repr(settings)
+    assert read_settings(Path("elsewhere"), settings.environ(), {}) == settings
+
+
+def test_a_command_needs_only_the_settings_that_it_uses() -> None:
+    account = read_account({"BOT_GATEWAY_URL": "https://gateway.example/", "BOT_GATEWAY_KEY": "key"}, {"port": "x"})
+    assert (account.gateway_url, account.gateway_per_minute, account.channel_id) == (
+        "https://gateway.example",
+        60,
+        None,
+    )
+    assert "key" not in repr(account).replace("gateway_key", "")
+    webhook = read_webhook({"BOT_WEBHOOK_SECRET": "new,old"}, {"webhook_path": "/events"})
+    assert (webhook.path, webhook.secrets) == ("/events", ("new", "old"))
+    assert read_webhook({}, {}).secrets == ()
+    with pytest.raises(BadSettings, match="BOT_GATEWAY_KEY is missing"):
+        read_account({"BOT_GATEWAY_URL": "https://gateway.example"}, {})

@@ -45,3 +45,10 @@ def test_an_exception_is_logged_by_type_and_place_without_its_words(capsys: pyte
     (line,) = capsys.readouterr().err.splitlines()
     assert "a turn failed: ValueError in tests/test_telemetry.py" in line
     assert "contact" not in line
+
+
+def test_a_number_written_with_spaces_is_blotted_out_too_and_a_date_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up() as log:
+        log.info("+62 812-3456-7890 and +62 (812) 345.67.89 on 2030-05-06 10:00:00")
+    line = capsys.readouterr().err
+    assert "…90 and …89 on 2030-05-06 10:00:00" in line

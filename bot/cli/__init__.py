@@ -8,16 +8,38 @@ import click
 from bot import __version__
 from bot.core.errors import BotError
 
-COMMANDS = {  # name: (module, what --help says of it)
-    "new": ("new", "Make a new bot in a folder."),
-    "check": ("check", "Check a bot's files and list every problem."),
-    "chat": ("chat", "Talk to a bot in the terminal."),
-    "test": ("test", "Run a bot's tests."),
-    "serve": ("serve", "Run a bot behind the gateway's webhook."),
-    "queue": ("queue", "Show what waits to be sent, and what was given up."),
-    "sessions": ("sessions", "Show where the contacts are."),
-    "trace": ("trace", "Show why a contact got what it got."),
+SECTIONS = {  # of --help: each command is the module of its name
+    "Make a bot": {
+        "new": "Make a new bot in a folder.",
+        "check": "Check a bot's files and list every problem.",
+        "chat": "Talk to a bot in the terminal.",
+        "test": "Run a bot's tests.",
+    },
+    "Go live": {
+        "webhook": "Register the bot's webhook, and see whether events come.",
+        "serve": "Run a bot behind the gateway's webhook.",
+        "doctor": "Find out what is in the way of going live.",
+        "backup": "Copy the store while the bot runs.",
+    },
+    "See what happens": {
+        "sessions": "Show where the contacts are.",
+        "trace": "Show why a contact got what it got.",
+        "queue": "Show what waits to be sent, and what was given up.",
+        "usage": "Show how many tokens the models have used up.",
+    },
+    "Reach people": {
+        "send": "Send one message.",
+        "broadcast": "Send a template to many contacts.",
+        "templates": "List the gateway's templates, and hold the flows against them.",
+        "contacts": "List the gateway's contacts, as CSV too; export or erase one.",
+    },
+    "Ask models": {
+        "models": "List the models that can be asked.",
+        "ai": "Ask a model a question.",
+    },
 }
+COMMANDS = {name: about for section in SECTIONS.values() for name, about in section.items()}
+_WIDTH = max(map(len, COMMANDS))  # so that the sections align
 
 
 class _Commands(click.Group):
@@ -29,19 +51,33 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"bot.cli.{COMMANDS[name][0]}")
+        module = importlib.import_module(f"bot.cli.{name}")
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from bot.lang.problems import did_you_mean
+
+            fix = did_you_mean(args[0], COMMANDS, "`bot --help` lists them")
+            ctx.fail(f'there is no command "{args[0]}" ({fix})')
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{_WIDTH}}", about) for name, about in section.items()])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bot")
 def bot() -> None:
-    """Chatbots with conversation flows. A bot is a folder with a bot.yml; without DIR it is this folder, or flows/."""
+    """Chatbots with conversation flows, behind a messaging gateway.
+
+    A bot is a folder with a bot.yml. Where no folder is named, it is this one, or flows/.
+    """
 
 
 def main() -> None:

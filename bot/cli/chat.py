@@ -1,6 +1,6 @@
 """``bot chat``."""
 
-import threading
+import os
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from bot.cli.operate import bot_argument, load_env
 from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
+from bot.cli.reloads import BotFiles, Reloads
 from bot.cli.screen import Screen
 from bot.core.errors import BotError
-from bot.folder import NoBot, find_bot, fingerprint, read_folder
+from bot.folder import find_bot, read_folder
 from bot.lang import durations
+from bot.settings import read_model_service
 
 if TYPE_CHECKING:
-    from bot.program import Program
     from bot.simulation.bubble import Bubble
     from bot.simulation.simulation import Simulation
 
-WATCH_SECONDS = 0.5  # between two looks at the bot's files
 
-
-@click.command("chat", short_help="Talk to a bot in the terminal.")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.command("chat")
+@bot_argument
+@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stand-in.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None) -> None:
-    """Talk to the bot in DIR as one contact: no account, no key, no network.
+def command(ctx: click.Context, folder: Path | None, ai: bool) -> None:
+    """Talk to the bot in DIR as one contact: no account, no key, no network (but for models, with --ai).
 
     The bot runs as it does in earnest, with an emulated gateway and a store that is thrown away. Write a text;
     tap a button or pick a row by its number or its title. Flows are loaded again when you save a file.
@@ -42,85 +43,32 @@ def command(ctx: click.Context, folder: Path | None) -> None:
 
     Exit code 0: the chat has ended. 1: the bot has problems, which are listed.
     """
+    from bot.clock import MovableClock
     from bot.program import FaultyBot
+    from bot.simulation.simulation import Simulation
 
     quiet_log()
     path = find_bot(folder)
-    files = _Files(path)
+    files = BotFiles(path)
     try:
         program = files.load()
     except FaultyBot as error:
-        for line in problem_lines(path, error.problems):
-            click.echo(line)
+        click.echo("\n".join(problem_lines(path, error.problems)))
         ctx.exit(1)
-    from bot.clock import MovableClock
-    from bot.simulation.simulation import Simulation
-
+    models = None
+    if ai:
+        load_env(path)
+        models = read_model_service(os.environ, read_folder(path).settings())
     screen = Screen()
     choices = _Choices(screen)
-    with Simulation(program, MovableClock(datetime.now(UTC), running=True), choices.show) as simulation:
+    with Simulation(program, MovableClock(datetime.now(UTC), running=True), choices.show, models) as simulation:
         screen.print(styled(f"{program.library.bot.name}. Write something, or /help for what else there is.", dim=True))
-        with _Reloads(files, simulation, screen) as reloads:
+        if program.library.asks_models and not ai:
+            screen.print(
+                styled("A stand-in that repeats what it was asked answers for the models; see --ai.", dim=True)
+            )
+        with Reloads(files, simulation, screen) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
-
-
-class _Files:
-    """The bot's files, and whether they were saved since they were loaded last."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._loaded = 0
-
-    def load(self) -> "Program":
-        """Load the bot. Raises `bot.app.FaultyBot` and `NoBot`."""
-        from bot.program import load_program
-
-        self._loaded = fingerprint(self.path)
-        return load_program(read_folder(self.path))
-
-    def changed(self) -> bool:
-        """Whether a file was saved."""
-        return fingerprint(self.path) != self._loaded
-
-
-class _Reloads:
-    """Loads the flows again when a file is saved: looks now and then, and before each line is taken."""
-
-    def __init__(self, files: _Files, simulation: "Simulation", screen: Screen) -> None:
-        self._files = files
-        self._simulation = simulation
-        self._screen = screen
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="reload")
-
-    def __enter__(self) -> "_Reloads":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._ending.set()
-        self._thread.join()
-
-    def look(self) -> None:
-        """Load the flows again if a file was saved; with problems the old ones go on."""
-        from bot.program import FaultyBot
-
-        with self._lock:
-            if not self._files.changed():
-                return
-            try:
-                self._simulation.swap(self._files.load())
-            except FaultyBot as error:
-                self._screen.print(*problem_lines(self._files.path, error.problems))
-            except NoBot as error:
-                self._screen.print(styled(str(error), fg="red"))
-            else:
-                self._screen.print(styled("The flows are loaded again.", dim=True))
-
-    def _watch(self) -> None:
-        while not self._ending.wait(WATCH_SECONDS):
-            self.look()
 
 
 class _Choices:
@@ -161,7 +109,7 @@ class _Command(NamedTuple):
 class _Chat:
     """The conversation: takes line by line, from a person or a file."""
 
-    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: _Reloads) -> None:
+    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: Reloads) -> None:
         self._simulation = simulation
         self._screen = screen
         self._choices = choices

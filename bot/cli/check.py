@@ -7,18 +7,20 @@ from pathlib import Path
 
 import click
 
+from bot.cli.operate import bot_argument
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.folder import find_bot, read_folder
 
 
-@click.command("check", short_help="Check a bot's files and list every problem.")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.command("check")
+@bot_argument
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects: path, line, column, code, what, fix.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
     """Check the bot in DIR and list every problem of every file: flows, handlers and tests.
 
-    No flow is run and nothing is sent; handlers are imported, not called. Each line says where, which rule, what is wrong and what to do:
+    No flow is run and nothing is sent; handlers are imported, not called. Each line says where, which rule, what is
+    wrong and what to do:
 
     \b
       $ bot check flows

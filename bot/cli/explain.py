@@ -3,15 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.cli.output import local_time, styled
-from bot.core.effects import Call, Effect
+from bot.cli.output import local_time, printable, styled
+from bot.core.effects import Call, Complete, Effect, Fetch, PutContact
 from bot.core.events import (
     CallEnded,
+    CallProgressed,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
     Event,
     HandoffClosed,
     MessageReceived,
     ResetRequested,
     SendEnded,
+    StatusReported,
     Tapped,
     TimeReached,
 )
@@ -21,7 +26,8 @@ from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
 from bot.lang.filters import shown
 from bot.simulation.bubble import bubble_of
-from bot.store.reader import TurnTraced
+from bot.store.rows import Status
+from bot.store.trace import TurnTraced
 
 LINE = 100  # characters of a text in one line of a trace
 
@@ -38,10 +44,10 @@ def turn_lines(turn: TurnTraced) -> Iterator[str]:
             yield f"  {here}  waits"
         else:
             yield f"  {here}  {step['outcome']} -> {step['target'] or 'stays'}"
-    for effect in turn.effects:
-        yield f"  {effect_in_words(effect)}"
+    for effect, status in zip(turn.effects, turn.statuses, strict=True):
+        yield f"  {effect_in_words(effect)}{'' if status is None else f'  {status_in_words(status)}'}"
     for note in turn.notes:
-        yield f"  {styled('note', fg='yellow')} {note}"
+        yield f"  {styled('note', fg='yellow')} {printable(note)}"
 
 
 def session_lines(session: Session) -> Iterator[str]:
@@ -62,28 +68,65 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
     """What happened to the contact."""
     match event:
         case MessageReceived(kind=kind, text=text):
-            return f'wrote "{_line(text or "")}"' if kind == "text" else f"sent {kind} {_line(text or '')}".rstrip()
+            return (
+                f'wrote "{_line(text or "")}"' if kind == "text" else f"sent {_line(kind)} {_line(text or '')}".rstrip()
+            )
         case Tapped(title=title, reply=reply):
-            return f'tapped "{title}" ({reply})'
+            return f'tapped "{_line(title)}" ({_line(reply)})'
         case TimeReached():
             return "the time came"
+        case CallEnded(outcome="done", value={"text": _, "calls": _, "finish": _, "model": _, "tokens": _} as answer):
+            return _answer_in_words(answer)
         case CallEnded(outcome=outcome, value=value, detail=detail):
             return f"the call ended: {outcome} {_line(detail or value_in_words(value))}".rstrip()
         case SendEnded(outcome=outcome, detail=detail):
-            return f"the message ended: {outcome} {detail}".rstrip()
+            return f"the message ended: {outcome} {_line(detail)}".rstrip()
+        case CallProgressed(text=text):
+            return f'the model said "{_line(text)}"'
+        case ContactChanged(event=name):
+            return name
+        case ConversationOpened():
+            return "the conversation was opened"
+        case ConversationAssigned(agent=agent):
+            return f"the conversation was assigned to {_line(agent or 'an agent')}"
+        case StatusReported(status=status):
+            return f"a message was {status}"
         case HandoffClosed():
-            return "the hand-over was closed"
+            return "the conversation was resolved"
         case ResetRequested(by=by):
             return f"reset by {by}"
-    return ", ".join(f"{name}: {value}" for name, value in event.items()) or "no event"
+    return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"
+
+
+def _answer_in_words(answer: Mapping[str, Any]) -> str:
+    """A model's answer: what it says that was not said before, what it calls, what it cost."""
+    parts = [f"{_line(answer['model'])} answered" + (f' "{_line(answer["text"])}"' if answer["text"] else "")]
+    parts += [f"calls {_line(call['name'])}({_line(call['arguments'])})" for call in answer["calls"]]
+    parts += ["cut short"] if answer["finish"] in ("length", "cut") else []
+    return ", ".join([*parts, f"{answer['tokens']} tokens"])
 
 
 def effect_in_words(effect: Effect) -> str:
     """What the bot does."""
-    if isinstance(effect, Call):
-        arguments = ", ".join(f"{name}: {value_in_words(value)}" for name, value in effect.arguments.items())
-        return f"call {effect.handler}({arguments})"
+    match effect:
+        case Call():
+            arguments = ", ".join(f"{name}: {value_in_words(value)}" for name, value in effect.arguments.items())
+            return f"call {effect.handler}({arguments})"
+        case Fetch():
+            return f"keep the {effect.media.kind}"
+        case Complete():
+            tools = [tool["function"]["name"] for tool in effect.tools]
+            more = f", with {', '.join(tools)}" if tools else ""
+            return f"ask {' or '.join(effect.models) or 'the model'}: {len(effect.messages)} messages{more}"
+        case PutContact():
+            return f"tell the gateway: tags {', '.join(effect.tags) or 'none'}"
     return f"send {message_in_words(effect.message)}"
+
+
+def status_in_words(status: Status) -> str:
+    """How far a message has got."""
+    colour = "red" if status.name == "failed" else "green"
+    return styled(f"{status.name}: {_line(status.detail)}" if status.detail else status.name, fg=colour)
 
 
 def message_in_words(message: Message) -> str:
@@ -97,7 +140,7 @@ def message_in_words(message: Message) -> str:
     parts += [bubble.file.link] if bubble.file is not None else []
     parts += [bubble.place] if bubble.place is not None else []
     parts += [f'"{part}"' for part in bubble.body]
-    return " ".join(parts)
+    return printable(" ".join(parts))
 
 
 def value_in_words(value: Any) -> str:
@@ -106,15 +149,15 @@ def value_in_words(value: Any) -> str:
         case None:
             return "null"
         case Media(kind, url):
-            return f"{kind} {url}"
+            return f"{kind} {_line(url)}"
         case Location(latitude, longitude):
             return f"{latitude}, {longitude}"
         case Mapping():
             return "{" + ", ".join(f"{key}: {value_in_words(item)}" for key, item in value.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(value_in_words, value)) + "]"
-    return shown(value)
+    return printable(shown(value))
 
 
 def _line(text: str) -> str:
-    return clip(" ".join(text.split()), LINE)
+    return clip(printable(" ".join(text.split())), LINE)

@@ -20,7 +20,7 @@ class FolderInUse(BotError):
     """The new bot's folder holds something already."""
 
 
-@click.command("new", short_help="Make a new bot in a folder.")
+@click.command("new")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def command(folder: Path) -> None:
     """Make a small, complete bot in DIR: two flows, a Python handler and tests, to be changed into your own.

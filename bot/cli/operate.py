@@ -1,8 +1,8 @@
 """How a command finds the store of a bot, and has something changed in it (DESIGN 6)."""
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +11,7 @@ import click
 from dotenv import load_dotenv
 
 from bot.core.errors import BotError
-from bot.folder import Folder, find_bot, read_folder
+from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.settings import read_store
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Answer = dict[str, Any]
+Ask = Callable[[dict[str, Any]], Answer]
+
+ERRAND_SECONDS = 120.0  # an errand waits a minute for room within the limits, and then for the gateway
 
 
 class Refused(BotError):
@@ -36,10 +39,19 @@ def bot_option(command: F) -> F:
     )(command)
 
 
+def bot_argument(command: F) -> F:
+    """The argument that names the bot's folder, of a command that is about the bot itself."""
+    return click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))(command)
+
+
+def env_file(folder: Path) -> Path | None:
+    """The file with settings that counts, if there is one."""
+    return next(iter(env_files(folder)), None)
+
+
 def load_env(folder: Path) -> None:
-    """Read ``.env``: here, or beside `bot.yml`. What the environment has already is left alone."""
-    env_file = next((file for file in (Path(".env"), folder / ".env") if file.is_file()), None)
-    load_dotenv(env_file or os.devnull)
+    """Read ``.env``. What the environment has already is left alone."""
+    load_dotenv(env_file(folder) or os.devnull)
 
 
 def store_of(folder: Path | None) -> tuple[Folder, Path]:
@@ -61,16 +73,80 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
     Raises `Refused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
     """
-    from bot.local import NotRunning, ask
+    from bot.local import NotRunning
 
     bot, store = store_of(folder)
     try:
-        answer = ask(store, request)
+        return ask_server(store, request)
     except NotRunning:
         return _operate_here(bot, store, request)
+
+
+def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
+    """Have a request done by the server that runs on the store, in ``seconds`` at most.
+
+    Raises `Refused` in the server's words, and `bot.local.NotRunning`.
+    """
+    from bot.local import ask
+
+    answer = ask(store, request, seconds)
     if "error" in answer:
         raise Refused(str(answer["error"]))
     return answer
+
+
+@contextmanager
+def reach_gateway(folder: Path | None) -> Iterator[Ask]:
+    """Have errands done (see `bot.runtime.errands`) by the server that runs on the store, or here if none runs.
+
+    So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
+    words, a `BotError`.
+    """
+    from bot.local import answers
+
+    bot, store = store_of(folder)
+    if answers(store):
+        yield lambda request: ask_server(store, {"do": "gateway", **request}, ERRAND_SECONDS)
+    else:
+        with _errands(bot, store) as run:
+            yield run
+
+
+def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
+    """Have one errand done, as `reach_gateway` does."""
+    with reach_gateway(folder) as ask:
+        return ask(request)
+
+
+def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
+    """The items of all pages of one of the gateway's lists. Raises `bot.gateway.errors.EndlessList`, and as ``ask``."""
+    from bot.gateway import account
+    from bot.gateway.rate import Rate
+
+    def fetch(number: int) -> account.Page[dict[str, Any]]:
+        answer = ask({"call": call, "page": number})
+        return account.Page(tuple(answer["items"]), answer["has_more"], Rate())
+
+    return account.pages(fetch)
+
+
+@contextmanager
+def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
+    from bot.app import errands_alone
+    from bot.clock import SystemClock
+    from bot.settings import read_account
+    from bot.store.files import StoreLocked
+
+    account = read_account(os.environ, bot.settings())
+    with ExitStack() as opened:
+        try:
+            errands = opened.enter_context(errands_alone(account, store, SystemClock()))
+        except StoreLocked:
+            raise Refused(
+                f"{store} is in use, by a server that does not answer now or by another command that asks the "
+                "gateway: try again in a moment"
+            ) from None
+        yield errands.run
 
 
 def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
@@ -80,12 +156,12 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.runtime.batch import Batch
     from bot.runtime.operator import operate as take
     from bot.store.files import trouble_in_words
-    from bot.store.state import Run, Store
+    from bot.store.runs import ORDINARY
+    from bot.store.state import Store
 
     program = load_program(bot)
     with trouble_in_words(store), closing(Store(store)) as own:
-        run = Run(careful=False, suspects=frozenset())
-        batch = Batch(own, partial(advance, program.library), run, SystemClock().now())
+        batch = Batch(own, partial(advance, program.library), ORDINARY, SystemClock().now())
         answer = take(batch, request)
         own.write(batch.commit)
         return answer

@@ -1,63 +1,113 @@
 """``bot queue``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bot.cli.operate import bot_option, open_store, operate
-from bot.cli.output import counted, echo_json, local_time, styled
+from bot.cli.output import counted, echo_json, local_time, printable, styled
 
 if TYPE_CHECKING:
     from bot.store.reader import DeadLetter, PendingSend
 
 EVENT_ADVICE = "it is kept in the inbox; nothing is lost but its turn"
+ACTIONS = ("retry", "drop")
+THINGS = {"retry": "message", "drop": "dead letter"}
+QUESTIONS = {"retry": "Send {} again?", "drop": "Forget {} for good?"}
+DONE = {"retry": "To be sent again: {}.", "drop": "Forgotten: {}."}
+MISSING = {"retry": "dead letter {} of a message", "drop": "dead letter {}"}
 TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
 
 
-@click.command("queue", short_help="Show what waits to be sent, and what was given up.")
-@click.argument("action", metavar="[retry ID]", required=False, type=click.Choice(["retry"]))
-@click.argument("letter", metavar="", required=False, type=int)
+@click.command("queue")
+@click.argument("action", metavar="[retry|drop", required=False, type=click.Choice(ACTIONS))
+@click.argument("letters", metavar="[ID...]]", nargs=-1, type=click.IntRange(min=1))
 @bot_option
+@click.option("--all", "every", is_flag=True, help="All that was given up, instead of ids.")
+@click.option("--code", metavar="CODE", help="With --all: only with this code of the gateway's.")
+@click.option("--broadcast", metavar="NAME", help="With --all: only messages of this broadcast.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print an object: pending, dead, counts; or what was done.")
-def command(action: str | None, letter: int | None, folder: Path | None, limit: int, as_json: bool) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print an object: pending, dead, broadcasts, counts; or done, missing."
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    action: str | None,
+    letters: tuple[int, ...],
+    folder: Path | None,
+    every: bool,
+    code: str | None,
+    broadcast: str | None,
+    yes: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
     """Show the messages that wait to be sent, and what was given up: why, in the gateway's words, and what to do.
 
-    "retry ID" sends a message that was given up after all, behind everything else for its contact. It goes
-    through the running server; if none runs, the message waits for the next start.
+    "retry ID" sends a message that was given up after all, behind everything else for its contact; more than one at
+    a time let replies go first. "drop ID" forgets what was given up for good. Both go through the running server; if
+    none runs, the messages wait for the next start.
 
     \b
       $ bot queue
       $ bot queue retry 17
+      $ bot queue retry --all --code 132012
+      $ bot queue drop 17 18
 
-    Exit code 0: fine. 1: there is no store yet, or no such message.
+    Exit code 0: fine. 1: there is no store yet, no such message, or you said no.
     """
+    named = bool(letters)
+    if (action is None and (named or every)) or (action and named == every) or ((code or broadcast) and not every):
+        raise click.UsageError("write bot queue, or bot queue retry|drop with ids or --all: bot queue lists the ids")
     if action is None:
         _show(folder, limit, as_json)
-    elif letter is None:
-        raise click.UsageError("which one? Write bot queue retry ID: bot queue lists the ids")
-    else:
-        answer = operate(folder, {"do": "retry", "id": letter})
-        if as_json:
-            echo_json(answer)
-        else:
-            click.echo(f"The message to {answer['contact']} waits to be sent again.")
+        return
+    if every:
+        with open_store(folder) as store:
+            letters = tuple(store.letters(sends_only=action == "retry", code=code, broadcast=broadcast))
+    if letters and not yes and (every or action == "drop"):
+        click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
+    answer = _in_chunks(folder, action, letters)
+    missing = [] if every else answer["missing"]  # where all were meant, somebody else was faster
+    if as_json:
+        echo_json(answer)
+    elif answer["done"] or not missing:
+        click.echo(DONE[action].format(counted(len(answer["done"]), THINGS[action])))
+    for id in missing:
+        click.echo(f"there is no {MISSING[action].format(id)} (`bot queue` lists them)", err=True)
+    ctx.exit(1 if missing else 0)
+
+
+def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[int]]:
+    from bot.runtime.letters import AT_ONCE
+
+    total: dict[str, list[int]] = {"done": [], "missing": []}
+    for start in range(0, len(letters), AT_ONCE):
+        answer = operate(folder, {"do": action, "ids": list(letters[start : start + AT_ONCE])})
+        total = {key: ids + answer[key] for key, ids in total.items()}
+    return total
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
+        broadcasts = store.unfinished_broadcasts()
     if as_json:
-        echo_json({"pending": pending, "dead": [_readable(letter) for letter in dead], "counts": counts})
+        readable = [_readable(letter) for letter in dead]
+        echo_json({"pending": pending, "dead": readable, "broadcasts": broadcasts, "counts": counts})
         return
     for send in pending:
         _echo(_pending_lines(send))
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
+    for name, numbers in broadcasts.items():
+        click.echo(f'broadcast "{name}": ' + ", ".join(f"{number:,} {outcome}" for outcome, number in numbers.items()))
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")
     if len(pending) < waiting or len(dead) < given_up:
@@ -87,7 +137,7 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
     yield f"{styled('given up', fg='red')} {letter.id}  {letter.what}{whose}  at {local_time(letter.at)}"
     if letter.what == "send":
         yield f"  {effect_in_words(_readable(letter)['body']['effect'])}"
-    yield f"  {letter.reason}"
+    yield f"  {printable(letter.reason)}"
     advice = {"send": f"when that is put right: bot queue retry {letter.id}", "turn": TURN_ADVICE}
     yield styled(f"  {advice.get(letter.what, EVENT_ADVICE)}", dim=True)
 

@@ -6,26 +6,36 @@ from pathlib import Path
 import click
 
 from bot import telemetry
-from bot.cli.operate import load_env
+from bot.cli.operate import bot_argument, load_env
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import Supervisor
 from bot.settings import BadSettings, Settings, read_settings
 
 
-@click.command("serve", short_help="Run a bot behind the gateway's webhook.")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.command("serve")
+@bot_argument
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None) -> None:
     """Run the bot in DIR: take the gateway's events at /webhook, and answer through the gateway.
 
+    Its settings are in the environment, in a file called .env (here, or beside bot.yml), or under "settings" in
+    bot.yml. docs/going-live.md explains each.
+
     \b
-    Needed, in the environment or in a file called .env (here, or beside bot.yml):
+    Needed:
       BOT_GATEWAY_URL     the gateway's base address
       BOT_GATEWAY_KEY     the API key
-      BOT_WEBHOOK_SECRET  the webhook's signing secret; several with commas while one replaces another
+      BOT_WEBHOOK_SECRET  the webhook's signing secret (`bot webhook register`)
     \b
-    Optional: BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000), BOT_STORE (bot.db in
-    DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000), BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300 s).
+    Where models take turns:
+      BOT_AI_URL, BOT_AI_KEY, BOT_AI_MODEL (several with commas: the first is
+      asked, the others are fallen back to), BOT_AI_KEY_IN (authorization)
+    \b
+    Optional:
+      BOT_STORE (bot.db in DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000),
+      BOT_PUBLIC_URL, BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300),
+      BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
+      BOT_REPEAT_UNKNOWN (no)
 
     Flows are loaded again when a file is saved or on SIGHUP; faulty ones are listed and the old ones go on.
     Ctrl-C or SIGTERM stops it within 30 seconds; what it has not finished it finishes at the next start.

@@ -1,17 +1,17 @@
 """``bot sessions``."""
 
-import re
 from pathlib import Path
 
 import click
 
+from bot.cli.numbers import number
 from bot.cli.operate import Refused, bot_option, open_store, operate
 from bot.cli.output import counted, echo_json, local_time
 
 RESET = "reset"
 
 
-@click.command("sessions", short_help="Show where the contacts are.")
+@click.command("sessions")
 @click.argument("words", metavar="[CONTACT | reset CONTACT]", nargs=-1)
 @bot_option
 @click.option(
@@ -45,11 +45,6 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
             _show(folder, number(contact), as_json)
         case _:
             raise click.UsageError("write bot sessions, bot sessions CONTACT or bot sessions reset CONTACT")
-
-
-def number(contact: str) -> str:
-    """A contact's number as the store has it: without the plus, the spaces and the hyphens that people write."""
-    return re.sub(r"[+\s()-]", "", contact)
 
 
 def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bot.cli.operate import bot_argument
 from bot.cli.output import bubble_lines, counted, path_from_here, problem_lines, quiet_log, styled
 from bot.folder import find_bot, read_folder
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 COLOURS = {"bot": "cyan", "wait": "yellow"}
 
 
-@click.command("test", short_help="Run a bot's tests.")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.command("test")
+@bot_argument
 @click.option("-k", "name", metavar="NAME", default="", help="Only tests with NAME in their name.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, name: str) -> None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
+from bot.cli.numbers import number
 from bot.cli.operate import Refused, bot_option, open_store
 from bot.cli.output import echo_json
-from bot.cli.sessions import number
 
 
-@click.command("trace", short_help="Show why a contact got what it got.")
+@click.command("trace")
 @click.argument("contact")
 @bot_option
 @click.option(
@@ -19,8 +19,8 @@ from bot.cli.sessions import number
 def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> None:
     """Show the last turns of CONTACT: what happened, which rule took it, the steps that were gone through.
 
-    Each step shows its outcome and where that led, each condition what it came to; then what was sent and
-    called, and how long the turn took. Turns are kept for 7 days.
+    Each step shows its outcome and where that led, each condition what it came to; then what was sent (and how far
+    it has got: delivered, read, failed) and called, and how long the turn took. Turns are kept for 7 days.
 
     \b
       $ bot trace 6281234567890 -n 3

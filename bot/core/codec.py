@@ -2,7 +2,7 @@
 
 A value that JSON has no form for is written as ``{"$<tag>": ...}``; a dict whose own keys begin with ``$``
 is written as ``{"$dict": [[key, value], ...]}``. So what goes in is what comes out, and the text stays
-readable in the database.
+readable in the database. A field that has its default is left out, so a default must never change.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from bot.core.values import Location, Media, Record, UnstorableValue
 
 T = TypeVar("T", bound=type)
 
-_FIELDS: dict[type, tuple[str, tuple[str, ...]]] = {}
+_FIELDS: dict[type, tuple[str, tuple[tuple[str, Any], ...]]] = {}
 _DECODE: dict[str, Callable[[Any], Any]] = {
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
@@ -31,10 +31,13 @@ _DECODE: dict[str, Callable[[Any], Any]] = {
 
 def stored(cls: T) -> T:
     """Class decorator: this dataclass can be written to and read from the store, under its name."""
-    names = tuple(field.name for field in dataclasses.fields(cls) if field.init)
-    _FIELDS[cls] = (f"${cls.__name__}", names)
+    _FIELDS[cls] = (f"${cls.__name__}", tuple((f.name, _default(f)) for f in dataclasses.fields(cls) if f.init))
     _DECODE[f"${cls.__name__}"] = lambda fields: cls(**fields)
     return cls
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 stored(Media)
@@ -62,8 +65,8 @@ def _encode(value: Any) -> Any:
             return {"$dict": [[key, _encode(item)] for key, item in value.items()]}
         return {key: _encode(item) for key, item in value.items()}
     if (known := _FIELDS.get(kind)) is not None:
-        tag, names = known
-        return {tag: {name: _encode(getattr(value, name)) for name in names}}
+        tag, fields = known
+        return {tag: {name: _encode(item) for name, default in fields if (item := getattr(value, name)) != default}}
     return _encode_other(value)
 
 

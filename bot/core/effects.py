@@ -1,10 +1,11 @@
 """Effects: everything a turn decides to have done. They are rows of the outbox until somebody does them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.core.codec import stored
 from bot.core.messages import Message, Template
+from bot.core.values import Media
 
 
 @stored
@@ -32,7 +33,69 @@ class Call:
     tries: int = 1
 
 
-Effect = Send | Call
+@stored
+@dataclass(frozen=True, slots=True)
+class PutContact:
+    """Tell the gateway what is known of the contact. ``tags`` are all that it is to have there."""
+
+    name: str | None
+    email: str | None
+    tags: tuple[str, ...]
+
+
+TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Keep a file that the contact sent: its address at the gateway dies after 24 hours. ``most`` is in bytes.
+
+    It ends as ``done`` with the kept `Media`, or as ``TooLarge``, ``WrongType`` or ``NotFetched``.
+    """
+
+    media: Media
+    most: int
+    within: float = 60.0
+    tries: int = 3
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens may be used up since midnight (UTC): by the contact, and by all together."""
+
+    contact: int | None = None
+    all: int | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Ask a model to go on with a conversation (spec: Chat request).
+
+    ``messages`` and ``tools`` are in the wire form. Passages of the documents ``facts`` that match ``query`` are
+    added to the first message. ``paragraphs`` is how many are reported as each is complete, before the end.
+    ``moderate`` names the handler that judges each text before it is sent.
+    """
+
+    messages: tuple[dict[str, Any], ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    models: tuple[str, ...] = ()  # the one to ask, and those to fall back to; empty: the bot's
+    max_tokens: int = 1024
+    temperature: float | None = None
+    reasoning_split: bool | None = None
+    facts: tuple[str, ...] = ()
+    query: str = ""
+    paragraphs: int = 0
+    budget: Budget = field(default_factory=Budget)
+    moderate: str | None = None
+    flow: str = ""  # for whom the usage is counted
+    within: float = 60.0
+    tries: int = 3
+
+
+Effect = Send | PutContact | Call | Fetch | Complete
 
 
 def effect_ref(event_id: str, ordinal: int) -> str:

@@ -10,6 +10,21 @@ from typing import Any
 from bot.core.codec import stored
 from bot.core.values import Location, Media
 
+EVENTS = (
+    "message.inbound",
+    "message.sent",
+    "message.delivered",
+    "message.read",
+    "message.failed",
+    "contact.created",
+    "contact.updated",
+    "conversation.opened",
+    "conversation.assigned",
+    "conversation.resolved",
+    "message.interactive_reply",
+)
+"""The gateway's names of its events (spec: Event names): for webhooks, and for flows that they start."""
+
 
 @stored
 @dataclass(frozen=True, slots=True)
@@ -56,7 +71,7 @@ class TimeReached:
 @stored
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """A handler ended. ``outcome``: ``done``, ``timeout``, ``mismatch`` or the name of the error it raised."""
+    """A handler, a model or a fetch ended. ``outcome``: ``done``, ``timeout``, ``mismatch`` or the error's name."""
 
     id: str
     contact: str
@@ -65,6 +80,18 @@ class CallEnded:
     outcome: str
     value: Any = None
     detail: str = ""
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class CallProgressed:
+    """A paragraph of a model's answer is complete; more may come."""
+
+    id: str
+    contact: str
+    at: datetime
+    effect: str
+    text: str
 
 
 @stored
@@ -98,6 +125,61 @@ class HandoffClosed:
 
 @stored
 @dataclass(frozen=True, slots=True)
+class ContactChanged:
+    """The gateway made or changed the contact: ``contact.created``, ``contact.updated``. None: not said."""
+
+    id: str
+    contact: str
+    at: datetime
+    event: str
+    name: str | None = None
+    email: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class ConversationOpened:
+    """A conversation was opened by the contact: ``conversation.opened``."""
+
+    id: str
+    contact: str
+    at: datetime
+    conversation: str | None = None
+    name: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class ConversationAssigned:
+    """An agent has taken the conversation: ``conversation.assigned``. The bot is silent until it is resolved."""
+
+    id: str
+    contact: str
+    at: datetime
+    conversation: str | None = None
+    name: str | None = None
+    agent: str | None = None
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class StatusReported:
+    """What became of a message: ``message.sent``, ``.delivered``, ``.read``, ``.failed``.
+
+    ``messages`` are the names that the gateway gave; ``contact`` is ``""`` where only the message is named.
+    """
+
+    id: str
+    contact: str
+    at: datetime
+    status: str
+    messages: tuple[str, ...]
+    detail: str = ""
+
+
+@stored
+@dataclass(frozen=True, slots=True)
 class ResetRequested:
     """An operator ends everything this contact is in."""
 
@@ -107,4 +189,17 @@ class ResetRequested:
     by: str = "operator"
 
 
-Event = MessageReceived | Tapped | TimeReached | CallEnded | SendEnded | HandoffClosed | ResetRequested
+Event = (
+    MessageReceived
+    | Tapped
+    | TimeReached
+    | CallEnded
+    | CallProgressed
+    | SendEnded
+    | ContactChanged
+    | ConversationOpened
+    | ConversationAssigned
+    | HandoffClosed
+    | StatusReported
+    | ResetRequested
+)

@@ -33,6 +33,10 @@ MEDIA_SUFFIXES = {
 }
 MEDIA_BYTES = {"image": 5 << 20, "audio": 16 << 20, "video": 16 << 20, "document": 100 << 20}
 CAPTIONED = ("image", "video", "document")
+_OTHER_SUFFIXES = frozenset({
+    *("gif", "webp", "svg", "heic", "bmp", "tiff", "wav", "m4a", "aac", "mov", "avi", "mkv", "webm", "3gp"),
+    *("doc", "xls", "ppt", "pptx", "csv", "zip", "html"),
+}).union(*MEDIA_SUFFIXES.values())  # fmt: skip
 
 
 @stored
@@ -124,8 +128,8 @@ class Template:
     """An approved template with its parameters.
 
     ``header`` and each of ``body`` and ``url_buttons`` are parameter objects as the gateway's
-    specification has them (``{"type": "text", "text": ...}``); ``replies`` are the payloads of its quick
-    reply buttons, in order.
+    specification has them (``{"type": "text", "text": ...}``; ``{}`` for a header without any); ``replies`` are the payloads of its quick
+    reply buttons, in order, at the places that ``url_buttons`` leave.
     """
 
     name: str
@@ -165,7 +169,23 @@ def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterat
 def _address(what: str, url: str) -> Iterator[str]:
     if not url.startswith(("https://", "http://")) or any(c.isspace() for c in url):
         yield f'{what} "{url}" is not an http or https address'
-    yield from _over(what, url, URL)
+
+
+def wrong_suffix(kind: str, link: str) -> str | None:
+    """What a media address ends in, where that is a type that the gateway does not take for this kind.
+
+    An address without an ending, or with one that says nothing, may be right: None.
+    """
+    path = link.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
+    name = path.rpartition("/")[2]
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    return suffix if suffix in _OTHER_SUFFIXES and suffix not in MEDIA_SUFFIXES[kind] else None
+
+
+def _media(kind: str, link: str) -> Iterator[str]:
+    yield from _address(f"the {kind}'s address", link)
+    if (suffix := wrong_suffix(kind, link)) is not None:
+        yield f"the gateway takes no .{suffix} as {kind}"
 
 
 def violations(message: Message) -> list[str]:
@@ -178,17 +198,24 @@ def _violations(message: Message) -> Iterator[str]:
         case Text(body):
             yield from _needed("the text", body)
             yield from _over("the text", body, TEXT_BODY)
-        case MediaMessage(kind, link, caption):
-            yield from _address(f"the {kind}'s address", link)
+        case MediaMessage(kind, link, caption, filename):
+            yield from _media(kind, link)
             yield from _over("the caption", caption, CAPTION)
+            if caption is not None and kind not in CAPTIONED:
+                yield f"a caption goes with {', '.join(CAPTIONED)}, and not with {kind}"
+            if filename is not None and kind != "document":
+                yield f"a filename goes with a document, and not with {kind}"
         case LocationMessage(latitude, longitude):
             if not -90 <= latitude <= 90:
                 yield f"latitude {latitude} is not between -90 and 90"
             if not -180 <= longitude <= 180:
                 yield f"longitude {longitude} is not between -180 and 180"
-        case Template(name, language):
+        case Template(name, language, header):
             yield from _needed("the template's name", name)
             yield from _needed("the template's language", language)
+            kind = header["type"] if header else ""
+            if header and kind in MEDIA_KINDS and "link" in header[kind]:
+                yield from _media(kind, header[kind]["link"])
         case _:
             yield from _interactive(message)
 
@@ -206,6 +233,7 @@ def _interactive(message: Buttons | LinkButton | ListMessage) -> Iterator[str]:
             yield from _needed("the link's title", title)
             yield from _over("the link's title", title, BUTTON_TITLE)
             yield from _address("the link", url)
+            yield from _over("the link", url, URL)
             yield from _over("the header", header, HEADER_TEXT)
             yield from _over("the footer", footer, FOOTER_TEXT)
         case ListMessage(_, button, sections, footer):

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.codec import stored
+from bot.core.events import CallEnded, SendEnded
 
 
 @stored
@@ -21,12 +22,17 @@ class Frame:
     form: str = ""  # how the step waits, to notice an edit that makes another kind of it
     vars: dict[str, Any] = field(default_factory=dict)
     hold: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
-    awaits: str | None = None  # the effect whose end this step waits for; while set, messages are parked
+    awaits: str | None = None  # the effect whose end this step waits for
+    hears: bool = False  # messages are taken while it waits for that; else they are parked
+    held: CallEnded | SendEnded | None = None  # that end, which came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
     unseen: bool = False  # the question did not reach the contact (the window was shut): put it again
     visits: dict[str, int] = field(default_factory=dict)
     came_from: str | None = None
+    interrupts: bool = False  # it cut in on the one below, which did not ask for it
+    coming_back: bool = False  # after an interruption the contact is asked whether to go on
+    left: str | None = None  # the question ("flow/step") that was left without an answer: `back` leads there
 
 
 @stored
@@ -38,7 +44,10 @@ class Session:
     name: str | None = None
     channel: str | None = None
     conversation: str | None = None
+    email: str | None = None
     tags: tuple[str, ...] = ()
+    known_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
+    agent: str | None = None  # who has taken the conversation over in the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
@@ -50,5 +59,9 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while the active step waits for a call: messages are parked until its result has been taken."""
-        return bool(self.frames) and self.frames[-1].awaits is not None
+        """True while the active step waits for a call: messages are parked until its result has been taken.
+
+        Those to an agent are not: they are not for us, now or later.
+        """
+        frame = self.frame
+        return frame is not None and frame.awaits is not None and not frame.hears and self.agent is None

@@ -17,11 +17,16 @@ class UnstorableValue(BotError):
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads)."""
+    """A file that a contact sent. ``url`` is the gateway's and expires after 24 hours (spec: payloads).
+
+    ``file`` is its path once it has been kept, and ``type`` what it is by its content (``image/png``).
+    """
 
     kind: str
     url: str
     caption: str | None = None
+    file: str | None = None
+    type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,16 @@ class Location:
     longitude: float
     name: str | None = None
     address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool = False
 
 
 class Record(Mapping[str, Any]):
@@ -69,28 +84,31 @@ class Record(Mapping[str, Any]):
         return f"{self._name}({', '.join(f'{k}={v!r}' for k, v in self._fields.items())})"
 
 
+MOST_LEVELS = 50
 _PLAIN = (str, int, float, Decimal, datetime, date, time, Media, Location, Record)
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, levels: int = MOST_LEVELS) -> Any:
     """Turn what Python code returned into values a conversation can keep.
 
     A dataclass becomes a `Record`, an enum its value, a tuple or set a list. Raises `UnstorableValue`
-    for anything else.
+    for anything else, and for what is nested deeper than ``levels``.
     """
+    if levels < 0:
+        raise UnstorableValue(f"what is nested in more than {MOST_LEVELS} levels cannot be kept in a conversation")
     if value is None or (isinstance(value, _PLAIN) and not isinstance(value, enum.Enum)):
         return value
     if isinstance(value, enum.Enum):
-        return plain(value.value)
+        return plain(value.value, levels)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {f.name: plain(getattr(value, f.name), levels - 1) for f in dataclasses.fields(value)}
         return Record(type(value).__name__, fields)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, levels - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [plain(item, levels - 1) for item in value]
     if isinstance(value, set | frozenset):
-        return sorted(plain(item) for item in value)
+        return sorted(plain(item, levels - 1) for item in value)
     raise UnstorableValue(
         f"a {type(value).__name__} cannot be kept in a conversation "
         "(return text, numbers, dates, lists, dicts or a dataclass of these)"

@@ -1,13 +1,16 @@
-"""``python -m bot.emulator``: the gateway's emulator as a process of its own."""
+"""``python -m bot.emulator``: the emulators as a process of their own."""
 
 import json
 import logging
+import re
 import signal
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from bot.emulator.behaviour import Behaviour
+from bot.emulator.completion import KEY, CompletionService
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 
 Many = tuple[str, ...]
@@ -19,12 +22,25 @@ Many = tuple[str, ...]
 @click.option("--per-day", default=10_000, help="Requests a day.")
 @click.option("--latency-ms", default=0.0, help="Added to every answer.")
 @click.option("--webhook", "webhooks", multiple=True, metavar="URL", help="Deliver events there; may be given again.")
+@click.option(
+    "--tunnel",
+    "tunnels",
+    multiple=True,
+    metavar="HTTPS_URL=HTTP_URL",
+    help="Where events for a registered https address really go; may be given again.",
+)
 @click.option("--api-key", default=API_KEY, help="The key that requests must carry.")
 @click.option("--secret", default=SECRET, help="Signs the events.")
 @click.option("--schedule-scale", default=1.0, help="Multiplies the waits between tries of an event.")
-@click.option("--keep", type=int, help="Keep only so many messages (the counts are of all).")
+@click.option("--keep", type=int, help="Keep only so many messages and requests (the counts are of all).")
 @click.option("--threads", default=16, help="How many requests are answered at once.")
 @click.option("--delivery-threads", default=4, help="How many events are delivered at once.")
+@click.option(
+    "--completions",
+    type=int,
+    metavar="PORT",
+    help=f"Serve the chat-completion API too, with the key {KEY}; port 0 takes a free one.",
+)
 @click.option(
     "--set",
     "switches",
@@ -38,15 +54,20 @@ def main(
     per_day: int,
     latency_ms: float,
     webhooks: Many,
+    tunnels: Many,
     api_key: str,
     secret: str,
     schedule_scale: float,
     keep: int | None,
     threads: int,
     delivery_threads: int,
+    completions: int | None,
     switches: Many,
 ) -> None:
-    """Run an emulator of the messaging gateway until it is interrupted. It prints its address on one line."""
+    """Run an emulator of the messaging gateway until it is interrupted. It prints its address on one line.
+
+    With --completions, the address of the chat-completion API is on a second line.
+    """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of every request that waits for a thread
     emulator = Emulator(
         per_minute=per_minute,
@@ -60,6 +81,7 @@ def main(
         delivery_threads=delivery_threads,
         keep=keep,
         behaviour=_behaviour(switches),
+        tunnel=_tunnel(tunnels),
     )
     for url in webhooks:
         try:
@@ -69,9 +91,19 @@ def main(
     # Blocked before any thread starts, so that only the wait below gets them, however many come.
     ends = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-    with emulator:
-        click.echo(emulator.url)
+    with ExitStack() as running:
+        click.echo(running.enter_context(emulator).url)
+        if completions is not None:
+            click.echo(running.enter_context(CompletionService(port=completions, threads=threads, keep=keep)).url)
         signal.sigwait(ends)
+
+
+def _tunnel(tunnels: Many) -> dict[str, str]:
+    for tunnel in tunnels:
+        if not re.fullmatch(r"https://[^=]+=http://(localhost|127\.0\.0\.1)(:\d+)?(/[^=]*)?", tunnel):
+            example = "https://bot.example=http://127.0.0.1:8000, which ends on this machine"
+            raise click.BadParameter(f"{tunnel!r}: write one such as {example}", param_hint="--tunnel")
+    return {public: local for public, _, local in (tunnel.partition("=") for tunnel in tunnels)}
 
 
 def _behaviour(switches: Many) -> Behaviour:

@@ -67,6 +67,7 @@ class Account:
         self.templates = Templates()
         self.files: dict[str, int | None] = {}
         self.sent: deque[Sent] = deque(maxlen=keep)
+        self.untold: set[str] = set()  # messages whose statuses are still to be told
         self.counts: Counter[str] = Counter()
         self.payloads = Payloads(behaviour)
         self._changed = changed
@@ -104,6 +105,8 @@ class Account:
             chat_id = f"chat.{message_id}"
             sent = Sent(phone, kind, request.body, request.key, now, message_id, request.endpoint, chat_id, channel_id)
             self.sent.append(sent)
+            if self.behaviour.statuses:
+                self.untold.add(message_id)
             self.counts["accepted"] += 1
             self.counts[f"accepted {kind}"] += 1
             if shown:
@@ -112,29 +115,40 @@ class Account:
             return sent
 
     def tell_statuses(self, sent: Sent) -> None:
-        """The status events of a message, as far as they are switched on."""
-        carried = sent.message_id if self.behaviour.status_id == "messageId" else sent.chat_message_id
-        for status in self.behaviour.statuses:
-            now = self.clock.now()
-            self.emit(f"message.{status}", self.payloads.status(sent.to, carried, status, now), sent.to, now)
+        """The status events of a message, as far as they are switched on; nothing the second time."""
+        with self.lock:
+            if sent.message_id in self.untold:
+                for status in self.behaviour.statuses:
+                    self.tell_status(sent, status)
+                self.untold.discard(sent.message_id)
+                self._changed.notify_all()
 
-    def upsert(self, phone: str, name: str, email: str | None, tags: tuple[str, ...] | None) -> Contact:
-        """Create or update a contact by its number."""
+    def tell_status(self, sent: Sent, status: str) -> str:
+        """The event of a message's status; its id."""
+        carried = sent.message_id if self.behaviour.status_id == "messageId" else sent.chat_message_id
+        now = self.clock.now()
+        return self.emit(f"message.{status}", self.payloads.status(sent.to, carried, status, now), sent.to, now)
+
+    def upsert(self, phone: str, name: str | None, email: str | None, tags: tuple[str, ...] | None) -> Contact:
+        """Create or update a contact by its number; what is None stays as it is."""
         with self.lock:
             now = self.clock.now()
             known = self.find(phone)
             contact = known or self.contacts.create(phone, now, name)
-            contact.name, contact.updated_at = name, now
+            contact.name, contact.updated_at = name or contact.name, now
             contact.email = email if email is not None else contact.email
             if tags is not None:
                 merged = self.behaviour.contact_tags == "merge"
                 contact.tags = tuple(dict.fromkeys((*contact.tags, *tags) if merged else tags))
             if self.behaviour.companion_events:
-                name, describe = (
-                    ("contact.updated", self.payloads.updated) if known else ("contact.created", self.payloads.created)
-                )
-                self.emit(name, describe(contact), contact.phone)
+                self.tell_contact(contact, new=known is None)
             return contact
+
+    def tell_contact(self, contact: Contact, *, new: bool) -> str:
+        """The event of a contact that was made or changed; its id."""
+        if new:
+            return self.emit("contact.created", self.payloads.created(contact), contact.phone)
+        return self.emit("contact.updated", self.payloads.updated(contact), contact.phone)
 
     def find(self, phone: str) -> Contact | None:
         """The contact of a number (with or without ``+``) or of its alias."""

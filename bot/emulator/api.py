@@ -1,11 +1,10 @@
 """The way of every request: authorisation, limits, body, faults, idempotency, endpoint, envelope."""
 
 import hmac
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from bot.emulator import fields
 from bot.emulator.account import Account, Sent
@@ -14,6 +13,7 @@ from bot.emulator.budget import Budget
 from bot.emulator.endpoints import ENDPOINTS, KEYED, QUERY, Endpoint
 from bot.emulator.faults import REQUEST_FAULTS, Fault, Faults, Request
 from bot.emulator.keys import Keys
+from bot.emulator.server import read_object
 
 _BARE = b"<html><body><h1>The server is not available</h1></body></html>"
 _REFUSED_BY = {
@@ -178,13 +178,6 @@ def _request(name: str, incoming: Incoming) -> Request:
 
 def _json(raw: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(raw, parse_constant=_no_number)
+        return read_object(raw)
     except (ValueError, RecursionError):
-        refuse("VALIDATION_INVALID_JSON", "the body is no JSON")
-    if not isinstance(body, dict):
-        refuse("VALIDATION_INVALID_JSON", "the body must be a JSON object")
-    return body
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON")
+        refuse("VALIDATION_INVALID_JSON", "the body is no JSON object")

@@ -24,6 +24,7 @@ class Behaviour:
     * ``window``: ``enforced``, or ``open`` for every contact.
     * ``aliases``: numbers whose ``contacts[].chat_id`` differs, and from which events then come.
     * ``per_page_over_max``: a ``per_page`` above 100 is ``refused`` or ``clamped``.
+    * ``contact_name``: an upsert without a name is refused (``required``), or leaves the name alone (``optional``).
     * ``contact_tags``: the tags of an upsert ``replace`` the contact's or are added (``merge``).
 
     Interactive messages:
@@ -50,7 +51,9 @@ class Behaviour:
     * ``restamp``: the timestamp header is the time of each try, not of the event.
     * ``ordered``: a contact's events are first tried one after the other.
     * ``statuses``: which status events follow a message, such as ``("sent", "delivered", "read")``;
-      ``statuses_first``: they are delivered before the send is answered; ``status_id``: the id that they carry.
+      ``statuses_first``: they are delivered before the send is answered; ``status_id``: the id that they carry;
+      ``status_payload``: id, number and status side by side (``flat``), id and number in objects (``nested``), or
+      nothing but id and status (``bare``).
     * ``companion_events``: ``contact.created`` and ``conversation.opened`` come with a contact's first message.
     * ``sample_code_names``: events are named as in the sample code (``message.received`` and so on).
     * ``signature_prefix``: False gives the bare hex digest. ``plus_in_events``: numbers in events begin with ``+``.
@@ -69,6 +72,7 @@ class Behaviour:
     window: Literal["enforced", "open"] = "enforced"
     aliases: dict[str, str] = field(default_factory=dict)
     per_page_over_max: Literal["refused", "clamped"] = "refused"
+    contact_name: Literal["required", "optional"] = "required"
     contact_tags: Literal["replace", "merge"] = "replace"
 
     list_header: bool = False
@@ -94,6 +98,7 @@ class Behaviour:
     statuses: tuple[str, ...] = ()
     statuses_first: bool = False
     status_id: Literal["messageId", "chatMessageId"] = "messageId"
+    status_payload: Literal["flat", "nested", "bare"] = "flat"
     companion_events: bool = False
     sample_code_names: bool = False
     signature_prefix: bool = True

@@ -31,7 +31,10 @@ def control_app(emulator: "Emulator") -> Flask:
         ("GET", "/idle"): control.idle,
         ("POST", "/receive"): lambda body: emulator.receive(**body),
         ("POST", "/tap"): lambda body: emulator.tap(**body),
+        ("POST", "/assign"): lambda body: emulator.assign(**body),
         ("POST", "/resolve"): lambda body: emulator.resolve(**body),
+        ("POST", "/contacts"): lambda body: emulator.edit(**body),
+        ("POST", "/statuses"): lambda body: emulator.status(**body),
         ("POST", "/events"): lambda body: emulator.emit(**body),
         ("POST", "/webhooks"): lambda body: emulator.subscribe(**body).record(),
         ("POST", "/windows"): control.windows,
@@ -67,7 +70,10 @@ class _Control:
         """A file that a contact sent; its address expires."""
         if self._emulator.clock.now() - datetime.fromtimestamp(sent_at, UTC) > MEDIA_LIFETIME:
             return Response("expired", 404)
-        return Response(name.encode(), 200, content_type="application/octet-stream")
+        content = self._emulator.media.get(name)
+        if content is None:
+            return Response("no such file", 404)
+        return Response(content, 200, content_type="application/octet-stream")
 
     def sent(self, body: Body) -> Any:
         """The messages kept, from the one numbered ``after`` on."""

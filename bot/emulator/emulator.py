@@ -13,7 +13,7 @@ from bot.emulator.api import Api
 from bot.emulator.behaviour import Behaviour
 from bot.emulator.budget import Budget
 from bot.emulator.control import control_app
-from bot.emulator.events import EVENTS, WITH_MEDIA, Inbound
+from bot.emulator.events import EVENTS, SAMPLES, WITH_MEDIA, Inbound
 from bot.emulator.faults import Faults
 from bot.emulator.interactive import Choice
 from bot.emulator.server import Server
@@ -36,7 +36,8 @@ class Emulator:
     acknowledged events are kept; the counts are of all. ``tunnel`` maps the beginnings of public webhook addresses
     to local ones: an event never leaves this machine. ``seed`` is that of the faults' probabilities.
 
-    `behaviour` has a switch for every point on which the specification is silent; `faults` is what goes wrong.
+    `behaviour` has a switch for every point on which the specification is silent; `faults` is what goes wrong;
+    `media` are the files that contacts send, by the last part of their addresses.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Emulator:
         self.api_key = api_key
         self.secret = secret
         self.behaviour = behaviour or Behaviour()
+        self.media: dict[str, bytes] = dict(SAMPLES)
         self._port = port
         self._threads = threads
         self._delivery_threads = delivery_threads
@@ -175,6 +177,14 @@ class Emulator:
         """Channels that exist and are switched off."""
         return self._account.inactive
 
+    def contact(self, contact: str) -> dict[str, Any]:
+        """A contact as the gateway has it. Raises `LookupError` for one that it has never heard of."""
+        with self._lock:
+            known = self._account.find(contact)
+            if known is None:
+                raise LookupError("there is no such contact")
+            return known.record()
+
     def shown(self, contact: str) -> list[Choice]:
         """What a contact can tap, oldest first."""
         with self._lock:
@@ -186,8 +196,9 @@ class Emulator:
         self._api.listeners.append(callback)
 
     def idle(self) -> bool:
-        """Whether no event is being delivered, or due to be now."""
-        return self.webhooks.idle()
+        """Whether no event is being delivered, or due to be now, or about to follow a message."""
+        with self._lock:
+            return not self._account.untold and self.webhooks.idle()
 
     def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
         """Wait until a condition on what this emulator knows holds; False after ``timeout`` real seconds."""
@@ -249,6 +260,25 @@ class Emulator:
             data = self._account.payloads.resolved(known, now)
             return self._account.emit("conversation.resolved", data, known.phone, now)
 
+    def edit(
+        self, contact: str, *, name: str | None = None, email: str | None = None, tags: Iterable[str] | None = None
+    ) -> str:
+        """An agent changes what is known of a contact: ``contact.updated``; what is None stays. The event's id."""
+        with self._lock:
+            known = self._account.known(contact)
+            known.name, known.email = name or known.name, email or known.email
+            known.tags = known.tags if tags is None else tuple(tags)
+            known.updated_at = self.clock.now()
+            return self._account.tell_contact(known, new=False)
+
+    def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
+        """A message's status changes: its event's id. Raises `LookupError` for a message that was never accepted."""
+        with self._lock:
+            for sent in self._account.sent:
+                if message_id in (sent.message_id, sent.chat_message_id):
+                    return self._account.tell_status(sent, status)
+        raise LookupError(f"no message has the id {message_id!r}")
+
     def emit(
         self,
         event: str,
@@ -261,16 +291,15 @@ class Emulator:
         """Deliver an event of the list with any payload, also one that the gateway would never send."""
         return self._account.emit(event, data, contact, at, event_id)
 
-    def open_window(self, contact: str, at: datetime | None = None) -> None:
+    def open_window(self, contact: str) -> None:
         """Open a contact's window, as if it had written, without an event."""
         with self._lock:
-            self._account.known(contact).heard(at or self.clock.now())
+            self._account.known(contact).heard(self.clock.now())
 
     def _before_answer(self, sent: Sent) -> None:
         if self.behaviour.statuses_first and self.behaviour.statuses:
             self._account.tell_statuses(sent)
-            self.wait_until(lambda: self._stopping.is_set() or self.idle(), timeout=5.0)
+            self.wait_until(lambda: self._stopping.is_set() or self.webhooks.idle(), timeout=5.0)
 
     def _after_answer(self, sent: Sent) -> None:
-        if not self.behaviour.statuses_first:
-            self._account.tell_statuses(sent)
+        self._account.tell_statuses(sent)

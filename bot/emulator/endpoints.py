@@ -68,8 +68,9 @@ def contacts_page(account: Account, request: Request) -> tuple[Result, Sent | No
 def upsert_contact(account: Account, request: Request) -> tuple[Result, Sent | None]:
     """POST contacts."""
     body = request.body
-    name = rules.text(body.get("name"), "name")
     phone = rules.phone(body.get("phone"), "phone")
+    needed = account.behaviour.contact_name == "required"
+    name = rules.text(body.get("name"), "name") if needed else rules.optional_text(body.get("name"), "name")
     email = rules.optional_text(body.get("email"), "email")
     tags = None if body.get("tags") is None else rules.texts(body["tags"], "tags")
     return Result(account.upsert(phone, name, email, tags).record()), None

@@ -1,5 +1,6 @@
 """The events that the gateway tells of, and their payloads (spec: "Events")."""
 
+from base64 import b64decode
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +25,13 @@ EVENTS = (
 )
 INBOUND_KINDS = ("text", "image", "audio", "video", "document", "location", "sticker")
 WITH_MEDIA = ("image", "audio", "video", "document")
+SAMPLES = {
+    "image": b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="),
+    "audio": b"OggS\x00\x02" + bytes(22),
+    "video": b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom",
+    "document": b"%PDF-1.4\n%%EOF\n",
+}
+"""What a contact sends where nobody says what: the smallest beginnings of such files."""
 CHANNEL = "chat"
 _SAMPLE_NAMES = {
     "message.inbound": "message.received",
@@ -113,7 +121,14 @@ class Payloads:
 
     def status(self, to: str, message_id: str, status: str, at: datetime) -> dict[str, Any]:
         """The status events; their payload is not shown in the specification."""
-        data = {"message_id": message_id, "to": self.number(to), "status": status, "timestamp": int(at.timestamp())}
+        data: dict[str, Any] = {"status": status, "timestamp": int(at.timestamp())}
+        match self._behaviour.status_payload:
+            case "flat":
+                data |= {"message_id": message_id, "to": self.number(to)}
+            case "nested":
+                data |= {"message": {"id": message_id}, "contact": {"phone": self.number(to)}}
+            case "bare":
+                data["message_id"] = message_id
         if status == "failed":
             data["error"] = {"code": "WHATSAPP_SEND_FAILED", "message": "The message was not delivered"}
         return data

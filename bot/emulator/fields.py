@@ -47,7 +47,7 @@ OF_TYPE: dict[str, Mapping[str, Any]] = {
 }
 _COMMON = {"to": None, "type": None, "channel_id": None}
 _MESSAGE = {kind: {**_COMMON, kind: shape} for kind, shape in OF_TYPE.items()}
-_OF_ENDPOINT: dict[str, Mapping[str, Any]] = {
+OF_ENDPOINT: dict[str, Mapping[str, Any]] = {
     "send-template-message": {"to": None, "template": TEMPLATE, "channel_id": None},
     "interactive": _MESSAGE["interactive"],
     "upsert-contact": {"name": None, "phone": None, "email": None, "tags": [None]},
@@ -58,7 +58,7 @@ _OF_ENDPOINT: dict[str, Mapping[str, Any]] = {
 def unknown(endpoint: str, body: Mapping[str, Any]) -> Iterator[str]:
     """The paths of all fields that the specification does not have; a field of another type counts as one."""
     kind = body.get("type")
-    shape: Mapping[str, Any] | None = _OF_ENDPOINT.get(endpoint) or (
+    shape: Mapping[str, Any] | None = OF_ENDPOINT.get(endpoint) or (
         _MESSAGE.get(kind) if isinstance(kind, str) else None
     )
     return _unknown(body, _COMMON if shape is None else shape, "")

@@ -1,11 +1,15 @@
-"""The emulator's HTTP server: waitress in a thread."""
+"""What both emulators have of HTTP: a server, which is waitress in a thread, and the reading of JSON."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from http import HTTPStatus
+from typing import Any, NoReturn
 
 from waitress import wasyncore
 from waitress.server import create_server
+
+_STATUS = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
 class Server:
@@ -45,3 +49,20 @@ class Server:
         # waitress' own loop ends only when nobody is connected any more.
         while not self._stopping.is_set():
             wasyncore.loop(timeout=1, use_poll=True, map=self._sockets, count=1)
+
+
+def status_line(status: int) -> str:
+    """An HTTP status as WSGI has it; one that nobody knows has no words."""
+    return _STATUS.get(status, str(status))
+
+
+def read_object(raw: bytes) -> dict[str, Any]:
+    """A body as a JSON object. Raises `ValueError` or `RecursionError` for anything else, NaN and Infinity included."""
+    body = json.loads(raw, parse_constant=_no_number)
+    if not isinstance(body, dict):
+        raise ValueError("the body must be a JSON object")
+    return body
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no JSON")

@@ -1,7 +1,7 @@
 """The template registry and the rules for sending one (spec: "Template send object", "Template-send errors")."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
@@ -9,6 +9,7 @@ from bot.emulator import rules
 from bot.emulator.answers import refuse
 from bot.emulator.behaviour import Behaviour
 from bot.emulator.interactive import Choice
+from bot.emulator.parameters import SHAPES, TEXTUAL
 
 MESSAGES = {
     "132000": "Template param mismatch",
@@ -21,7 +22,6 @@ MESSAGES = {
     "132015": "Template category mismatch",
 }
 _PLACEHOLDER = re.compile(r"\{\{\s*(\d+)\s*\}\}")
-_TEXTUAL = ("text", "currency", "date_time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,12 @@ class _Sending:
         count = 1 if media else _placeholders(self._template.header)
         self._counted(parameters, count, field)
         for position, parameter in enumerate(parameters):
-            self._parameter(parameter, (media,) if media else _TEXTUAL, f"{field}.parameters[{position}]")
+            self._parameter(parameter, (media,) if media else TEXTUAL, f"{field}.parameters[{position}]")
 
     def _body(self, parameters: list[dict[str, Any]], field: str) -> None:
         self._counted(parameters, _placeholders(self._template.body), field)
         for position, parameter in enumerate(parameters):
-            self._parameter(parameter, _TEXTUAL, f"{field}.parameters[{position}]")
+            self._parameter(parameter, TEXTUAL, f"{field}.parameters[{position}]")
 
     def _button(self, component: Mapping[str, Any], field: str) -> tuple[int, str]:
         index, kind = component.get("index"), component.get("sub_type")
@@ -186,7 +186,7 @@ class _Sending:
         if kind not in wanted:
             _refuse("132001", f"{field}.type", f"one of {', '.join(wanted)}")
         value = parameter.get(kind)
-        if not _SHAPES[kind](value):
+        if not SHAPES[kind](value):
             _refuse("132001", f"{field}.{kind}", "missing, empty or of the wrong shape")
         if isinstance(value, str) and len(value) > self._behaviour.template_parameter_max:
             _refuse("132005", f"{field}.{kind}", f"at most {self._behaviour.template_parameter_max} characters")
@@ -212,45 +212,3 @@ class _Sending:
 
 def _placeholders(text: str) -> int:
     return len(set(_PLACEHOLDER.findall(text)))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_media(value: Any) -> bool:
-    return isinstance(value, dict) and rules.web_address(value.get("link")) is not None
-
-
-def _is_image(value: Any) -> bool:
-    return _is_media(value) or (isinstance(value, dict) and "link" not in value and _is_text(value.get("id")))
-
-
-def _is_location(value: Any) -> bool:
-    numbers = isinstance(value, dict) and _is_number(value.get("latitude")) and _is_number(value.get("longitude"))
-    return numbers and _is_text(value.get("name")) and _is_text(value.get("address"))
-
-
-def _is_currency(value: Any) -> bool:
-    texts = isinstance(value, dict) and _is_text(value.get("fallback_value")) and _is_text(value.get("code"))
-    return texts and _is_number(value.get("amount_1000"))
-
-
-def _is_date_time(value: Any) -> bool:
-    return isinstance(value, dict) and _is_text(value.get("fallback_value"))
-
-
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    "text": _is_text,
-    "payload": _is_text,
-    "currency": _is_currency,
-    "date_time": _is_date_time,
-    "image": _is_image,
-    "video": _is_media,
-    "document": _is_media,
-    "location": _is_location,
-}

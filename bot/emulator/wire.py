@@ -7,7 +7,6 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterable
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,13 +15,13 @@ from werkzeug.wsgi import ClosingIterator
 
 from bot.emulator.account import Sent
 from bot.emulator.api import Api, Incoming, Reply
+from bot.emulator.server import status_line
 
 Environ = dict[str, Any]
 
 _GARBAGE = b'{"success": tru\x00\xff not json'
 _NO_LINGER = struct.pack("ii", 1, 0)
 _POLL = 0.05
-_STATUS = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
 class Wire:
@@ -52,7 +51,7 @@ class Wire:
         answer = reply.answer
         body = _GARBAGE if reply.fault == "garbage" else answer.body
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body)), **answer.headers}
-        start_response(_STATUS.get(answer.status, str(answer.status)), list(headers.items()))
+        start_response(status_line(answer.status), list(headers.items()))
         return body[: len(body) // 2] if reply.fault == "truncated" else body
 
     def _break(self, reply: Reply, environ: Environ) -> None:

@@ -6,21 +6,29 @@ language (docs/language).
 
 from bot.core.events import (
     CallEnded,
+    CallProgressed,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
     Event,
     HandoffClosed,
     MessageReceived,
     ResetRequested,
     SendEnded,
+    StatusReported,
     Tapped,
     TimeReached,
 )
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.engine.contacts import take_contact, take_conversation, tell_gateway
 from bot.engine.edits import meet_edit
+from bot.engine.frames import FlowBroken
 from bot.engine.replies import reply_of, take_reply
-from bot.engine.results import take_call, take_close, take_send
+from bot.engine.results import take_call, take_close, take_progress, take_send
+from bot.engine.routing import start_by_event
 from bot.engine.silence import take_time, wake_at
-from bot.engine.walk import FAILURES, FlowBroken, Walk
+from bot.engine.walk import FAILURES, Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
 
@@ -39,6 +47,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         failure = str(broken)
         work.trace.notes.append(f"ended: {failure}")
         work.end_all()
+    tell_gateway(work, session)
     return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, failure)
 
 
@@ -47,7 +56,8 @@ def _take(walk: Walk, event: Event) -> None:
     work = walk.work
     if isinstance(event, MessageReceived | Tapped):
         work.note_contact(event)
-    if work.session.frame is not None and not isinstance(event, ResetRequested) and meet_edit(walk):
+    silent = work.session.agent is not None or isinstance(event, ConversationAssigned | ResetRequested)
+    if work.session.frame is not None and not silent and meet_edit(walk):
         return
     match event:
         case MessageReceived() | Tapped():
@@ -58,8 +68,17 @@ def _take(walk: Walk, event: Event) -> None:
             take_send(walk, event)
         case CallEnded():
             take_call(walk, event)
+        case CallProgressed():
+            take_progress(walk, event)
+        case ContactChanged():
+            take_contact(walk, event)
+        case ConversationOpened() | ConversationAssigned():
+            take_conversation(walk, event)
         case HandoffClosed():
             take_close(walk, event)
+        case StatusReported():
+            work.trace.rule = f"message {event.status}"
+            start_by_event(walk)
         case ResetRequested():
             work.trace.rule = "reset"
             work.end_all()

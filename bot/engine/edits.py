@@ -31,7 +31,7 @@ def meet_edit(walk: "Walk") -> bool:
             walk.begin_anew()
             return True
         frame.fingerprint = step.fingerprint
-        frame.unseen = step.kind.waits
+        frame.unseen = step.kind.asks and frame.awaits is None
     return False
 
 

@@ -2,7 +2,10 @@
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import Text
+from bot.engine.interruptions import interrupt, take_going_on
+from bot.engine.routing import route
 from bot.engine.walk import Walk
+from bot.engine.work import Work
 from bot.lang.words import normalise
 from bot.steps.doors import END, ROUTE
 from bot.steps.kind import Reply
@@ -28,6 +31,9 @@ def take_reply(walk: Walk, reply: Reply) -> None:
     """Tap ids first, the waiting template's replies, the bot's words, the answer, `other`, `retry`."""
     work = walk.work
     frame = work.session.frame
+    if work.session.agent is not None:
+        work.trace.rule = "an agent has the conversation: not heard"
+        return
     if frame is None:
         _take_idle(walk, reply)
         return
@@ -40,11 +46,13 @@ def take_reply(walk: Walk, reply: Reply) -> None:
         frame.step,
         frame.visit,
     )
+    if current and frame.coming_back and not frame.unseen and take_going_on(walk, reply):
+        return
     claimed = walk.ask(lambda at: work.step.kind.claim(at, reply)) if current and not frame.unseen else None
     if claimed is not None:
         walk.take(claimed, "tap" if reply.tap else "reply")
     elif reply.tap is not None and not (current and frame.unseen):
-        _take_old_tap(walk, reply.tap)
+        _take_old_tap(walk, reply)
     elif not _take_word(walk, reply.text):
         _take_answer(walk, reply)
 
@@ -52,9 +60,9 @@ def take_reply(walk: Walk, reply: Reply) -> None:
 def _take_idle(walk: Walk, reply: Reply) -> None:
     """A contact who is in no flow."""
     if reply.tap is not None and walk.work.library.bot.defaults.old_taps != "message":
-        _take_old_tap(walk, reply.tap)
+        _take_old_tap(walk, reply)
     elif not _take_word(walk, reply.text):
-        walk.route(reply.text)
+        route(walk, reply)
 
 
 def _take_word(walk: Walk, text: str | None) -> bool:
@@ -64,6 +72,7 @@ def _take_word(walk: Walk, text: str | None) -> bool:
     if door is None:
         return False
     work.trace.rule = f'word "{normalise(text or "")}"'
+    _note_left(work)
     if not walk.through(door):
         return True
     target = None if door.then is None else door.then.text
@@ -72,7 +81,7 @@ def _take_word(walk: Walk, text: str | None) -> bool:
     elif target is not None and work.session.frame is not None:
         walk.go(target)
     elif target == ROUTE:
-        walk.route(text)
+        route(walk, Reply(text=text))
     elif target is not None and target.startswith("/"):
         walk.open(target, {item.name: item.evaluate(work.scope()) for item in door.set})
     return True
@@ -86,22 +95,40 @@ def _take_answer(walk: Walk, reply: Reply) -> None:
         walk.put_again()
         return
     answer = walk.ask(lambda at: work.step.kind.answer(at, reply))
-    if answer is None:
-        _take_no_answer(walk)
-    else:
+    if answer is not None:
         walk.take(answer, "answer")
+    elif (flow := _interrupting(work, reply)) is not None:
+        work.trace.rule = f"interrupted by {flow}"
+        interrupt(walk, flow)
+    else:
+        _take_no_answer(walk, reply)
 
 
-def _take_no_answer(walk: Walk) -> None:
+def _interrupting(work: Work, reply: Reply) -> str | None:
+    """The flow that cuts in: another's trigger, where the waiting flow lets itself be interrupted."""
+    flow = work.library.triggers.by_word(reply.text)
+    return flow if work.flow.interrupted is not None and flow != work.flow.name else None
+
+
+def _note_left(work: Work) -> None:
+    """The question is left without an answer: `back` leads there."""
+    if work.session.frame is not None and work.step.kind.asks:
+        work.session.frame.left = work.where
+
+
+def _take_no_answer(walk: Walk, reply: Reply) -> None:
     work, frame = walk.work, walk.work.frame
+    work.unread = reply
     retry = work.step.defaults.retry
     if "other" in work.step.ways:
         work.trace.rule = "other"
+        _note_left(work)
         walk.follow("other")
     elif "retry" not in work.step.ways:
         work.trace.rule = "unread"
     elif retry is not None and retry.most is not None and frame.retries >= retry.most:
         work.trace.rule = "retry.else"
+        _note_left(work)
         walk.follow("retry.else")
     else:
         frame.retries += 1
@@ -109,9 +136,10 @@ def _take_no_answer(walk: Walk) -> None:
         walk.follow("retry")
 
 
-def _take_old_tap(walk: Walk, tap: ReplyId) -> None:
+def _take_old_tap(walk: Walk, reply: Reply) -> None:
     """A tap on a question that is over, or whose choices have changed."""
-    work = walk.work
+    work, tap = walk.work, reply.tap
+    assert tap is not None
     frame = work.session.frame
     other = frame is not None and "other" in work.step.ways
     policy = work.defaults.old_taps or ("message" if other else "explain")
@@ -128,4 +156,4 @@ def _take_old_tap(walk: Walk, tap: ReplyId) -> None:
         else:
             walk.go(target)
     elif policy == "message" and frame is not None:
-        _take_no_answer(walk)
+        _take_no_answer(walk, reply)

@@ -1,6 +1,8 @@
 """The ends of what a step waited for: calls, sends, hand-overs."""
 
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.events import CallEnded, CallProgressed, HandoffClosed, SendEnded
+from bot.engine.edits import meet_edit
+from bot.engine.routing import start_by_event
 from bot.engine.walk import Walk
 
 REPLACED = ("replaced", "covered")
@@ -12,8 +14,7 @@ def take_call(walk: Walk, event: CallEnded) -> None:
     if frame is None or frame.awaits != event.effect:
         walk.work.trace.rule = "late result: dropped"
         return
-    frame.awaits = None
-    walk.resume(event, f"result: {event.outcome}")
+    _go_on(walk, event, f"result: {event.outcome}")
 
 
 def take_send(walk: Walk, event: SendEnded) -> None:
@@ -22,17 +23,50 @@ def take_send(walk: Walk, event: SendEnded) -> None:
     work.trace.rule = f"message {event.outcome}"
     if frame is None:
         return
-    if event.outcome in REPLACED:
+    replaced = event.outcome in REPLACED
+    if event.effect == frame.awaits or (event.effect == frame.hold.get("question") and not replaced):
+        _go_on(walk, event, work.trace.rule)
+    elif replaced and work.session.agent is None:
         # what the contact saw is a template, and what it answers is that: the question comes again
-        frame.unseen = frame.unseen or (work.step.kind.waits and work.step.kind.needs_window)
-    elif event.effect in (frame.awaits, frame.hold.get("question")):
-        frame.awaits = None
-        frame.unseen = frame.unseen or (event.outcome == "failed" and work.step.kind.waits)
-        walk.resume(event, work.trace.rule)
+        frame.unseen = frame.unseen or (work.step.kind.asks and work.step.kind.needs_window)
+
+
+def take_progress(walk: Walk, event: CallProgressed) -> None:
+    """A paragraph of a model's answer; one that nobody waits for any more is dropped."""
+    frame = walk.work.session.frame
+    if frame is None or frame.awaits != event.effect or walk.work.session.agent is not None:
+        walk.work.trace.rule = "late paragraph: dropped"
+        return
+    walk.resume(event, "paragraph")
 
 
 def take_close(walk: Walk, event: HandoffClosed) -> None:
-    """An agent resolved the conversation."""
-    walk.work.trace.rule = "closed"
-    if walk.work.session.frame is not None:
+    """An agent resolved the conversation: the bot has it again."""
+    work = walk.work
+    work.trace.rule = "closed"
+    had, work.session.agent = work.session.agent, None
+    if had is not None and work.session.frame is not None and meet_edit(walk):
+        return
+    frame = work.session.frame
+    if frame is None:
+        start_by_event(walk)
+    elif work.step.kind.deaf:
         walk.resume(event, "closed")
+    elif had is not None:  # what was asked before lies far above what the agent wrote
+        frame.entered_at = frame.silent_since = event.at
+        frame.unseen = frame.unseen or work.step.kind.asks
+        if frame.held is not None:
+            _go_on(walk, frame.held, "kept from before")
+
+
+def _go_on(walk: Walk, event: CallEnded | SendEnded, rule: str) -> None:
+    """Let the active step go on with what it waited for; while an agent has the conversation, keep that."""
+    frame = walk.work.frame
+    if walk.work.session.agent is not None:
+        frame.held = event
+        walk.work.trace.rule = f"{rule}: kept until the conversation is resolved"
+        return
+    frame.awaits = frame.held = None
+    failed = isinstance(event, SendEnded) and event.outcome == "failed"
+    frame.unseen = frame.unseen or (failed and walk.work.step.kind.asks)
+    walk.resume(event, rule)

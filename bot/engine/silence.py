@@ -9,7 +9,7 @@ from bot.engine.work import Work
 def wake_at(work: Work) -> datetime | None:
     """When time will next mean something to the active step."""
     frame = work.session.frame
-    if frame is None or frame.awaits is not None:
+    if frame is None or frame.awaits is not None or work.session.agent is not None:
         return None
     times = (_reminder_at(work), _timeout_at(work), work.step.kind.wakes_at(frame.entered_at))
     return min((time for time in times if time is not None), default=None)
@@ -20,11 +20,12 @@ def take_time(walk: Walk) -> None:
     work = walk.work
     frame, now = work.session.frame, work.event.at
     work.trace.rule = "nothing was due"
-    if frame is None or frame.awaits is not None:
+    if frame is None or frame.awaits is not None or work.session.agent is not None:
         return
     over, reminder = work.step.kind.wakes_at(frame.entered_at), _reminder_at(work)
     if over is not None and over <= now:
         work.trace.rule = "the wait is over"
+        frame.entered_at = now  # one that leads to `again` counts from here
         walk.follow("then")
         return
     if reminder is not None and reminder <= now:

@@ -3,26 +3,22 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.core.errors import BotError
-from bot.core.events import CallEnded, HandoffClosed, MessageReceived, SendEnded, Tapped
 from bot.core.messages import Text
-from bot.core.session import Frame
 from bot.core.turn import StepTaken
+from bot.engine import frames
 from bot.engine.edits import meet_edit
+from bot.engine.frames import FlowBroken
+from bot.engine.interruptions import come_back
+from bot.engine.routing import reroute
 from bot.engine.work import Work
 from bot.flow.definition import Step
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
-from bot.steps.kind import NOTHING, At, Decision, FlowEnded, StepFailed, ending
+from bot.steps.kind import NOTHING, At, Awaited, Decision, FlowEnded, StepFailed, ending
 
 MOST_STEPS = 100  # a turn; a loop that the checks could not see ends here
-MOST_FRAMES = 10
 FAILURES = (StepFailed, TemplateFailed, Mismatch)  # what is wrong in a flow: an outcome, where one is declared
-
-
-class FlowBroken(BotError):
-    """A flow asks for what cannot be done; the conversation ends and the operator is told."""
 
 
 class Walk:
@@ -31,7 +27,7 @@ class Walk:
     def __init__(self, work: Work) -> None:
         self.work = work
         self._entered = 0
-        self._routed = False
+        self.routed = False  # a message is handed on once in a turn
         self._putting = self._arrived = False
 
     def ask(self, decide: Callable[[At], Decision | None]) -> Decision | None:
@@ -47,9 +43,12 @@ class Walk:
         work.trace.rule = work.trace.rule or rule
         taken = StepTaken(frame.flow, frame.step, conditions=list(decision.conditions))
         work.trace.steps.append(taken)
+        work.unread = decision.unread or work.unread
         try:
             ref = self._send(decision)
-        except StepFailed as failed:
+            if decision.outcome is None:
+                self._set(decision)
+        except (StepFailed, Mismatch) as failed:
             self.follow(self._failing(failed), taken=taken)
             return
         if decision.outcome is not None:
@@ -62,16 +61,23 @@ class Walk:
         ref = None
         for message in decision.messages:
             ref = self.work.send(message, report=decision.awaits and decision.call is None)
+            self.work.frame.silent_since = self.work.event.at
         return ref
+
+    def _set(self, decision: Decision) -> None:
+        for name, value in decision.sets.items():
+            self.work.assign(name, value)
 
     def _wait(self, decision: Decision, ref: str | None) -> None:
         """Wait at the active step: for the contact, for an effect's end, for a flow that it opens."""
         work, frame = self.work, self.work.frame
         if decision.call is not None:
             ref = work.do(decision.call)
-        frame.awaits = ref if decision.awaits else None
+        if not decision.goes_on:
+            frame.awaits = ref if decision.awaits else None
+        frame.hears = decision.hears
         frame.hold = dict(decision.hold)
-        frame.unseen = False
+        frame.unseen = frame.coming_back = False
         if work.step.kind.waits:
             frame.hold["question"] = ref
         if decision.tag is not None:
@@ -90,6 +96,7 @@ class Walk:
         if taken is None:
             taken = StepTaken(frame.flow, frame.step)
             work.trace.steps.append(taken)
+        frame.awaits = None
         kept = frame.vars, work.session.tags
         try:
             if way.success:
@@ -100,6 +107,8 @@ class Walk:
             frame.vars, work.session.tags = kept
             self.follow(self._failing(failed, leaving=outcome), taken=taken)
             return
+        if way.success and step.kind.asks:
+            frame.left = None
         target = way.target
         if target is not None:
             target = work.library.machines[frame.flow].follow(frame.step, outcome)
@@ -112,8 +121,7 @@ class Walk:
         if decision is not None:
             if decision.saved is not NOTHING and step.riders.save is not None:
                 self.work.assign(step.riders.save, decision.saved)
-            for name, value in (decision.returned or {}).items():
-                self.work.assign(name, value)
+            self._set(decision)
         self.work.assign_all(step.riders.set)
         for tag in step.riders.tag:
             self.work.tag(tag.render(self.work.scope()))
@@ -167,10 +175,12 @@ class Walk:
         self.work.untag((self.work.frame,))
         if target == AGAIN:
             self.put_again()
+        elif target == BACK and self.work.frame.left is not None:
+            self._return_to(self.work.frame.left)
         elif target in (END, BACK):
             self.end(expired=expired and target == END)
         elif target == ROUTE:
-            self._reroute()
+            reroute(self)
         elif target.startswith("/"):
             self.go_over(target)
         else:
@@ -198,9 +208,25 @@ class Walk:
         frame.visit = session.visit
         frame.entered_at = frame.silent_since = self.work.event.at
         frame.fingerprint, frame.form = step.fingerprint, step.kind.form
-        frame.hold, frame.awaits = {}, None
+        frame.hold, frame.awaits, frame.hears, frame.held = {}, None, False, None
         frame.retries = frame.reminders = 0
-        frame.unseen = False
+        frame.unseen = frame.coming_back = False
+
+    def _return_to(self, question: str) -> None:
+        """Go back to a question that was left without an answer; where an edit took it away, the flow ends."""
+        flow, _, name = question.partition("/")
+        known = self.work.library.flows.get(flow)
+        self.work.frame.left = None
+        if known is None or name not in known.steps:
+            self.end()
+            return
+        if self.work.frame.flow != flow:
+            self.work.frame.came_from = self.work.frame.flow
+            frames.change_flow(self.work, flow)
+        self._count(known.steps[name])
+        self.work.frame.step = name
+        self._arrive(known.steps[name])
+        self._put()
 
     def begin_anew(self) -> None:
         """Enter the active step anew: an edit has made another kind of it, which nothing leads on from."""
@@ -231,85 +257,43 @@ class Walk:
         self._putting = False
 
     def put_again(self) -> None:
-        """The whole question once more: the same visit, so that its buttons stay good."""
+        """The whole question once more: the same visit, so that its buttons stay good. Not while the answer is awaited."""
         frame = self.work.frame
+        if frame.awaits is not None:
+            return
         self._count(self.work.step)
         frame.silent_since = self.work.event.at
         self._put()
 
-    def open(self, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None) -> None:
+    def open(
+        self, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
+    ) -> None:
         """Begin a flow in a frame of its own, on top of the others."""
-        session = self.work.session
-        if len(session.frames) >= MOST_FRAMES:
-            raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
-        name, step = self._resolve(target)
-        below, now = session.frames, self.work.event.at
-        session.frames = (*below, Frame(name, step, 0, now, now, came_from=came_from))
-        self.work.declare()
         try:
-            for key, value in inputs.items():
-                self.work.assign(key, value)
+            step = frames.push(self.work, target, inputs, came_from=came_from, interrupts=interrupts)
         except Mismatch as mismatch:
-            session.frames = below
-            if not below:
+            if self.work.session.frame is None:
                 raise
             self.follow(self._failing(mismatch))
-            return
-        self.enter(step)
+        else:
+            self.enter(step)
 
     def go_over(self, target: str) -> None:
-        """Go over to another flow and take the conversation's variables along.
-
-        A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
-        like "menu" would pile up flows that nobody returns to.
-        """
-        session, left = self.work.session, self.work.frame.flow
-        name, step = self._resolve(target)
-        depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
-        session.frames = session.frames[:depth]
-        frame = self.work.frame
-        if name != left:
-            frame.came_from = left
-        if name != frame.flow:
-            frame.flow = name
-            self.work.declare()
-        self.enter(step)
-
-    def _resolve(self, target: str) -> tuple[str, str]:
-        name, _, step = target.removeprefix("/").partition("/")
-        return name, step or self.work.library.flows[name].first
+        """Go over to another flow, with the conversation's variables."""
+        self.enter(frames.go_over(self.work, target))
 
     def end(self, *, expired: bool = False) -> None:
-        """End the active flow: a caller goes on; with nobody below, the conversation is over."""
-        session = self.work.session
-        ended = self.work.frame
-        session.frames = session.frames[:-1]
-        if session.frame is None or meet_edit(self) or session.frame is None:
-            return
-        self.resume(FlowEnded(expired, ended.vars), "returned")
+        """End the active flow: a caller goes on, an interrupted flow is returned to unless this one has expired."""
+        ended = frames.pop(self.work)
+        if ended.interrupts and expired:
+            self.work.end_all()
+        elif ended.interrupts:
+            come_back(self)
+        elif self.work.session.frame is not None and not meet_edit(self) and self.work.session.frame is not None:
+            self.resume(FlowEnded(expired, ended.vars), "returned")
 
-    def resume(self, event: CallEnded | SendEnded | HandoffClosed | FlowEnded, rule: str) -> None:
+    def resume(self, event: Awaited, rule: str) -> None:
         """What the active step waited for has happened."""
         decision = self.ask(lambda at: self.work.step.kind.resume(at, event))
         if decision is not None:
             self.take(decision, rule)
-
-    def route(self, text: str | None) -> None:
-        """Start the flow that a message is for."""
-        triggers = self.work.library.triggers
-        by_word = triggers.by_word(text)
-        flow = by_word or triggers.otherwise
-        if flow is None:
-            self.work.trace.rule = "no flow starts by this"
-            return
-        self.work.trace.rule = f"start of {flow}" if by_word else f"start of {flow}: otherwise"
-        self.open(f"/{flow}", {})
-
-    def _reroute(self) -> None:
-        """Hand the message to the router as a new one."""
-        event = self.work.event
-        if self._routed or not isinstance(event, MessageReceived | Tapped):
-            raise FlowBroken("`route` has no message to hand on, or leads to itself")
-        self._routed = True
-        self.work.session.frames = ()
-        self.route(event.title if isinstance(event, Tapped) else event.text)

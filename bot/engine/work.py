@@ -16,7 +16,7 @@ from bot.flow.library import Library
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import Assignment
-from bot.steps.kind import At, StepFailed
+from bot.steps.kind import At, Reply, StepFailed
 from bot.steps.riders import Defaults
 
 
@@ -30,6 +30,7 @@ class Work:
         self.now = event.at.astimezone(library.bot.timezone)
         self.effects: list[Effect] = []
         self.trace = Trace()
+        self.unread: Reply | None = None  # what the contact wrote, until a step takes it
 
     @property
     def frame(self) -> Frame:
@@ -49,12 +50,18 @@ class Work:
         return self.flow.steps[self.frame.step]
 
     @property
+    def known_step(self) -> Step | None:
+        """The active frame's step, if there is a frame and no edit has removed the step."""
+        frame = self.session.frame
+        flow = None if frame is None else self.library.flows.get(frame.flow)
+        return None if frame is None or flow is None else flow.steps.get(frame.step)
+
+    @property
     def defaults(self) -> Defaults:
         """What holds where the contact is: at the step; where an edit removed that, in its flow; else in the bot."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
-        step = None if frame is None or flow is None else flow.steps.get(frame.step)
-        return (step or flow or self.library.bot).defaults
+        return (self.known_step or flow or self.library.bot).defaults
 
     @property
     def where(self) -> str:
@@ -72,9 +79,9 @@ class Work:
 
     def scope(self) -> dict[str, Any]:
         """What templates and expressions see: the built-in names and the active flow's variables."""
-        session, frame = self.session, self.session.frame
+        frame = self.session.frame
         scope: dict[str, Any] = {
-            "contact": Record("contact", {"id": session.contact, "name": session.name, "tags": list(session.tags)}),
+            "contact": self._contact(),
             "now": self.now,
             "today": self.now.date(),
             "came_from": None,
@@ -86,10 +93,17 @@ class Work:
             scope.update((name, frame.vars.get(name, variable.value)) for name, variable in variables.items())
         return scope
 
+    def _contact(self) -> Record:
+        session = self.session
+        fields = {"id": session.contact, "name": session.name, "email": session.email, "tags": list(session.tags)}
+        return Record("contact", fields)
+
     def at(self) -> At:
         """The active step's view of the session."""
         frame = self.frame
-        return At(frame.flow, frame.step, frame.visit, self.now, self.scope(), self.flow.variables, frame.hold)
+        return At(
+            frame.flow, frame.step, frame.visit, self.now, self.scope(), self.flow.variables, frame.hold, self.unread
+        )
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
-from bot.lang.source import Mark
+from bot.lang.nodes import Mark
 from bot.lang.variables import Variable
+from bot.steps.ai_settings import AiSettings
 from bot.steps.doors import Door
 from bot.steps.kind import StepKind
 from bot.steps.riders import Defaults, Riders
@@ -37,16 +38,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What starts a flow: words, or being the one for everything else."""
+    """What starts a flow: words, events of the gateway, or being the one for everything else."""
 
     mark: Mark
     words: tuple[tuple[str, Mark], ...] = ()
     otherwise: bool = False
+    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One flow: its variables, its defaults, and its steps in order."""
+    """One flow: its variables, its defaults, and its steps in order.
+
+    ``interrupted``: what becomes of it when another flow cuts in, ``resume``, ``ask`` or ``drop``; None: none can.
+    """
 
     name: str
     mark: Mark
@@ -55,6 +60,8 @@ class Flow:
     variables: Mapping[str, Variable]
     defaults: Defaults
     steps: Mapping[str, Step]
+    interrupted: str | None = None
+    unreadable: frozenset[str] = frozenset()  # names of steps with a problem that left nothing of them
 
     @property
     def first(self) -> str:
@@ -71,3 +78,6 @@ class BotDefinition:
     timezone: ZoneInfo
     words: Mapping[str, Door]
     defaults: Defaults
+    languages: tuple[str, ...] = ()  # the first is the one that the flows are written in
+    ai: AiSettings = field(default_factory=AiSettings)
+    channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number

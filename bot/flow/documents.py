@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from bot.lang.nodes import Map, Node
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import Map, Node, read
+from bot.lang.source import read
 
 BOT_FILE = "bot.yml"
 FIRST_KEYS = ("flow", "test")
+LEFT_OUT = ("E001", "E002", "E003", "E004", "E101")  # problems of documents that are not read any further
 
 
 @dataclass(frozen=True, slots=True)

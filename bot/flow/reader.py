@@ -1,30 +1,33 @@
 """From documents to definitions."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from bot.core.events import EVENTS
 from bot.flow.definition import BotDefinition, Flow, Start, Step
-from bot.lang.fields import Fields, name_of
+from bot.lang.fields import Fields, name_of, text_of
 from bot.lang.handlers import HandlerSpec
+from bot.lang.nodes import List, Map, Node, Scalar, fingerprint
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import List, Map, Node, Scalar, fingerprint
 from bot.lang.variables import Variable, read_variable
 from bot.steps import KINDS, LATER_KINDS
+from bot.steps.ai_settings import AiSettings, read_ai_settings
 from bot.steps.doors import RESERVED, Door, door_of
-from bot.steps.kind import Reading, StepKind
+from bot.steps.kind import Falls, Reading, StepKind
 from bot.steps.riders import LATER_RIDERS, Defaults, read_defaults, read_riders
 
-LATER_IN_BOT = {"languages": "translations"}
-LATER_IN_FLOW = {"interrupted": "interruptions", "words": "words of a flow"}
+_LANGUAGE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+LATER_IN_FLOW = {"words": "words of a flow"}
 LATER_IN_START = {
     "match": "wider matching",
     "pattern": "triggers by pattern",
-    "event": "triggers by event",
     "contact": "triggers by first or returning contact",
 }
 
 
-def read_bot(node: Map, problems: Problems) -> BotDefinition:
+def read_bot(node: Map, handlers: Mapping[str, HandlerSpec], problems: Problems) -> BotDefinition:
     """Read ``bot.yml``."""
     fields = Fields(node, problems, "bot")
     name = fields.string("name") or "Bot"
@@ -33,8 +36,39 @@ def read_bot(node: Map, problems: Problems) -> BotDefinition:
     inner = fields.fields("defaults")
     defaults = Defaults() if inner is None else read_defaults(inner)
     fields.raw("settings")  # read by bot.settings
-    fields.close(LATER_IN_BOT)
-    return BotDefinition(name, node.mark, timezone, words, defaults)
+    languages, ai, channels = _read_languages(fields), _read_ai(fields, handlers), _read_channels(fields)
+    fields.close()
+    return BotDefinition(name, node.mark, timezone, words, defaults, languages, ai, channels)
+
+
+def _read_languages(fields: Fields) -> tuple[str, ...]:
+    languages = fields.strings("languages")
+    for language in languages:
+        if not _LANGUAGE.fullmatch(language):
+            what = f'bot: languages: "{language}" is no language code'
+            fields.problems.add("E109", fields.mark_of("languages"), what, "write codes like en, id or pt-BR")
+    return languages
+
+
+def _read_ai(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> AiSettings:
+    inner = fields.fields("ai")
+    if inner is None:
+        return AiSettings()
+    settings = read_ai_settings(inner, handlers, step=False)
+    inner.close()
+    return settings
+
+
+def _read_channels(fields: Fields) -> dict[str, str]:
+    """The gateway's channel ids, by the channel's number."""
+    inner = fields.fields("channels")
+    entries = () if inner is None else inner.entries()
+    found = {number.text.removeprefix("+"): text_of(node, fields.problems, "channel") for number, node in entries}
+    for number, node in entries:
+        if not number.text.removeprefix("+").isdigit():
+            what = f'bot: channels: "{number.text}" is no number'
+            fields.problems.add("E109", node.mark, what, "write the channel's number with its country code: its id")
+    return {number: id for number, id in found.items() if id is not None}
 
 
 def _timezone(fields: Fields) -> ZoneInfo:
@@ -60,8 +94,14 @@ def _read_words(fields: Fields) -> dict[str, Door]:
     return words
 
 
-def read_flow(node: Map, bot: BotDefinition, handlers: Mapping[str, HandlerSpec], problems: Problems) -> Flow:
-    """Read one flow with all its steps."""
+def read_flow(
+    node: Map,
+    bot: BotDefinition,
+    handlers: Mapping[str, HandlerSpec],
+    documents: Mapping[str, str],
+    problems: Problems,
+) -> Flow:
+    """Read one flow with all its steps. ``documents`` are the bot's text files, by path."""
     fields = Fields(node, problems, "flow")
     name = fields.name("flow") or ""
     fields.what = f'flow "{name}"'
@@ -70,9 +110,14 @@ def read_flow(node: Map, bot: BotDefinition, handlers: Mapping[str, HandlerSpec]
     variables = _read_variables(fields)
     inner = fields.fields("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
-    steps = _read_steps(fields, variables, defaults, handlers)
+    reading = Reading("", problems, variables, handlers, None, {}, documents, bot.ai)
+    steps = _read_steps(fields, defaults, reading)
+    interrupted = fields.choice("interrupted", ("resume", "drop", "ask"))
     fields.close(LATER_IN_FLOW)
-    return Flow(name, fields.mark_of("flow"), about, start, variables, defaults, steps)
+    written = fields.raw("steps")
+    named = {key.text for key, _ in written.entries} if isinstance(written, Map) else set()
+    unreadable = frozenset(named - steps.keys())
+    return Flow(name, fields.mark_of("flow"), about, start, variables, defaults, steps, interrupted, unreadable)
 
 
 def _read_start(fields: Fields) -> Start | None:
@@ -83,13 +128,18 @@ def _read_start(fields: Fields) -> Start | None:
     items = words.items if isinstance(words, List) else () if words is None else (words,)
     texts = inner.strings("words")
     marks = [item.mark for item in items]
-    start = Start(inner.mark, tuple(zip(texts, marks, strict=False)), inner.boolean("otherwise"))
+    events = inner.strings("event")
+    for event in events:
+        if event not in EVENTS:
+            fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
+            inner.problems.add("E109", inner.mark_of("event"), f'{inner.what}: no event "{event}"', fix)
+    start = Start(inner.mark, tuple(zip(texts, marks, strict=False)), inner.boolean("otherwise"), events)
     inner.close(LATER_IN_START)
     return start
 
 
 def _read_variables(fields: Fields) -> dict[str, Variable]:
-    inner = fields.fields("vars")
+    inner = fields.fields("vars") or fields.misspelt("vars")
     if inner is None:
         return {}
     variables = {}
@@ -99,16 +149,14 @@ def _read_variables(fields: Fields) -> dict[str, Variable]:
     return variables
 
 
-def _read_steps(
-    fields: Fields, variables: Mapping[str, Variable], defaults: Defaults, handlers: Mapping[str, HandlerSpec]
-) -> dict[str, Step]:
+def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> dict[str, Step]:
     fields.require("steps")
     inner = fields.fields("steps")
     if inner is None:
         return {}
     steps = {}
     for key, node in inner.entries():
-        step = _read_step(key, node, variables, defaults, handlers, fields.problems)
+        step = _read_step(key, node, defaults, reading)
         if step is not None:
             steps[step.name] = step
     if not steps and not inner.entries():
@@ -116,14 +164,8 @@ def _read_steps(
     return steps
 
 
-def _read_step(
-    key: Scalar,
-    node: Node,
-    variables: Mapping[str, Variable],
-    inherited: Defaults,
-    handlers: Mapping[str, HandlerSpec],
-    problems: Problems,
-) -> Step | None:
+def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -> Step | None:
+    problems = reading.problems
     name = name_of(key, problems, "step")
     if name is None:
         return None
@@ -139,10 +181,8 @@ def _read_step(
     kind_class = KINDS[verb]
     riders = read_riders(fields, saves=kind_class.saves)
     defaults = riders.defaults.over(inherited)
-    reading = Reading(name, problems, variables, handlers, riders.save, defaults.errors or {})
-    kind = kind_class.read(fields, reading)
-    if not kind.waits:
-        _refuse_waiting_riders(fields, kind)
+    kind = kind_class.read(fields, replace(reading, step=name, save=riders.save, errors=defaults.errors or {}))
+    _refuse_riders(fields, kind)
     fields.close({**kind_class.later, **LATER_RIDERS})
     return Step(name, key.mark, kind, riders, defaults, fingerprint(node))
 
@@ -170,13 +210,16 @@ def _verb(fields: Fields) -> str | None:
     return verbs[0]
 
 
-def _refuse_waiting_riders(fields: Fields, kind: StepKind) -> None:
-    refused = ("retry", "remind") if kind.deaf else ("retry", "remind", "timeout")
-    for key in refused:
+def _refuse_riders(fields: Fields, kind: StepKind) -> None:
+    """Riders that would never be taken."""
+    nobody = "where nobody is waited for", "put it on a step that waits for an answer"
+    anything = "where every reply is taken", "leave it out"
+    nowhere = "where every way out has a target of its own", "write the target there"
+    refused = {} if kind.waits else dict.fromkeys(("retry", "remind", *(() if kind.deaf else ("timeout",))), nobody)
+    if kind.takes_unread:
+        refused["retry"] = anything
+    if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
+        refused["then"] = nowhere
+    for key, (why, fix) in refused.items():
         if fields.has(key):
-            fields.problems.add(
-                "E123",
-                fields.mark_of(key),
-                f'{fields.what}: "{key}" where nobody is waited for',
-                "put it on a step that waits for an answer",
-            )
+            fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" {why}', fix)

@@ -1,14 +1,37 @@
-"""Sending through the gateway: one call is one request."""
+"""The gateway's endpoints: one call is one request."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.messages import Message, violations
 from bot.gateway import wire
-from bot.gateway.answers import Sent, read_answer
-from bot.gateway.errors import EndpointRefused, InvalidMessage, InvalidType, NotReached, OutcomeUnknown
-from bot.http import Ambiguous, Http, NotSent
+from bot.gateway.account import (
+    PER_PAGE,
+    ContactInfo,
+    ContactPut,
+    Page,
+    TemplateInfo,
+    Webhook,
+    read_contact,
+    read_id,
+    read_page,
+    read_template,
+    read_webhook,
+)
+from bot.gateway.answers import Result, Sent, read_result, read_sent
+from bot.gateway.errors import (
+    EndpointRefused,
+    InvalidMessage,
+    InvalidType,
+    MissingField,
+    NotReached,
+    OutcomeUnknown,
+    Refused,
+)
+from bot.http import Ambiguous, Http, NotSent, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +55,43 @@ ENDPOINTS: dict[str, tuple[Endpoint, ...]] = {
 }
 """Where a type is sent, in this order; every other type has `SEND_MESSAGE` only."""
 
+TEMPLATE_LIST = "/external-api/inbox/template-list"
+CHAT_TEMPLATES = "/external-api/chat/templates"
+CONTACTS = "/external-api/contacts"
+WEBHOOKS = "/external-api/v1/webhooks"
+
 
 class Gateway:
     """The gateway, for one account. Safe to use from many threads.
 
+    ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several.
     Which endpoint takes a type is learned from definite refusals and remembered for as long as this object lives.
+    Every method raises the tree of `bot.gateway.errors`; every answer has the limits in ``rate``.
     """
 
-    def __init__(self, url: str, key: str, channel_id: str | None = None, http: Http | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        channel_id: str | None = None,
+        http: Http | None = None,
+        *,
+        channels: Mapping[str, str] | None = None,
+    ) -> None:
         self._http = http or Http(url)
         self._channel_id = channel_id
+        self._channels = dict(channels or {})
+        self._key = key.encode() or b"\0"  # of an empty key there is nothing to blot out
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._refusals: dict[str, int] = {}  # type -> how many endpoints have refused it
+        self._names_needed = False
 
     def keyed(self, message: Message) -> bool:
         """Whether the endpoint that this message goes to honours the key, as far as is known now."""
         return self._endpoint(wire.type_of(message)).keyed
 
-    def send(self, to: str, message: Message, key: str) -> Sent:
-        """Send a message. Raises the tree of `bot.gateway.errors`.
+    def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
+        """Send a message. ``channel`` is the number that the contact writes to: its channel id is the one used.
 
         `EndpointRefused` says that another endpoint is next: call again at once. It is not done in here because
         each request counts against the account's limits, and those are the caller's to keep.
@@ -59,38 +100,99 @@ class Gateway:
             raise InvalidMessage("; ".join(broken))
         kind = wire.type_of(message)
         endpoint = self._endpoint(kind)
+        common = {"to": to, "type": kind, "channel_id": self._channels.get(channel or "", self._channel_id)}
+        body = {name: common[name] for name in endpoint.fields if common[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         try:
-            response = self._http.post(endpoint.path, self._body(endpoint, to, kind, message), headers)
-            return read_answer(response, endpoint.keyed)
-        except NotSent as error:
-            raise NotReached(str(error)) from error
-        except Ambiguous as error:
-            raise OutcomeUnknown(str(error), endpoint.keyed) from error
+            with _certainty(endpoint.keyed):
+                response = self._http.post(endpoint.path, _json({**body, kind: wire.content(message)}), headers)
+            return read_sent(self._without_key(response), endpoint.keyed, to)
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
+
+    def templates(self) -> Page[TemplateInfo]:
+        """The templates of the account's channel, all of them (spec: GET inbox/template-list)."""
+        return read_page(self._get(TEMPLATE_LIST), read_template)
+
+    def chat_templates_page(self, page: int) -> Page[TemplateInfo]:
+        """A page of templates, of which only name and language are certain (spec: GET chat/templates).
+
+        `bot.gateway.account.pages` goes through all pages of a list; the first is page 1.
+        """
+        return read_page(self._get(CHAT_TEMPLATES, page), read_template)
+
+    def contacts_page(self, page: int) -> Page[ContactInfo]:
+        """A page of contacts (spec: GET contacts)."""
+        return read_page(self._get(CONTACTS, page), read_contact)
+
+    def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
+        """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
+
+        A name that is not known is left out, so that one which the gateway has stays. Raises `EndpointRefused` where
+        the gateway insists on one: call again at once, and the number goes as the name, from then on.
+        """
+        name = name or (phone if self._names_needed else None)
+        given = {"phone": phone, "name": name, "email": email, "tags": list(tags)}
+        try:
+            result = self._post(CONTACTS, given, repeatable=True)
+        except MissingField as error:
+            if name is not None or error.details.get("field", "name") != "name":
+                raise
+            self._names_needed = True
+            raise EndpointRefused(error.message, error.details, error.rate, error.code) from error
+        return ContactPut(read_id(result.data), result.rate)
+
+    def register_webhook(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:
+        """Register a webhook for these events (spec: POST webhooks). Its secret is made there when none is given."""
+        events = tuple(events)
+        given = {"name": name, "url": url, "events": list(events), "secret": secret}
+        return read_webhook(self._post(WEBHOOKS, given, repeatable=False), name, url, events, secret)
 
     def close(self) -> None:
         """Close idle connections."""
         self._http.close()
 
+    def _get(self, path: str, page: int | None = None) -> Result:
+        query = {} if page is None else {"page": str(page), "per_page": str(PER_PAGE)}
+        with _certainty(keyed=True):
+            response = self._http.get(path, self._headers, query)
+        return read_result(self._without_key(response), keyed=True)
+
+    def _post(self, path: str, fields: Mapping[str, Any], *, repeatable: bool) -> Result:
+        body = {name: value for name, value in fields.items() if value is not None}
+        with _certainty(repeatable):
+            response = self._http.post(path, _json(body), self._headers)
+        return read_result(self._without_key(response), repeatable)
+
+    def _without_key(self, response: Response) -> Response:
+        """The answer; a refusal may quote the key, and its words are kept and shown."""
+        return replace(response, body=response.body.replace(self._key, b"[key]"))
+
     def _endpoint(self, kind: str) -> Endpoint:
         return _endpoints(kind)[self._refusals.get(kind, 0)]
 
-    def _refused(self, kind: str, endpoint: Endpoint, error: InvalidType) -> InvalidType:
+    def _refused(self, kind: str, endpoint: Endpoint, error: InvalidType) -> Refused:
         following = _endpoints(kind).index(endpoint) + 1
         if following == len(_endpoints(kind)):
             return error
         self._refusals[kind] = max(following, self._refusals.get(kind, 0))
-        return EndpointRefused(error.message, error.details, error.rate)
-
-    def _body(self, endpoint: Endpoint, to: str, kind: str, message: Message) -> bytes:
-        common: dict[str, Any] = {"to": to, "type": kind}
-        if self._channel_id is not None:
-            common["channel_id"] = self._channel_id
-        body = {name: common[name] for name in endpoint.fields if name in common}
-        return json.dumps({**body, kind: wire.content(message)}, separators=(",", ":")).encode()
+        return EndpointRefused(error.message, error.details, error.rate, error.code)
 
 
 def _endpoints(kind: str) -> tuple[Endpoint, ...]:
     return ENDPOINTS.get(kind, (SEND_MESSAGE,))
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+@contextmanager
+def _certainty(keyed: bool) -> Iterator[None]:
+    """Say of a request without an answer what is certain about it."""
+    try:
+        yield
+    except NotSent as error:
+        raise NotReached(str(error)) from error
+    except Ambiguous as error:
+        raise OutcomeUnknown(str(error), keyed) from error

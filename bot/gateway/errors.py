@@ -1,17 +1,24 @@
-"""Everything that can go wrong with a send, as one tree (spec: Errors).
+"""Everything that can go wrong at the gateway, as one tree (spec: Errors; docs/errors.md lists it).
 
-Each class says what its code means, whether sending the same again can help, and what the operator should do.
+Each class says what its code means, whether asking the same again can help, and what the operator should do.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from bot.core.errors import BotError
+from bot.core.text import line
 from bot.gateway.rate import Rate
+
+DETAILS = ("field", "hint", "max", "received")
+"""The documented names in ``error.details``."""
+
+_SHOWN = 6
+_WORDS = 200  # characters of each detail
 
 
 class GatewayError(BotError):
-    """A send that came to nothing, or to nothing certain.
+    """A request that came to nothing, or to nothing certain.
 
     ``code`` is the gateway's, ``""`` where there was none; ``message`` are its words and ``details`` its
     ``error.details``; ``rate`` is what the answer said about limits.
@@ -32,10 +39,16 @@ class GatewayError(BotError):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        named = {name: self.details[name] for name in ("field", "hint", "max", "received") if name in self.details}
-        details = f" ({', '.join(f'{name}: {value}' for name, value in named.items())})" if named else ""
         words = f"{self.code}: {self.message}" if self.code else self.message
-        return f"{words}{details}" + (f" ({self.advice})" if self.advice else "")
+        details = "; ".join(_details(self.details))
+        return words + (f" ({details})" if details else "") + (f" ({self.advice})" if self.advice else "")
+
+
+def _details(details: Mapping[str, Any]) -> Iterator[str]:
+    """What the details say, the documented ones first: which others there are is not documented."""
+    plain = {str(name): value for name, value in details.items() if isinstance(value, str | int | float)}
+    for name in sorted(plain, key=lambda name: DETAILS.index(name) if name in DETAILS else len(DETAILS))[:_SHOWN]:
+        yield line(f"{name}: {plain[name]}", _WORDS) or ""
 
 
 class InvalidMessage(GatewayError):
@@ -60,10 +73,17 @@ class NotTheGateway(GatewayError):
     advice = "check BOT_GATEWAY_URL, and what stands between here and the gateway"
 
 
-class OutcomeUnknown(GatewayError):
-    """Nobody can tell whether it was sent: no whole answer came, or a server's error.
+class EndlessList(GatewayError):
+    """A list whose pages do not end, or are all the same."""
 
-    ``keyed`` says whether the endpoint took the idempotency key, so that sending it again cannot send twice.
+    advice = "tell the gateway's operator"
+
+
+class OutcomeUnknown(GatewayError):
+    """Nobody can tell whether it was done: no whole answer came, or a server's error.
+
+    ``keyed`` says that it can be asked again and cannot be done twice: a send whose endpoint took its idempotency
+    key, an upsert, a list.
     """
 
     retry = True
@@ -92,10 +112,10 @@ class Unauthorized(Refused):
 
 
 class ChannelNotFound(Refused):
-    """The channel is unknown or inactive: no message can be sent."""
+    """The channel is unknown or inactive, or none is named where there are several: no message can be sent."""
 
     code = "WHATSAPP_CHANNEL_NOT_FOUND"
-    advice = "set BOT_CHANNEL_ID to an active channel"
+    advice = "set BOT_CHANNEL_ID, or channels in bot.yml, to active channels"
 
 
 class RateLimited(Refused):
@@ -132,7 +152,7 @@ class InvalidPhone(InvalidRequest):
 
 
 class MissingType(InvalidRequest):
-    """The request has no type."""
+    """The request names no type."""
 
     code = "VALIDATION_MISSING_TYPE"
     advice = "this is a defect of the bot's: please report it"
@@ -152,17 +172,17 @@ class InvalidType(InvalidRequest):
     advice = "ask the gateway's operator which types the account can send"
 
 
-class EndpointRefused(InvalidType):
-    """This endpoint does not take messages of this type, but the next one may: send again, at once."""
+class EndpointRefused(Refused):
+    """The request is not taken here in this form, but there is another way: make it again, at once."""
 
     retry = True
 
 
 class InvalidUrl(InvalidRequest):
-    """The address of the media is invalid, or the gateway cannot reach it."""
+    """The address of the media (or of a webhook) is invalid, or the gateway cannot reach it."""
 
     code = "VALIDATION_INVALID_URL"
-    advice = "the address must be public"
+    advice = "the address must be public, and lead to a file of the right type"
 
 
 class FileTooLarge(InvalidRequest):
@@ -235,37 +255,40 @@ class TemplateCategoryMismatch(TemplateError):
 class InteractiveError(Refused):
     """Buttons, a list or a link that the gateway does not take; ``details`` may hold field, max and received."""
 
-    advice = "correct the step that sends it"
-
 
 class InteractiveInvalidType(InteractiveError):
     """The interactive type is none of button, cta_url and list."""
 
     code = "INTERACTIVE_INVALID_TYPE"
+    advice = "this is a defect of the bot's: please report it"
 
 
 class InteractiveInvalidButton(InteractiveError):
     """There are too many buttons, or one of them is malformed."""
 
     code = "INTERACTIVE_INVALID_BUTTON"
+    advice = "at most 3 buttons, with titles of up to 20 characters"
 
 
 class InteractiveInvalidUrl(InteractiveError):
     """The button's address is invalid or too long."""
 
     code = "INTERACTIVE_INVALID_URL"
+    advice = "a full http or https address of up to 2000 characters"
 
 
 class InteractiveInvalidList(InteractiveError):
     """The list is malformed, or has too many sections or rows."""
 
     code = "INTERACTIVE_INVALID_LIST"
+    advice = "at most 10 sections of 10 rows, with titles of up to 24 and descriptions of up to 72 characters"
 
 
 class InteractiveBodyEmpty(InteractiveError):
     """The text above the buttons or the list is empty."""
 
     code = "INTERACTIVE_BODY_EMPTY"
+    advice = "give the step a text"
 
 
 def _tree(root: type[Refused]) -> Iterator[type[Refused]]:
@@ -274,7 +297,5 @@ def _tree(root: type[Refused]) -> Iterator[type[Refused]]:
         yield from _tree(child)
 
 
-BY_CODE: Mapping[str, type[Refused]] = {
-    error.code: error for error in _tree(Refused) if error.code and error is not EndpointRefused
-}
+BY_CODE: Mapping[str, type[Refused]] = {error.code: error for error in _tree(Refused) if error.code}
 """Every code of the specification, and its class."""

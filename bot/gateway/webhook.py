@@ -5,34 +5,19 @@ Pure: time and secrets are arguments. Nothing in a body, however strange, makes 
 
 import hashlib
 import hmac
-import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from bot.core.errors import BotError
-from bot.core.events import Event, HandoffClosed, MessageReceived, Tapped
-from bot.core.messages import MEDIA_KINDS
-from bot.core.values import Location, Media
-from bot.gateway.text import clean
+from bot.core.events import Event
+from bot.core.text import json_object
+from bot.gateway.payloads import MEANINGS, Delivery, child, contact_of, name_of
 
-INBOUND = "message.inbound"
-TAP = "message.interactive_reply"
-RESOLVED = "conversation.resolved"
-ALIASES = {"message.received": INBOUND, "interactive_response": TAP}
-"""Names of the specification's sample code. Its ``message.status`` is no event for a session, as no status is."""
-_NAME = 100  # characters of an id or a name that are kept
-_LINK = 2000
+_EVENT_ID = 100  # characters; a longer one is none
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
-_PHONE = re.compile(r"\+?([0-9]{1,15})")
-_SEPARATORS = str.maketrans("", "", " -().\u00a0")
-
-
-class UnreadableEvent(BotError):
-    """A signed event of a known name whose data make no sense: it is kept for the operator."""
 
 
 class Verdict(Enum):
@@ -86,10 +71,9 @@ class Envelope:
 def envelope(raw: bytes) -> Envelope:
     """Read just enough of a body to file it."""
     body = _object(raw)
-    data = _child(body, "data")
-    event = _name(body.get("event"))
-    contact = _phone(data.get("from")) or _phone(_child(data, "contact").get("phone"))
-    return Envelope(_event_id(body, raw), ALIASES.get(event, event), contact, readable=bool(event))
+    data = child(body, "data")
+    event = name_of(body, data)
+    return Envelope(_event_id(body, raw), event, contact_of(event, data), readable=bool(event))
 
 
 def read(body: bytes, received_at: datetime) -> Event | None:
@@ -99,135 +83,30 @@ def read(body: bytes, received_at: datetime) -> Event | None:
     `UnreadableEvent` for one that would mean something and does not say to whom, or what.
     """
     fields = _object(body)
-    name = _name(fields.get("event"))
-    meaning = _MEANINGS.get(ALIASES.get(name, name))
+    data = child(fields, "data")
+    name = name_of(fields, data)
+    meaning = MEANINGS.get(name)
     if meaning is None:
         return None
-    data = _child(fields, "data")
     stamps = (data.get("timestamp"), fields.get("timestamp"))
-    return meaning(_Delivery(_event_id(fields, body), data, received_at, _sent_at(stamps, received_at)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Delivery:
-    id: str
-    data: Mapping[str, Any]
-    at: datetime
-    sent_at: datetime
-
-
-def _inbound(delivery: _Delivery) -> MessageReceived:
-    data = delivery.data
-    contact = _phone(data.get("from"))
-    if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
-    body = _text(data.get("body"))
-    kind = _name(data.get("type")) or "text"
-    location = _location(data) if kind == "location" else None
-    is_text = kind == "text" or (kind == "location" and location is None)
-    return MessageReceived(
-        id=delivery.id,
-        contact=contact,
-        at=delivery.at,
-        sent_at=delivery.sent_at,
-        kind=kind,
-        text=body if is_text else None,
-        media=_media(kind, data, body),
-        location=location,
-        channel=_phone(data.get("to")) or _optional_name(data.get("to")),
-        conversation=_optional_name(data.get("conversation_id")),
-        message=_optional_name(data.get("message_id")),
-    )
-
-
-def _tap(delivery: _Delivery) -> Tapped:
-    contact = _phone(delivery.data.get("from"))
-    interactive = _child(delivery.data, "interactive")
-    choice = _child(interactive, "button") or _child(interactive, "list_reply") or _child(interactive, "button_reply")
-    reply, title = _text(choice.get("id")) or "", _text(choice.get("title")) or ""
-    if contact is None:
-        raise UnreadableEvent("`data.from` is no phone number")
-    if not (reply or title):
-        raise UnreadableEvent("`data.interactive` holds neither the id nor the title of what was tapped")
-    message = _optional_name(delivery.data.get("message_id"))
-    return Tapped(delivery.id, contact, delivery.at, delivery.sent_at, reply, title, message)
-
-
-def _resolved(delivery: _Delivery) -> HandoffClosed:
-    """The specification does not show this payload: the contact is ``""`` where only the conversation is named."""
-    data = delivery.data
-    contact = _phone(_child(data, "contact").get("phone")) or _phone(data.get("from")) or ""
-    conversation = _optional_name(data.get("conversation_id"))
-    if not contact and conversation is None:
-        raise UnreadableEvent("`data` names neither a contact nor a conversation")
-    return HandoffClosed(delivery.id, contact, delivery.at, conversation)
-
-
-_MEANINGS: Mapping[str, Callable[[_Delivery], Event]] = {INBOUND: _inbound, TAP: _tap, RESOLVED: _resolved}
+    sent_at = _sent_at(stamps, received_at)
+    return meaning(Delivery(_event_id(fields, body), name, data, contact_of(name, data), received_at, sent_at))
 
 
 def _object(raw: bytes) -> Mapping[str, Any]:
+    """The body's object. It is UTF-8 without a byte order mark, or none at all."""
     try:
-        value = json.loads(raw.decode())
-    except (ValueError, RecursionError):  # no JSON, no UTF-8, a number of 5,000 digits, 100,000 brackets
+        return json_object(raw.decode())
+    except UnicodeDecodeError:
         return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _child(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = fields.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _event_id(fields: Mapping[str, Any], raw: bytes) -> str:
     value = fields.get("id")
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if 0 < len(text) <= _NAME and text.isprintable():
+    if 0 < len(text) <= _EVENT_ID and text.isprintable():
         return text
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
-
-
-def _name(value: Any) -> str:
-    return clean(value, _NAME) if isinstance(value, str) else ""
-
-
-def _optional_name(value: Any) -> str | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    return _name(value) or None
-
-
-def _text(value: Any) -> str | None:
-    return clean(value) if isinstance(value, str) else None
-
-
-def _phone(value: Any) -> str | None:
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    found = _PHONE.fullmatch(value.translate(_SEPARATORS)) if isinstance(value, str) else None
-    return found[1] if found else None
-
-
-def _media(kind: str, data: Mapping[str, Any], caption: str | None) -> Media | None:
-    link = data.get("media_url")
-    if kind not in MEDIA_KINDS or not isinstance(link, str) or not 0 < len(link) <= _LINK:
-        return None
-    return Media(kind, clean(link), caption)
-
-
-def _location(data: Mapping[str, Any]) -> Location | None:
-    """The specification's payload has no coordinates; where they are sent, they stand in one of these two places."""
-    place = _child(data, "location") or data
-    latitude, longitude = _degrees(place.get("latitude"), 90), _degrees(place.get("longitude"), 180)
-    if latitude is None or longitude is None:
-        return None
-    return Location(latitude, longitude, _text(place.get("name")), _text(place.get("address")))
-
-
-def _degrees(value: Any, limit: int) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -limit <= value <= limit:
-        return None
-    return float(value)
 
 
 def _sent_at(stamps: Iterable[Any], received_at: datetime) -> datetime:

@@ -1,5 +1,6 @@
 """Messages as the gateway's JSON: the documented fields, and no others (spec: POST send-message)."""
 
+from itertools import count
 from typing import Any
 
 from bot.core.messages import (
@@ -75,10 +76,12 @@ def _row(row: Choice) -> Json:
 def _template(message: Template) -> Json:
     components: list[Json] = []
     if message.header is not None:
-        components.append({"type": "header", "parameters": [message.header]})
+        components.append({"type": "header", "parameters": [message.header] if message.header else []})
     if message.body:
         components.append({"type": "body", "parameters": list(message.body)})
-    for index, payload in enumerate(message.replies):
+    taken = {index for index, _ in message.url_buttons}
+    places = (index for index in count() if index not in taken)
+    for index, payload in zip(places, message.replies, strict=False):
         components.append(_button("quick_reply", index, {"type": "payload", "payload": payload}))
     for index, text in message.url_buttons:
         components.append(_button("url", index, {"type": "text", "text": text}))

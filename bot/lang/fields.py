@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from bot.lang import durations
-from bot.lang.problems import Problems, did_you_mean
-from bot.lang.source import List, Map, Mark, Node, Scalar
+from bot.lang.nodes import List, Map, Mark, Node, Scalar
+from bot.lang.problems import Problems, did_you_mean, nearest
 from bot.lang.templates import Expression, Template, compile_expression, compile_template
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -184,6 +184,12 @@ class Fields:
         """The map under a key."""
         node = self.raw(key)
         return None if node is None else Fields(node, self.problems, self._at(key))
+
+    def misspelt(self, key: str) -> "Fields | None":
+        """The map under what looks like this key misspelt. `close` complains of it; nothing else needs to."""
+        found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])
+        node = None if found is None else self.node.get(found)
+        return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
 
     def items(self, key: str) -> tuple[Node, ...]:
         """The list under a key."""

@@ -14,7 +14,11 @@ KEY_PARAMETER = "idempotency_key"
 
 
 class BadHandler(BotError):
-    """A function that cannot be a handler."""
+    """A function that cannot be a handler. ``function`` is the one, where it is known."""
+
+    def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
+        super().__init__(message)
+        self.function = function
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ def handler(name: str, *, errors: Iterable[type[BaseException]] = ()) -> Callabl
     Calls are made at least once: a handler that changes something outside should take a parameter
     ``idempotency_key`` and use it. Raises `BadHandler` at once for a function that cannot be called by name.
     """
+    if not isinstance(name, str):
+        raise BadHandler('a handler has a name: write @handler("name")', name)
     declared = {error.__name__: error for error in errors}
 
     def declare(function: F) -> F:
@@ -82,6 +88,6 @@ def handlers_in(namespaces: Iterable[Mapping[str, Any]]) -> dict[str, HandlerSpe
             if not isinstance(spec, HandlerSpec):
                 continue
             if spec.name in found and found[spec.name].function is not spec.function:
-                raise BadHandler(f'two functions are declared as handler "{spec.name}"')
+                raise BadHandler(f'two functions are declared as handler "{spec.name}"', spec.function)
             found[spec.name] = spec
     return found

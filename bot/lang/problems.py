@@ -1,10 +1,10 @@
 """Problems: what is wrong in a bot's files, where, and what to do. Collected, never raised one by one."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from bot.lang.source import Mark
+from bot.lang.nodes import Mark
 
 CODES: dict[str, str] = {
     # E0: the file and its YAML
@@ -30,6 +30,7 @@ CODES: dict[str, str] = {
     "E110": "not a target",
     "E111": "two flows of one name",
     "E112": "a step's name where no flow is",
+    "E113": "no such file",
     "E121": "two keys that exclude each other",
     "E122": "a branch after `else`",
     "E123": "a rider that has no meaning at this step",
@@ -54,7 +55,7 @@ CODES: dict[str, str] = {
     "E307": "bounds that nothing can keep",
     "E311": "one word for two answers",
     "E312": "a word that is taken",
-    "E313": "two flows for everything else",
+    "E313": "two flows for one event, or for everything else",
     # E4: the gateway's limits
     "E401": "too many choices",
     "E402": "a text that is too long",
@@ -66,8 +67,10 @@ CODES: dict[str, str] = {
     "E501": "no such handler",
     "E502": "no such argument",
     "E503": "an argument is missing",
-    "E504": "no such error of a handler",
+    "E504": "an error that the step cannot end with",
     "E505": "handlers.py cannot be read",
+    "E506": "a handler that no model can call",
+    "E507": "a handler whose result is of the wrong type",
     # E6: tests
     "E601": "a line of a talk that cannot be read",
     "E602": "a time that cannot be read",
@@ -100,6 +103,10 @@ class Problems:
         """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""
         CODES[code]
         self._found.add(Problem(mark.path, mark.line, mark.column, code, what, fix))
+
+    def any_of(self, codes: Collection[str]) -> bool:
+        """Whether one of these codes has been found."""
+        return any(problem.code in codes for problem in self._found)
 
     def sorted(self) -> list[Problem]:
         """All of them, by file, line and column."""

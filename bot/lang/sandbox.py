@@ -29,7 +29,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     datetime: _DAY + _CLOCK,
     time: _CLOCK,
     timedelta: ("days",),
-    Media: ("kind", "url", "caption"),
+    Media: ("kind", "url", "caption", "file", "type"),
     Location: ("latitude", "longitude", "name", "address"),
     LoopContext: ("index", "first", "last", "length"),
 }

@@ -4,19 +4,17 @@ The tree is built from the parser's events, so nothing recurses over what somebo
 the core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.
 """
 
-import hashlib
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from bot.lang.nodes import List, Map, Mark, Node, Scalar
+from bot.lang.problems import Problems
 from bot.lang.syntax import QUOTE, explained
-
-if TYPE_CHECKING:
-    from bot.lang.problems import Problems
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
@@ -33,54 +31,7 @@ _WORDS: dict[str, bool | None] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A place in a file; line and column count from 1."""
-
-    path: str
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it."""
-
-    mark: Mark
-    value: bool | int | float | str | None
-    text: str
-    quoted: bool = False
-    literal: bool = False  # a `|` block: its text begins in the line after the mark
-
-
-@dataclass(frozen=True, slots=True)
-class List:
-    """A sequence."""
-
-    mark: Mark
-    items: tuple["Node", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A mapping in its written order. Keys are scalars."""
-
-    mark: Mark
-    entries: tuple[tuple[Scalar, "Node"], ...]
-
-    def get(self, key: str) -> "Node | None":
-        """The value under a key, or None."""
-        return next((node for name, node in self.entries if name.text == key), None)
-
-    def key_mark(self, key: str) -> Mark:
-        """Where a key stands; the map's own mark where it does not."""
-        return next((name.mark for name, _ in self.entries if name.text == key), self.mark)
-
-
-Node = Scalar | List | Map
-
-
-def read(path: str, text: str | bytes, problems: "Problems") -> tuple[Node, ...]:
+def read(path: str, text: str | bytes, problems: Problems) -> tuple[Node, ...]:
     """Read every document of a file that is not empty. Never raises: what cannot be read becomes a problem.
 
     A document with a syntax error is left out; those after it are read.
@@ -99,22 +50,7 @@ def read(path: str, text: str | bytes, problems: "Problems") -> tuple[Node, ...]
     return tuple(documents)
 
 
-def fingerprint(node: Node) -> str:
-    """A short hash of what a node says, wherever and however it is written."""
-    return hashlib.sha256(repr(_content(node)).encode()).hexdigest()[:16]
-
-
-def _content(node: Node) -> Any:
-    match node:
-        case Scalar(value=value):
-            return value
-        case List(items=items):
-            return [_content(item) for item in items]
-        case Map(entries=entries):
-            return {key.text: _content(item) for key, item in entries}
-
-
-def _decoded(path: str, written: str | bytes, problems: "Problems") -> str | None:
+def _decoded(path: str, written: str | bytes, problems: Problems) -> str | None:
     """The file's text, or None after the problem that makes all of it unreadable."""
     if isinstance(written, str):
         written = written.encode("utf-8", "surrogatepass")
@@ -160,7 +96,7 @@ class _Open:
 class _Builder:
     """Builds the nodes of one part of a file out of the parser's events."""
 
-    def __init__(self, path: str, text: str, line: int, problems: "Problems") -> None:
+    def __init__(self, path: str, text: str, line: int, problems: Problems) -> None:
         self._path = path
         self._text = text
         self._line = line

@@ -14,9 +14,9 @@ from jinja2.parser import Parser
 
 from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, TemplateFailed, shown
 from bot.lang.grammar import Uses
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.lang.sandbox import Missing, Sandbox, Scope
-from bot.lang.source import Mark
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
 
@@ -72,7 +72,7 @@ class _Program:
         return value
 
     def _failed(self, error: Exception) -> TemplateFailed:
-        return TemplateFailed(f"{self.mark.path}:{self.mark.line}:{self.mark.column}: {_reason(error)}")
+        return TemplateFailed(f"{self.mark}: {_reason(error)}")
 
 
 class Expression(_Program):

@@ -115,6 +115,12 @@ class ChoiceVariable(Variable):
         return found[0]
 
 
+def yes_or_no(text: str) -> bool | None:
+    """What a text says; None where it is neither."""
+    word = normalise(text)
+    return word in _YES if word in _YES or word in _NO else None
+
+
 @dataclass(frozen=True, slots=True)
 class BooleanVariable(Variable):
     """Yes or no."""
@@ -122,10 +128,10 @@ class BooleanVariable(Variable):
     type: ClassVar[str] = "boolean"
 
     def _from_text(self, text: str, now: datetime) -> bool:
-        word = normalise(text)
-        if word in _YES or word in _NO:
-            return word in _YES
-        raise Unfit("it is neither yes nor no")
+        said = yes_or_no(text)
+        if said is None:
+            raise Unfit("it is neither yes nor no")
+        return said
 
     def _from_value(self, value: Any, now: datetime | None) -> bool:
         if value in (True, "true"):

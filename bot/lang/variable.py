@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from bot.core.errors import BotError
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
-from bot.lang.source import Mark
+from bot.lang.nodes import Mark
 
 
 class Unfit(BotError):

@@ -5,9 +5,9 @@ from typing import Any
 
 from bot.lang.fields import Fields
 from bot.lang.filters import FUNCTIONS
+from bot.lang.nodes import Map, Node, Scalar
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.quantities import DateVariable, IntegerVariable, NumberVariable
-from bot.lang.source import Map, Node, Scalar
 from bot.lang.structures import ListVariable, MediaVariable, ObjectVariable
 from bot.lang.texts import BooleanVariable, ChoiceVariable, EmailVariable, PhoneVariable, TextVariable
 from bot.lang.variable import Answer, Mismatch, Unfit, Variable

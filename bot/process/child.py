@@ -21,6 +21,7 @@ from bot.settings import Settings, read_settings
 if TYPE_CHECKING:
     from bot.app import Engine
     from bot.process.reload import Reloads
+    from bot.program import Program
     from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
@@ -92,7 +93,6 @@ def _tell(pipe: int, news: bytes) -> None:
 
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
-    from bot.app import Engine
     from bot.process.reload import Reloads
 
     os.nice(YIELDING)
@@ -100,16 +100,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
         reloads = Reloads(Path(arguments["folder"]), last_good)
-        engine = Engine(
-            reloads.first(),
-            settings.store,
-            SystemClock(),
-            gateway_url=settings.gateway_url,
-            gateway_key=settings.gateway_key,
-            channel_id=settings.channel_id,
-            per_minute=settings.gateway_per_minute,
-            per_day=settings.gateway_per_day,
-        )
+        engine = _composed(settings, reloads.first())
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         server.start()
@@ -117,6 +108,25 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         _until_told(engine, reloads, signals, arguments["woken"])
         server.stop()
         engine.stop()
+
+
+def _composed(settings: Settings, program: "Program") -> "Engine":
+    from bot.app import Engine
+
+    if program.library.asks_models and settings.model_service is None:
+        log.error("flows ask models, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return Engine(
+        program,
+        settings.store,
+        SystemClock(),
+        gateway_url=settings.gateway_url,
+        gateway_key=settings.gateway_key,
+        channel_id=settings.channel_id,
+        per_minute=settings.gateway_per_minute,
+        per_day=settings.gateway_per_day,
+        repeat_unknown=settings.repeat_unknown,
+        models=settings.model_service,
+    )
 
 
 def _signals() -> int:

@@ -21,14 +21,14 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.settings import Settings
-from bot.store.files import FileLock, StoreLocked
+from bot.store.files import FileLock, StoreLocked, server_lock
 from bot.store.migrations import migrate
 
 BACKLOG = 1024
 STOP_SECONDS = 25.0  # then what still runs is killed: everything is durable
 STEADY_SECONDS = 10.0  # a child that lived so long did not fail at its start
 LONGEST_PAUSE = 1.5
-ORPHAN_SECONDS = 3.0  # children of a killed supervisor need a moment to end
+ORPHAN_SECONDS = 15.0  # a killed server's engine ends slowly on a busy machine: it has the lowest priority
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _HERE = Path(__file__).resolve().parents[2]
 # this very package, and no module of the folder that the command runs in
@@ -171,10 +171,11 @@ class _Child:
 def _lock(store: Path) -> FileLock:
     """Take the store for this server and bring it up to date; wait for what a killed server left running."""
     try:
-        lock = FileLock(store.with_name(store.name + ".serve"))
+        lock = server_lock(store)
     except StoreLocked:
         raise CannotServe(
-            f"a server runs on {store} already: stop it, or give this one a store of its own with BOT_STORE"
+            f"a server runs on {store} already, or a command that asks the gateway: stop it, "
+            "or give this one a store of its own with BOT_STORE"
         ) from None
     until = monotonic() + ORPHAN_SECONDS
     while True:
@@ -193,7 +194,8 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as error:
         raise CannotServe(
-            f"{host}:{port} cannot be listened on: {error.strerror or error} (choose another with BOT_HOST and BOT_PORT)"
+            f"{host}:{port} cannot be listened on: {error.strerror or error} "
+            "(choose another with BOT_HOST and BOT_PORT)"
         ) from error
 
 

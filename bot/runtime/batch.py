@@ -9,22 +9,28 @@ from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Call, Effect, Send, effect_ref
+from bot.core.effects import Call, Complete, Effect, Fetch, PutContact, Send, effect_ref
 from bot.core.errors import BotError
-from bot.core.events import Event, MessageReceived, ResetRequested, Tapped, TimeReached
+from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.store.commit import Commit
-from bot.store.rows import WINDOW, CallRow, DueRow, OutboxRow, json_of, text_of
-from bot.store.state import Run, Store, UnreadableSession
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, WINDOW, CallRow, DueRow, OutboxRow, json_of, text_of
+from bot.store.runs import Run
+from bot.store.sessions import UnreadableSession
+from bot.store.state import Store
 
-REPLY_TRIED_FOR = timedelta(minutes=15)
-"""How long the bot tries to send a reply (decisions: "Sending")."""
+TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
+"""How long the bot tries to send a row, by its priority (decisions: "Sending")."""
 
 Advance = Callable[[Session, Event], Turn]
 
 log = logging.getLogger(__name__)
+
+
+class RequestRefused(BotError):
+    """What an operator asks cannot be done as it was asked."""
 
 
 class TurnRefused(BotError):
@@ -71,45 +77,43 @@ class Batch:
             id = f"time:{due.contact}:{due.visit}:{milliseconds}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
+    def knows(self, contact: str) -> bool:
+        """Whether there has been anything with a contact of this number."""
+        return self.session(contact) != Session(contact)
+
     def contact_in(self, conversation: str) -> str | None:
         """The contact of a conversation of the gateway's, as this batch has left the sessions."""
         here = (session.contact for session in self._sessions.values() if session.conversation == conversation)
         return next(here, None) or self.store.contact_in(conversation)
 
-    def send_row(self, ref: str, send: Send, session: Session) -> OutboxRow:
-        """The row of a message to the session's contact."""
+    def contact_of_alias(self, alias: str) -> str | None:
+        """The contact who writes from this number, if it is another than the one it is written to."""
+        return self.commit.aliases.get(alias) or self.store.contact_of_alias(alias)
+
+    def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
+        """The row of a message to the session's contact, or of what the gateway is to be told of it."""
         return OutboxRow(
             id=next(self._send_ids),
             ref=ref,
             key=effect_key(self.store.store_id, ref),
             contact=session.contact,
-            message=send.message,
-            instead=send.instead,
-            report=send.report,
+            effect=effect,
+            priority=priority,
+            channel=session.channel,
             created_at=self.now,
             attempts=0,
             due_at=self.now,
-            expires_at=self.now + REPLY_TRIED_FOR,
+            expires_at=self.now + TRIED_FOR[priority],
             window_until=None if session.last_inbound is None else session.last_inbound + WINDOW,
         )
 
-    def _call_row(self, ref: str, call: Call, session: Session) -> CallRow:
-        return CallRow(
-            id=next(self._call_ids),
-            ref=ref,
-            key=effect_key(self.store.store_id, ref),
-            contact=session.contact,
-            handler=call.handler,
-            arguments=call.arguments,
-            within=call.within,
-            tries=call.tries,
-            attempts=0,
-            due_at=self.now,
-        )
+    def _call_row(self, ref: str, effect: Call | Fetch | Complete, session: Session) -> CallRow:
+        key = effect_key(self.store.store_id, ref)
+        return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow:
-        if isinstance(effect, Send):
-            return self.send_row(ref, effect, session)
+        if isinstance(effect, Send | PutContact):
+            return self.send_row(ref, effect, session, REPLY if isinstance(effect, Send) else SYNC)
         return self._call_row(ref, effect, session)
 
     def session(self, contact: str) -> Session:
@@ -164,6 +168,8 @@ class Batch:
         micros = (perf_counter_ns() - started) // 1000
         if fired is not None and turn.wake_at is not None and turn.wake_at <= fired:
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
+        if isinstance(event, StatusReported) and _is_idle(session, turn):
+            return turn  # three of these follow each message: a trace of them would hide the conversation
         rows = [
             self._row(effect_ref(event.id, ordinal), effect, turn.session)
             for ordinal, effect in enumerate(turn.effects)
@@ -181,6 +187,10 @@ class Batch:
         if _nothing_else_comes(session, event):
             self._sessions[event.contact] = replace(session, frames=())
             self.commit.set_session(self._sessions[event.contact], wake_at=None)
+
+
+def _is_idle(session: Session, turn: Turn) -> bool:
+    return turn.session == session and not (turn.effects or turn.trace.steps or turn.trace.notes or turn.failure)
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:

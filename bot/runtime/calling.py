@@ -1,19 +1,20 @@
-"""One call of one handler: its arguments checked, its result made storable, its errors made outcomes."""
+"""Calling Python handlers: arguments checked, results made storable, errors made outcomes."""
 
 import copy
 import inspect
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from bot.core import codec
+from bot.core.effects import Call
 from bot.core.errors import BotError
 from bot.core.values import plain
 from bot.lang.handlers import KEY_PARAMETER, HandlerSpec
+from bot.runtime.performers import Ended, Say
 from bot.store.rows import CallRow
 
 _DETAIL = 300  # characters
@@ -21,13 +22,30 @@ _DETAIL = 300  # characters
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a call ended: ``done``, ``mismatch``, ``error``, or the name of a declared error."""
+class Calling:
+    """Performs `Call`: the handlers by name, as they are now. Safe to use from many threads."""
 
-    outcome: str
-    value: Any = None
-    detail: str = ""
+    def __init__(self, handlers: Mapping[str, HandlerSpec]) -> None:
+        self._handlers = handlers
+        self._callers: dict[str, Caller] = {}
+
+    def __call__(self, row: CallRow, say: Say) -> Ended:
+        """Call the row's handler. Raises nothing."""
+        assert isinstance(row.effect, Call)
+        caller = self.caller(row.effect.handler)
+        if caller is None:
+            return Ended("error", detail=f'there is no handler "{row.effect.handler}"', again=True)
+        return caller.call(row.effect.arguments, row.key)
+
+    def caller(self, name: str) -> "Caller | None":
+        """A handler made ready to be called."""
+        spec = self._handlers.get(name)
+        if spec is None:
+            return None
+        caller = self._callers.get(name)
+        if caller is None or caller.spec is not spec:
+            caller = self._callers[name] = Caller(spec)
+        return caller
 
 
 class Caller:
@@ -38,14 +56,14 @@ class Caller:
         self._adapters = {p.name: _adapter(p.annotation) for p in spec.parameters.values()}
         self._wants_key = KEY_PARAMETER in inspect.signature(spec.function).parameters
 
-    def call(self, row: CallRow) -> Ended:
+    def call(self, given: Mapping[str, Any], key: str) -> Ended:
         """Call the handler. Raises nothing, whatever it raises."""
         try:
-            arguments = self._arguments(row.arguments)
+            arguments = self._arguments(given)
         except _Unfit as error:
             return Ended("mismatch", detail=_line(str(error)))
         if self._wants_key:
-            arguments[KEY_PARAMETER] = row.key
+            arguments[KEY_PARAMETER] = key
         try:
             result = self.spec.function(**arguments)
         except BaseException as error:  # SystemExit too: a handler must not end a thread of ours
@@ -69,7 +87,7 @@ class Caller:
         # Its own text may quote the contact: that goes to the trace, not into the log.
         frames = "".join(traceback.format_tb(error.__traceback__))
         log.error('handler "%s" raised %s\n%s', self.spec.name, type(error).__name__, frames)
-        return Ended("error", detail=detail)
+        return Ended("error", detail=detail, again=True)
 
 
 class _Unfit(BotError):

@@ -18,6 +18,10 @@ class Doer(Protocol[R_contra]):
         """Take rows to do."""
         ...
 
+    def withdraw(self, contact: str, /) -> None:
+        """Forget the rows of a contact."""
+        ...
+
     def idle(self) -> bool:
         """True when nothing is being done or could be done now."""
         ...

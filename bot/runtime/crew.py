@@ -1,38 +1,79 @@
-"""Worker threads around one lock, started only as there is work for them."""
+"""Worker threads around one lock, started only as there is work for them, and one that looks when a time has come."""
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from time import monotonic
 from typing import Generic, TypeVar
 
+from bot.clock import Clock
+
 J = TypeVar("J")
+
+_LOOK_AT_CLOCK = 60.0  # seconds
 
 
 class Crew(Generic[J]):
     """Threads that take a job and do it, over and over; one that is done looks for the next job by itself.
 
     ``take`` is called with the lock held and gives a job, or None when there is none now; ``do`` is called
-    without it and must not raise. Every method here but `join` wants the lock held. ``size`` is the largest
-    number of threads; when it is lowered, a thread that is over it ends after its job.
+    without it and must not raise. ``look`` is called with the lock held at the start, and again at the time that
+    it gave last. ``size`` is the largest number of workers; when it is lowered, one that is over it ends after its job.
     """
 
     def __init__(
-        self, lock: threading.Lock, take: Callable[[], J | None], do: Callable[[J], None], size: int, name: str
+        self,
+        lock: threading.Lock,
+        clock: Clock,
+        take: Callable[[], J | None],
+        do: Callable[[J], None],
+        look: Callable[[], datetime | None],
+        size: int,
+        name: str,
     ) -> None:
         self.size = size
+        self.running = False
         self._lock = lock
+        self._clock = clock
         self._take = take
         self._do = do
+        self._look = look
         self._name = name
         self._wake = threading.Condition(lock)
         self._threads: set[threading.Thread] = set()
         self._idle = 0
         self._called = 0  # woken or started, but not yet here to take a job
-        self._ending = False
+        self._time = threading.Condition(lock)
+        self._timekeeper = threading.Thread(target=self._keep_time, name=f"{name}-time", daemon=True)
+        self._awaited: datetime | None = None  # what the timekeeper waits for
+
+    def start(self) -> None:
+        """Begin."""
+        with self._lock:
+            self.running = True
+            self._timekeeper.start()
+
+    def end(self) -> None:
+        """Take no more jobs."""
+        with self._lock:
+            self.running = False
+            self._wake.notify_all()
+            self._time.notify_all()
+
+    def stop(self, timeout: float) -> None:
+        """Take no more jobs, and wait for those that are being done, ``timeout`` seconds at most."""
+        deadline = monotonic() + timeout
+        self.end()
+        with self._lock:
+            threads = list(self._threads)
+        if self._timekeeper.ident is not None:  # it may never have been started
+            self._timekeeper.join()
+        for thread in threads:
+            thread.join(max(0.0, deadline - monotonic()))
 
     def call(self, jobs: int) -> None:
-        """See to it that a thread comes for each of so many jobs, as far as there may be threads."""
-        while self._called < jobs and not self._ending:
+        """See to it that a thread comes for each of so many jobs, as far as there may be threads. With the lock held."""
+        while self._called < jobs and self.running:
             if self._idle:
                 self._idle -= 1
                 self._wake.notify()
@@ -44,19 +85,10 @@ class Crew(Generic[J]):
                 return
             self._called += 1
 
-    def end(self) -> None:
-        """Take no more jobs."""
-        self._ending = True
-        self._wake.notify_all()
-
-    def join(self, timeout: float) -> bool:
-        """Wait until every thread has ended. False when some have not within ``timeout`` seconds."""
-        deadline = monotonic() + timeout
-        with self._lock:
-            threads = list(self._threads)
-        for thread in threads:
-            thread.join(max(0.0, deadline - monotonic()))
-        return not any(thread.is_alive() for thread in threads)
+    def expect(self, at: datetime | None) -> None:
+        """There is something to look at by then. With the lock held."""
+        if at is not None and (self._awaited is None or at < self._awaited):
+            self._time.notify()
 
     def _run(self) -> None:
         called = True
@@ -67,7 +99,7 @@ class Crew(Generic[J]):
     def _next(self, called: bool) -> J | None:
         with self._lock:
             self._called -= called
-            while not self._ending and len(self._threads) <= self.size:
+            while self.running and len(self._threads) <= self.size:
                 job = self._take()
                 if job is not None:
                     return job
@@ -76,3 +108,9 @@ class Crew(Generic[J]):
                 self._called -= 1
             self._threads.discard(threading.current_thread())
             return None
+
+    def _keep_time(self) -> None:
+        with self._lock:
+            while self.running:
+                self._awaited = self._look()
+                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)

@@ -1,28 +1,30 @@
-"""Delivery: sends the outbox's messages, in order for each contact, many contacts at once, within the limits."""
+"""Delivery: sends the outbox's messages, in order for each contact, many contacts at once, within the limits.
 
-import heapq
-import logging
+Replies go first, then what the gateway is told of contacts, then a command's own requests, then campaigns.
+"""
+
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from itertools import count
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from operator import is_
 from random import Random
 
 from bot.clock import Clock
 from bot.gateway.client import Gateway
 from bot.runtime.crew import Crew
+from bot.runtime.holding import Hold
+from bot.runtime.lines import Line
+from bot.runtime.loans import Loans, Permit
 from bot.runtime.pacing import Pacing
 from bot.runtime.sending import Lane, Outcome, Sender
-from bot.store.rows import OutboxRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 
 CAPACITY = 10_000
-FIRST_PROBE = timedelta(minutes=1)
-LONGEST_PROBE = timedelta(minutes=5)
-_LOOK_AT_CLOCK = 60.0  # seconds
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,10 @@ class SendResult:
     """What became of a message, or of a try.
 
     ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
-    and a template went since the contact's newest message); ``failed``; ``unknown`` (nobody can tell). Or it is
+    and a template went since the contact's newest message; or something newer about the contact follows);
+    ``opted_out`` (a campaign's, to a contact who wants none); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
+    ``alias`` is as in `bot.gateway.answers.Sent`.
     """
 
     row: OutboxRow
@@ -41,6 +45,7 @@ class SendResult:
     message_ids: tuple[str, ...]
     detail: str
     at: datetime
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +55,6 @@ class Status:
     alarm: str | None
     waiting: int
     in_flight: int
-
-
-@dataclass(slots=True)
-class _Hold:
-    """Why all delivery stands still, and when one message is tried to see whether it still has to."""
-
-    words: str
-    probe_at: datetime
-    pause: timedelta = FIRST_PROBE
-    probing: bool = False
 
 
 @dataclass(slots=True)
@@ -75,9 +70,10 @@ class Delivery:
     ``report`` is called from worker threads, for one contact in order, and with a lock held, so that nothing is
     ever idle and unreported: it must not call back. ``window`` gives the time of a contact's
     newest message, and ``replaced`` that of the last template that went in place of a message to it, as the store
-    has them. ``claim`` returns once it is durable that a row is about to be sent: it is called where the endpoint
-    takes no key, so that after a crash the row is unknown and is not sent twice. ``repeat_unclear`` repeats such
-    a row once when nobody can tell whether it was sent. `status` tells of an alarm.
+    has them; ``opted_out`` tells whether the contact wants no campaigns. ``claim`` returns once it is durable that a
+    row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
+    and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
+    sent. `status` tells of an alarm.
     """
 
     def __init__(
@@ -89,6 +85,7 @@ class Delivery:
         window: Callable[[str], datetime | None],
         *,
         replaced: Callable[[str], datetime | None],
+        opted_out: Callable[[str], bool],
         claim: Callable[[OutboxRow], None],
         threads: int = 128,
         random: Random | None = None,
@@ -97,52 +94,76 @@ class Delivery:
         self._clock = clock
         self._pacing = pacing
         self._report = report
-        self._sender = Sender(gateway, clock, window, replaced, claim, random or Random(), repeat_unclear)
+        self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
         self._lock = threading.Lock()
-        self._crew = Crew(self._lock, self._take, self._do, threads, "delivery")
-        self._time = threading.Condition(self._lock)
-        self._timekeeper = threading.Thread(target=self._keep_time, name="delivery-time", daemon=True)
-        self._lanes: dict[str, Lane] = {}
-        self._ready: deque[Lane] = deque()
-        self._later: list[tuple[datetime, int, Lane]] = []
-        self._order = count()
+        self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
+        self._lanes: dict[tuple[str, int], Lane] = {}
+        self._lines: dict[int, Line[Lane]] = {priority: Line() for priority in (REPLY, SYNC, CAMPAIGN)}
+        self._loans = Loans(self._lock, pacing, clock, self._look)
         self._rows = 0
         self._in_flight = 0
-        self._hold: _Hold | None = None
-        self._awaited: datetime | None = None  # what the timekeeper waits for
-        self._running = False
+        self._hold = Hold()
         self._closed = False
 
     def start(self) -> None:
         """Begin to send."""
-        with self._lock:
-            self._running = True
-            self._timekeeper.start()
+        self._crew.start()
+
+    def end(self) -> None:
+        """Send nothing more."""
+        self._crew.end()
 
     def stop(self, timeout: float) -> None:
         """Send nothing more, and wait for what is in flight. What has not come back by then is not reported."""
-        with self._lock:
-            started, self._running = self._running, False
-            self._crew.end()
-            self._time.notify_all()
-        if started:
-            self._timekeeper.join()
-        self._crew.join(timeout)
+        self._crew.stop(timeout)
         with self._lock:
             self._closed = True
+            self._loans.close()
 
     def offer(self, rows: Sequence[OutboxRow]) -> None:
         """Take rows, in the order of their ids."""
         with self._lock:
             for row in rows:
-                lane = self._lanes.get(row.contact)
+                whose = row.contact, row.priority
+                lane = self._lanes.get(whose)
                 if lane is None:
-                    lane = self._lanes[row.contact] = Lane(row.contact, deque((row,)))
+                    lane = self._lanes[whose] = Lane(row.contact, row.priority, deque((row,)))
                     self._begin(lane)
                 else:
                     lane.rows.append(row)
             self._rows += len(rows)
             self._look()
+
+    def withdraw(self, contact: str) -> None:
+        """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
+        with self._lock:
+            for priority, line in self._lines.items():
+                lane = self._lanes.pop((contact, priority), None)
+                if lane is not None:
+                    line.drop(partial(is_, lane))
+                    self._rows -= len(lane.rows)
+
+    def take_back(self, ids: Set[int]) -> Set[int]:
+        """Forget those of these rows that are not in flight, nor may have been sent by a try before. Returns them."""
+        with self._lock:
+            back = {row.id for lane in self._lanes.values() for row in _idle(lane) if row.id in ids}
+            whole = {whose for whose, lane in self._lanes.items() if all(row.id in back for row in lane.rows)}
+            for line in self._lines.values():
+                line.drop(lambda lane: (lane.contact, lane.priority) in whole)
+            for whose in whole:
+                del self._lanes[whose]
+            for lane in self._lanes.values():
+                _drop(lane, back)
+            self._rows -= len(back)
+            return back
+
+    def borrow(self, timeout: float) -> AbstractContextManager[Permit]:
+        """Leave for a command's own request, once the limits allow it; it goes before campaigns.
+
+        Raises `bot.runtime.loans.NoPermit` after ``timeout`` real seconds. What the answer says about limits is given
+        back by ``Permit.rate``; a `bot.gateway.errors.GatewayError` from within is counted as what it tells of.
+        """
+        return self._loans.lend(timeout)
 
     def room(self) -> int:
         """How many rows it can take."""
@@ -167,8 +188,7 @@ class Delivery:
     def status(self) -> Status:
         """How delivery stands."""
         with self._lock:
-            words = self._hold.words if self._hold is not None else None
-            return Status(words, self._rows - self._in_flight, self._in_flight)
+            return Status(self._hold.words, self._rows - self._in_flight, self._in_flight)
 
     # With the lock held
 
@@ -177,73 +197,72 @@ class Delivery:
         self._schedule(lane, lane.rows[0].due_at)
 
     def _schedule(self, lane: Lane, due_at: datetime) -> None:
-        if due_at <= self._clock.now():
-            self._ready.append(lane)
-        else:
-            heapq.heappush(self._later, (due_at, next(self._order), lane))
+        self._lines[lane.priority].add(lane, due_at, self._clock.now())
 
-    def _look(self, hands: int = 0) -> None:
-        """Something has changed: call threads for what can be sent now, and tell the timekeeper of what comes earlier.
+    def _look(self, hands: int = 0) -> datetime | None:
+        """Something has changed: call threads for what can be sent now. Returns when to look again at the latest.
 
         ``hands`` threads look for a job right after this, uncalled.
         """
-        if not self._running:
-            return
+        if not self._crew.running:
+            return None
         now = self._clock.now()
-        while self._later and self._later[0][0] <= now:
-            self._ready.append(heapq.heappop(self._later)[2])
+        for line in self._lines.values():
+            line.ripen(now)
         self._crew.call(self._sendable(now) - hands)
         look_at = self._look_at(now)
-        if look_at is not None and (self._awaited is None or look_at < self._awaited):
-            self._time.notify()
+        self._crew.expect(look_at)
+        return look_at
 
     def _sendable(self, now: datetime) -> int:
         """How many contacts' messages could go out now."""
-        if not self._ready:
-            return 0
-        if self._hold is not None and (self._hold.probing or self._hold.probe_at > now):
-            return 0
-        return min(len(self._ready) if self._hold is None else 1, self._pacing.left(now))
+        can_go = sum(min(len(self._lines[p].ready), self._pacing.left(now, p)) for p in self._waiting())
+        return self._hold.bound(can_go, now)
 
-    def _opens_at(self, now: datetime) -> datetime | None:
-        """When the next message may go out, whoever's it is; None if that depends on an answer."""
-        opens = self._pacing.opens_at(now)
-        if self._hold is not None and opens is not None:
-            return None if self._hold.probing else max(opens, self._hold.probe_at)
-        return opens
+    def _waiting(self) -> list[int]:
+        """The priorities of which messages could go but for the limits, the first to go first."""
+        return [p for p, line in self._lines.items() if line.ready and not (p == CAMPAIGN and self._loans.waiting)]
+
+    def _opens_at(self, priority: int, now: datetime) -> datetime | None:
+        """When the next message of a priority may go out; None if that depends on an answer."""
+        opens = self._pacing.opens_at(now, priority)
+        return None if opens is None else self._hold.opens_at(opens)
 
     def _look_at(self, now: datetime) -> datetime | None:
         """The next time at which something new can be done."""
-        opens = self._opens_at(now) if self._ready else None
-        times = [at for at in (opens, self._later[0][0] if self._later else None) if at is not None and at > now]
-        return min(times, default=None)
+        times = [self._opens_at(priority, now) for priority in self._waiting()]
+        times += [line.due() for line in self._lines.values()]
+        return min((at for at in times if at is not None and at > now), default=None)
 
     def _next_due(self, now: datetime) -> datetime | None:
-        if not self._ready and not self._later:
-            return None
-        opens = self._opens_at(now)
-        return opens if opens is None or self._ready else max(opens, self._later[0][0])
+        times = [self._opens_at(priority, now) for priority in self._waiting()]
+        for priority, line in self._lines.items():
+            due, opens = line.due(), self._opens_at(priority, now)
+            times += [max(due, opens)] if due is not None and opens is not None else []
+        return min((at for at in times if at is not None), default=None)
 
     def _take(self) -> _Job | None:
         now = self._clock.now()
-        if not self._sendable(now) or (permit := self._pacing.take(now)) is None:
+        if not self._sendable(now):
             return None
-        if self._hold is not None:
-            self._hold.probing = True
-        self._in_flight += 1
-        return _Job(self._ready.popleft(), permit, probe=self._hold is not None)
+        for priority in self._waiting():
+            permit = self._pacing.take(now, priority)
+            if permit is not None:
+                self._in_flight += 1
+                lane = self._lines[priority].ready.popleft()
+                lane.in_flight = True
+                return _Job(lane, permit, self._hold.begin())
+        return None
 
     def _settle(self, job: _Job, outcome: Outcome, now: datetime) -> None:
         self._in_flight -= 1
-        if outcome.requested:
-            self._pacing.ended(job.permit, now, outcome.rate)
-        else:
-            self._pacing.unused(job.permit)
-        if outcome.pause_until is not None:
-            self._pacing.pause(outcome.pause_until)
-        self._judge_hold(job, outcome, now)
+        self._loans.give_back(job.permit, outcome.requested, outcome.rate, outcome.pause_until)
+        self._hold.judge(job.probe, outcome, now)
         lane = job.lane
-        if outcome.state in ("retry", "held", "again"):
+        lane.in_flight = False
+        if self._lanes.get((lane.contact, lane.priority)) is not lane:
+            pass  # withdrawn
+        elif outcome.state in ("retry", "held", "again"):
             self._schedule(lane, outcome.due_at or now)
         else:
             lane.rows.popleft()
@@ -251,25 +270,8 @@ class Delivery:
             if lane.rows:
                 self._begin(lane)
             else:
-                del self._lanes[lane.contact]
+                del self._lanes[lane.contact, lane.priority]
         self._look(hands=1)
-
-    def _judge_hold(self, job: _Job, outcome: Outcome, now: datetime) -> None:
-        if outcome.state == "held":
-            if self._hold is None:
-                self._hold = _Hold(outcome.detail, now + FIRST_PROBE)
-                log.error("nothing can be sent until this is put right: %s", outcome.detail)
-            elif job.probe:
-                pause = min(2 * self._hold.pause, LONGEST_PROBE)
-                self._hold = _Hold(outcome.detail, now + pause, pause)
-        elif self._hold is not None and job.probe:
-            if outcome.requested and outcome.state not in ("retry", "unknown"):
-                self._hold = None
-                log.warning("messages can be sent again")
-            elif outcome.requested or outcome.state == "retry":
-                self._hold = _Hold(self._hold.words, now + self._hold.pause, self._hold.pause)
-            else:
-                self._hold.probing = False  # it needed no request, so it says nothing
 
     # On threads
 
@@ -281,15 +283,28 @@ class Delivery:
                 self._report(_result(job.lane, outcome, now))
             self._settle(job, outcome, now)
 
-    def _keep_time(self) -> None:
-        with self._lock:
-            while self._running:
-                self._look()
-                self._awaited = self._look_at(self._clock.now())
-                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
+
+def _idle(lane: Lane) -> Iterator[OutboxRow]:
+    """The rows of which it is certain that they were not sent."""
+    return islice(lane.rows, int(lane.in_flight or lane.unclear), None)
+
+
+def _drop(lane: Lane, ids: Set[int]) -> None:
+    """Take rows out of a lane, one of which stays."""
+    first = lane.rows[0]
+    lane.rows = deque(row for row in lane.rows if row.id not in ids)
+    if lane.rows[0] is not first:
+        lane.begin()
 
 
 def _result(lane: Lane, outcome: Outcome, at: datetime) -> SendResult:
     return SendResult(
-        lane.rows[0], outcome.state, lane.attempts, outcome.due_at, outcome.message_ids, outcome.detail, at
+        lane.rows[0],
+        outcome.state,
+        lane.attempts,
+        outcome.due_at,
+        outcome.message_ids,
+        outcome.detail,
+        at,
+        outcome.alias,
     )

@@ -1,36 +1,57 @@
 """What an operator asks of a running engine. Each request is an event like any other, and leaves its trace."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from bot.core.effects import effect_ref
-from bot.core.errors import BotError
+from bot.core.effects import Send, effect_ref
 from bot.core.events import ResetRequested
-from bot.runtime.batch import Batch
+from bot.core.messages import Message, Text, violations
+from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.broadcasts import TakeBack, add_recipients, read_template, resume, stop
+from bot.runtime.errands import note_errand
+from bot.runtime.letters import drop, retry
 from bot.store.rows import json_of
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
-class RequestRefused(BotError):
-    """The request cannot be done as it was asked."""
-
-
-def operate(batch: Batch, request: Request) -> Answer:
+def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer:
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
-    ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "retry", "id": ...}``
-    sends the message of a dead letter after all, behind all others of its contact; ``{"do": "status"}`` counts.
+    ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
+    ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.letters`.
+    ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
+    where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}`` is for
+    `bot.runtime.broadcasts.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
+    broadcast, where ``take_back`` keeps its messages from those who send, and go on with it.
+    ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
+    ``{"do": "errand", "call": ...}`` only leaves a trace: see `bot.runtime.errands`.
     """
     match request:
         case {"do": "reset", "contact": str(contact)}:
             return _reset(batch, contact, str(request.get("by", "operator")))
-        case {"do": "retry", "id": int(id)}:
-            return _retry(batch, id)
+        case {"do": "retry", "ids": list(ids)}:
+            return retry(batch, ids, _event_id())
+        case {"do": "drop", "ids": list(ids)}:
+            return drop(batch, ids, _event_id())
+        case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
+            # the pass has done it, before anything else
+            batch.commit.add_note(None, _event_id(), json_of({"do": "erase"}), "operator", "a contact was erased")
+            return {}
+        case {"do": "send", "contact": str(contact)} if contact.isdecimal():
+            return _send(batch, contact, request)
+        case {"do": "broadcast", "name": str(name), "template": dict(template), "recipients": list(recipients)}:
+            return add_recipients(batch, name, read_template(template), recipients)
+        case {"do": "stop", "name": str(name)}:
+            return stop(batch, name, _event_id(), take_back)
+        case {"do": "resume", "name": str(name)}:
+            return resume(batch, name, _event_id())
+        case {"do": "errand", "call": str(call)}:
+            note_errand(batch.commit, call)
+            return {}
         case {"do": "status"}:
-            return {"cursor": batch.commit.cursor, **batch.store.counts()}
+            return {"cursor": batch.commit.cursor, **batch.store.counts(), "stopped": batch.store.stopped()}
     raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
 
 
@@ -41,17 +62,21 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
     return {"contact": contact}
 
 
-def _retry(batch: Batch, id: int) -> Answer:
-    dead = batch.store.dead_send(id)
-    if dead is None or id in batch.commit.revived:
-        raise RequestRefused(f"there is no dead letter {id} of a message (`bot queue` lists them)")
+def _send(batch: Batch, contact: str, request: Request) -> Answer:
+    match request:
+        case {"text": str(text)}:
+            message: Message = Text(text)
+        case {"template": dict(template)}:
+            message = read_template(template)
+        case _:
+            raise RequestRefused("a message is a text or a template")
+    if broken := violations(message):
+        raise RequestRefused("; ".join(broken))
     event_id = _event_id()
-    row = batch.send_row(effect_ref(event_id, 0), dead.effect, batch.session(dead.contact))
-    if dead.outcome == "unknown":  # it may have been sent: under its old key the gateway will not send it twice
-        row = replace(row, key=dead.key)
-    batch.commit.revive(id, row)
-    batch.commit.add_note(dead.contact, event_id, json_of({"do": "retry", "id": id}), "operator", f"message {row.id}")
-    return {"id": row.id, "contact": dead.contact}
+    row = batch.send_row(effect_ref(event_id, 0), Send(message), batch.session(contact))
+    batch.commit.add_send(row)
+    batch.commit.add_note(contact, event_id, json_of({"do": "send"}), "operator", f"message {row.id}")
+    return {"id": row.id, "contact": contact}
 
 
 def _event_id() -> str:

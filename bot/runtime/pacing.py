@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bot.gateway.rate import Rate
+from bot.store.rows import REPLY
 
 MINUTE = 60.0
 DAY = 86_400.0
+RESERVE = 10
+_STEP = 0.125  # seconds: finer than this a minute is not looked at
 _HEADERS_HOLD = timedelta(seconds=MINUTE)
 
 
@@ -21,14 +24,30 @@ class Pacing:
     between, so that its window cannot overflow either. Any 24 hours within the limit also keep the calendar day,
     which is 24 hours, within it.
 
+    What is no reply leaves ``reserve`` requests of each minute, and the same share of each day, to replies; and it
+    goes evenly, because a burst would be missing, all at once, from the minute after it. So a reply hardly ever
+    waits, whatever else is sent.
+
     What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
     when, and how many.
     """
 
     def __init__(
-        self, per_minute: int = 60, per_day: int = 10_000, recent: Iterable[tuple[datetime, int]] = ()
+        self,
+        per_minute: int = 60,
+        per_day: int = 10_000,
+        recent: Iterable[tuple[datetime, int]] = (),
+        *,
+        reserve: int = RESERVE,
     ) -> None:
-        self._windows = (_Window(per_minute, MINUTE, 0.125), _Window(per_day, DAY, 60.0))
+        reserve = min(reserve, per_minute // 2)
+        self._reserve = reserve
+        self._windows = (
+            _Window(per_minute, MINUTE, _STEP, reserve),
+            _Window(per_day, DAY, 60.0, _of_day(per_minute, per_day, reserve)),
+        )
+        self._gap = timedelta(seconds=MINUTE / (per_minute - reserve))
+        self._next: datetime | None = None  # when the next request that is no reply is to go, to a step
         self._in_flight = 0
         self._given = 0  # permits so far: the number of a permit is its place among them
         self._paused_until: datetime | None = None
@@ -37,20 +56,26 @@ class Pacing:
             for window in self._windows:
                 window.count(at.timestamp(), count)
 
-    def left(self, now: datetime) -> int:
+    def left(self, now: datetime, priority: int = REPLY) -> int:
         """How many permits there are now."""
         if self._paused_until is not None and self._paused_until > now:
             return 0
-        seconds = now.timestamp()
-        left = min(window.left(seconds) for window in self._windows) - self._in_flight
+        others, seconds = priority != REPLY, now.timestamp()
+        left = min(window.left(seconds, others) for window in self._windows) - self._in_flight
         if self._said is not None and self._said.until > now:
-            left = min(left, self._said.left(self._given))
+            left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
+        if others:
+            left = min(left, 1 if self._turn(now) <= now else 0)
         return max(left, 0)
 
-    def take(self, now: datetime) -> int | None:
+    def take(self, now: datetime, priority: int = REPLY) -> int | None:
         """A permit for one request, or None when there is none now. Give it back by `ended` or `unused`."""
-        if not self.left(now):
+        if not self.left(now, priority):
             return None
+        if priority != REPLY:
+            last, self._next = self._next, now + self._gap
+            if last is not None and now < last + self._gap:  # a little early or late evens out
+                self._next = last + self._gap
         self._in_flight += 1
         self._given += 1
         return self._given
@@ -73,20 +98,36 @@ class Pacing:
         """No request before then, whoever's it is."""
         self._paused_until = max(until, self._paused_until or until)
 
-    def opens_at(self, now: datetime) -> datetime | None:
+    def opens_at(self, now: datetime, priority: int = REPLY) -> datetime | None:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
-        opens = now
-        if self._paused_until is not None:
-            opens = max(opens, self._paused_until)
-        if self._said is not None and not self._said.left(self._given):
+        others = priority != REPLY
+        opens = max(now, self._paused_until or now)
+        if others:
+            opens = max(opens, self._turn(now))
+        if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
             opens = max(opens, self._said.until)
         seconds = now.timestamp()
         for window in self._windows:
-            wait = window.wait(seconds, self._in_flight)
+            wait = window.wait(seconds, self._in_flight, others)
             if wait is None:
                 return None
             opens = max(opens, now + timedelta(seconds=wait))
         return opens
+
+    def _turn(self, now: datetime) -> datetime:
+        return now if self._next is None else self._next - timedelta(seconds=_STEP)
+
+
+def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:
+    """How long so many messages of a campaign take at the least, from a day of which nothing has been used."""
+    reserve = min(RESERVE, per_minute // 2)
+    a_day = min(per_day - _of_day(per_minute, per_day, reserve), int((per_minute - reserve) * DAY / MINUTE))
+    days, rest = divmod(messages, max(a_day, 1))
+    return timedelta(days=days, minutes=rest / (per_minute - reserve))
+
+
+def _of_day(per_minute: int, per_day: int, reserve: int) -> int:
+    return per_day * reserve // per_minute
 
 
 class _Said:
@@ -112,10 +153,11 @@ class _Window:
     A step leaves the window when its end does, so the count is never too low, and the memory has a bound.
     """
 
-    def __init__(self, limit: int, span: float, step: float) -> None:
+    def __init__(self, limit: int, span: float, step: float, reserve: int) -> None:
         self._limit = limit
         self._span = span
         self._step = step
+        self._reserve = reserve
         self._counts: deque[list[int]] = deque()  # [number of the step, requests]
         self._total = 0
 
@@ -127,15 +169,15 @@ class _Window:
             self._counts.append([step, requests])
         self._total += requests
 
-    def left(self, now: float) -> int:
-        """How many more requests fit now, with none in flight."""
+    def left(self, now: float, others: bool) -> int:
+        """How many more requests fit now, with none in flight; with ``others``, beside the reserve."""
         while self._counts and self._leaves(0) <= now:
             self._total -= self._counts.popleft()[1]
-        return self._limit - self._total
+        return self._limit - (self._reserve if others else 0) - self._total
 
-    def wait(self, now: float, in_flight: int) -> float | None:
+    def wait(self, now: float, in_flight: int, others: bool) -> float | None:
         """Seconds until one more request fits: 0 if it does; None if not before one in flight has ended."""
-        missing = in_flight + 1 - self.left(now)
+        missing = in_flight + 1 - self.left(now, others)
         if missing <= 0:
             return 0
         for index in range(len(self._counts)):

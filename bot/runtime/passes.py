@@ -1,28 +1,32 @@
 """One pass of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Set
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.clock import Clock
+from bot.core.effects import Fetch
 from bot.core.errors import BotError
-from bot.core.events import Event, HandoffClosed
-from bot.runtime.batch import Advance, Batch, place_of
+from bot.core.events import Event, StatusReported
+from bot.runtime.addressing import addressed
+from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
+from bot.runtime.broadcasts import fill_outbox
 from bot.runtime.claims import Claims, Doer
-from bot.runtime.operator import Answer, Request, RequestRefused, operate
+from bot.runtime.operator import Answer, Request, operate
 from bot.runtime.results import Incoming, take_called, take_late, take_sent
+from bot.runtime.statuses import take_status
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, LogRow, OutboxRow
-from bot.store.state import Run, Store
+from bot.store.runs import ORDINARY
+from bot.store.state import Store
 
 AT_ONCE = 256
 """How many events one commit takes."""
 
 _CALLS_AT_ONCE = 1000
 _PRUNED_EVERY = timedelta(minutes=1)
-_ORDINARY = Run(careful=False, suspects=frozenset())
+_ERASED_EVERY = timedelta(seconds=1)
 
 Read = Callable[[bytes, datetime], Event | None]
 Answers = list[Answer | RequestRefused]
@@ -39,6 +43,10 @@ class Delivers(Doer[OutboxRow], Protocol):
 
     def room(self) -> int:
         """How many more rows it can take."""
+        ...
+
+    def take_back(self, ids: Set[int]) -> Set[int]:
+        """Forget rows that are not being sent, nor may have been. Returns those."""
         ...
 
 
@@ -66,9 +74,13 @@ class Passes:
         self._clock = clock
         self._advance = advance
         self._read = read
-        self._run = _ORDINARY
+        self._delivery = delivery
+        self._performers = performers
+        self._run = ORDINARY
         self._caught_up = False
         self._prune_at = clock.now()
+        self._erasing = True  # as far as is known
+        self._erased_at = clock.now()
         self._sends = Claims(store.pending_sends, delivery, delivery.room)
         self._calls: Claims[CallRow] = Claims(
             store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
@@ -104,6 +116,8 @@ class Passes:
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
+        for contact in _to_erase(incoming):
+            self._erase(contact)
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self._advance, self._run, self._clock.now())
@@ -113,8 +127,11 @@ class Passes:
         for called in incoming.called:
             known = called.row.id in self._calls and called.row.id not in batch.commit.calls_ended
             (take_called if known else take_late)(batch, called)
-        answers = [_answer(batch, request) for request in incoming.requests]
+            if isinstance(called.row.effect, Fetch) and not (known or self._store.knows(called.row.contact)):
+                self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
+        answers = [self._answer(batch, request) for request in incoming.requests]
         self._take_log(batch, self.at_once - len(incoming))
+        fill_outbox(batch)
         return self._commit(batch), answers
 
     def rest(self) -> bool:
@@ -122,9 +139,12 @@ class Passes:
         if not self._caught_up and self._sends.empty() and self._calls.empty():
             self._store.caught_up()
             self._caught_up = True
-            self._run = _ORDINARY
+            self._run = ORDINARY
         self.next_wake = self._store.next_wake()
         now = self._clock.now()
+        if self._erasing and now >= self._erased_at:
+            self._erasing = self._store.finish_erasures(self._inbox.has_of)
+            self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:
             return False
         more = self._store.prune(now)
@@ -154,10 +174,39 @@ class Passes:
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             batch.commit.add_dead_letter("event", row.contact, f"it could not be read: {error}", row.body)
             return
-        if isinstance(event, HandoffClosed) and not event.contact:
-            event = _addressed(batch, event)
-        if event is not None:
+        event = None if event is None else addressed(batch, event)
+        if isinstance(event, StatusReported):
+            take_status(batch, event)
+        elif event is not None:
             batch.take(event)
+
+    def _erase(self, contact: str) -> None:
+        """Erase a contact. In a commit of its own: what this pass writes is of after that."""
+        rows = self._store.erase(contact, self.cursor, self._clock.now())
+        self._erasing = True
+        self._sends.done(rows.sends)
+        self._calls.done(rows.calls)
+        self._delivery.withdraw(contact)
+        self._performers.withdraw(contact)
+
+    def _answer(self, batch: Batch, request: Request | OutboxRow) -> Answer | RequestRefused:
+        try:
+            if isinstance(request, OutboxRow):
+                batch.commit.claim(request)
+                return {}
+            return operate(batch, request, self._take_back)
+        except RequestRefused as refusal:
+            return refusal
+
+    def _take_back(self, ids: Set[int]) -> Set[int]:
+        """Keep rows from delivery. It may have sent those it had and has not any more: what came of them is on its way.
+
+        Where the commit fails, its repetition finds them given to nobody.
+        """
+        given = {id for id in ids if id in self._sends}
+        back = self._delivery.take_back(given)
+        self._sends.done(back)
+        return ids - given | back
 
     def _commit(self, batch: Batch) -> bool:
         commit = batch.commit
@@ -171,17 +220,8 @@ class Passes:
         return True
 
 
-def _addressed(batch: Batch, event: HandoffClosed) -> HandoffClosed | None:
-    """The event with its contact where it names a conversation only (decisions: "Hand-over")."""
-    contact = None if event.conversation is None else batch.contact_in(event.conversation)
-    return None if contact is None else replace(event, contact=contact)
-
-
-def _answer(batch: Batch, request: Request | OutboxRow) -> Answer | RequestRefused:
-    try:
-        if isinstance(request, OutboxRow):
-            batch.commit.claim(request)
-            return {}
-        return operate(batch, request)
-    except RequestRefused as refusal:
-        return refusal
+def _to_erase(incoming: Incoming) -> Iterator[str]:
+    for request in incoming.requests:
+        match request:
+            case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
+                yield contact

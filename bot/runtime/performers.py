@@ -1,26 +1,37 @@
-"""Performers: call Python handlers on threads of their own, outside any transaction."""
+"""Performers: do what a session waits for on threads of their own, outside any transaction."""
 
-import heapq
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import count
 from random import Random
 from typing import Any
 
 from bot.clock import Clock
-from bot.lang.handlers import HandlerSpec
-from bot.runtime.calling import Caller, Ended
+from bot.core.effects import Call, Complete, Fetch
+from bot.core.values import Usage
+from bot.runtime.backoff import backoff
 from bot.runtime.crew import Crew
+from bot.runtime.lines import Line
 from bot.store.rows import CallRow
 
-LONGEST_BACKOFF = 60.0  # seconds
-_LOOK_AT_CLOCK = 60.0
-
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one try ended: ``done`` with a ``value``, or the name of what went wrong.
+
+    ``again``: the same may succeed later, after ``wait`` where that is known. ``usage``: what the models used up.
+    """
+
+    outcome: str
+    value: Any = None
+    detail: str = ""
+    again: bool = False
+    wait: timedelta | None = None
+    usage: tuple[Usage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class CallResult:
     """What became of a call, or of a try.
 
     ``outcome``: ``done`` with a ``value``; ``timeout``; ``mismatch`` (arguments or result do not fit); the name of
-    a declared error; ``error`` (any other, the tries are used up); or ``retry`` at ``due_at``.
+    an error (the tries are used up); ``retry`` at ``due_at``; or ``said``: a paragraph, the ``value``, is complete.
     """
 
     row: CallRow
@@ -37,6 +48,15 @@ class CallResult:
     detail: str
     attempts: int
     due_at: datetime | None
+    usage: tuple[Usage, ...] = ()
+    said: int = 0  # paragraphs so far
+
+
+Say = Callable[[str], bool]
+"""Reports a paragraph of an answer that goes on; False: nobody waits for it any more."""
+
+Perform = Callable[[CallRow, Say], Ended]
+"""Does a row once, from any thread, and raises nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,62 +65,55 @@ class _Job:
     attempts: int  # this one included
     deadline: datetime  # to end by; while it waits: to begin by, if no thread is left
     given_up: bool = False
+    withdrawn: bool = False
+    said: int = 0
 
 
 class Performers:
-    """Takes rows, calls each one's handler, and reports what came of it.
+    """Takes rows, performs each, and reports what came of it.
 
-    A handler that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is
-    written off until the handler returns; up to ``spare`` others are started in place of such. When all of them
+    A call that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is
+    written off until the call returns; up to ``spare`` others are started in place of such. When all of them
     hang, calls that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's
-    calls come one at a time, because its session waits for each.
+    calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`)
+    may still work at the older question.
     """
 
     def __init__(
         self,
-        handlers: Mapping[str, HandlerSpec],
+        perform: Perform,
         clock: Clock,
         report: Callable[[CallResult], None],
         *,
+        name: str = "handlers",
         threads: int = 16,
         spare: int = 16,
         random: Random | None = None,
     ) -> None:
-        self._handlers = handlers
+        self._perform = perform
         self._clock = clock
         self._report = report
         self._threads = threads
         self._spare = spare
         self._random = random or Random()
-        self._callers: dict[str, Caller] = {}
         self._lock = threading.Lock()
-        self._crew = Crew(self._lock, self._take, self._do, threads, "handlers")
-        self._time = threading.Condition(self._lock)
-        self._timekeeper = threading.Thread(target=self._keep_time, name="handlers-time", daemon=True)
-        self._ready: deque[_Job] = deque()
-        self._later: list[tuple[datetime, int, _Job]] = []
-        self._order = count()
+        self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, name)
+        self._line: Line[_Job] = Line()
         self._in_flight: set[_Job] = set()
         self._hanging = 0
-        self._awaited: datetime | None = None  # what the timekeeper waits for
-        self._running = False
         self._closed = False
 
     def start(self) -> None:
         """Begin to call."""
-        with self._lock:
-            self._running = True
-            self._timekeeper.start()
+        self._crew.start()
+
+    def end(self) -> None:
+        """Call nothing more."""
+        self._crew.end()
 
     def stop(self, timeout: float) -> None:
         """Call nothing more, and wait for what is in flight. What has not come back by then is not reported."""
-        with self._lock:
-            started, self._running = self._running, False
-            self._crew.end()
-            self._time.notify_all()
-        if started:
-            self._timekeeper.join()
-        self._crew.join(timeout)
+        self._crew.stop(timeout)
         with self._lock:
             self._closed = True
 
@@ -111,11 +124,18 @@ class Performers:
                 self._schedule(row, row.attempts + 1, row.due_at)
             self._look()
 
+    def withdraw(self, contact: str) -> None:
+        """Forget what is to be done for a contact: its rows are gone. What is being done is not tried again."""
+        with self._lock:
+            self._line.drop(lambda job: job.row.contact == contact)
+            for job in self._in_flight:
+                job.withdrawn = job.withdrawn or job.row.contact == contact
+
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered): no call runs or could begin now."""
         with self._lock:
-            due = self._later[0][0] if self._later else None
-            nothing_ready = not self._ready or self._all_hang()
+            due = self._line.due()
+            nothing_ready = not self._line.ready or self._all_hang()
             return not self._in_flight and nothing_ready and (due is None or due > self._clock.now())
 
     def next_due(self) -> datetime | None:
@@ -127,38 +147,33 @@ class Performers:
 
     def _schedule(self, row: CallRow, attempts: int, due_at: datetime) -> None:
         now = self._clock.now()
-        job = _Job(row, attempts, max(due_at, now) + timedelta(seconds=row.within))
-        if due_at <= now:
-            self._ready.append(job)
-        else:
-            heapq.heappush(self._later, (due_at, next(self._order), job))
+        job = _Job(row, attempts, max(due_at, now) + timedelta(seconds=row.effect.within))
+        self._line.add(job, due_at, now)
 
-    def _look(self, hands: int = 0) -> None:
-        """Something has changed: call threads for what can begin, time out what is late, set the timekeeper.
+    def _look(self, hands: int = 0) -> datetime | None:
+        """Something has changed: call threads for what can begin, time out what is late.
 
-        ``hands`` threads look for a job right after this, uncalled.
+        ``hands`` threads look for a job right after this, uncalled. Returns when to look again at the latest.
         """
-        if not self._running:
-            return
-        now = self._clock.now()
-        while self._later and self._later[0][0] <= now:
-            self._ready.append(heapq.heappop(self._later)[2])
+        if not self._crew.running:
+            return None
+        now, ready = self._clock.now(), self._line.ready
+        self._line.ripen(now)
         for job in [job for job in self._in_flight if job.deadline <= now]:
             self._give_up(job)
-        self._crew.call(len(self._ready) - hands)
-        while self._all_hang() and self._ready and self._ready[0].deadline <= now:
-            job = self._ready.popleft()
-            self._report(_result(job, "timeout", "no thread was free: too many handlers hang"))
+        self._crew.call(len(ready) - hands)
+        while self._all_hang() and ready and ready[0].deadline <= now:
+            self._report(_result(ready.popleft(), "timeout", "no thread was free: too many hang"))
         look_at = self._look_at()
-        if look_at is not None and (self._awaited is None or look_at < self._awaited):
-            self._time.notify()
+        self._crew.expect(look_at)
+        return look_at
 
     def _give_up(self, job: _Job) -> None:
         job.given_up = True
         self._in_flight.discard(job)
         self._hangs(self._hanging + 1)
-        log.error('handler "%s" hangs: it is not back after %g s', job.row.handler, job.row.within)
-        self._report(_result(job, "timeout", f"not back after {job.row.within:g} s"))
+        log.error("%s hangs: it is not back after %g s", name_of(job.row), job.row.effect.within)
+        self._report(_result(job, "timeout", f"not back after {job.row.effect.within:g} s"))
 
     def _hangs(self, threads: int) -> None:
         self._hanging = threads
@@ -169,40 +184,35 @@ class Performers:
 
     def _look_at(self) -> datetime | None:
         times = [job.deadline for job in self._in_flight]
-        if self._later:
-            times.append(self._later[0][0])
-        if self._ready and self._all_hang():
-            times.append(self._ready[0].deadline)
+        if (due := self._line.due()) is not None:
+            times.append(due)
+        if self._line.ready and self._all_hang():
+            times.append(self._line.ready[0].deadline)
         return min(times, default=None)
 
     def _take(self) -> _Job | None:
-        if not self._ready:
+        if not self._line.ready:
             return None
-        job = self._ready.popleft()
-        job.deadline = self._clock.now() + timedelta(seconds=job.row.within)
+        job = self._line.ready.popleft()
+        job.deadline = self._clock.now() + timedelta(seconds=job.row.effect.within)
         self._in_flight.add(job)
-        if self._awaited is None or job.deadline < self._awaited:
-            self._time.notify()
+        self._crew.expect(job.deadline)
         return job
 
     def _settle(self, job: _Job, ended: Ended) -> None:
         self._in_flight.discard(job)
         row = job.row
-        if ended.outcome == "error" and job.attempts < row.tries:
-            due_at = self._clock.now() + self._backoff(job.attempts)
-            self._report(_result(job, "retry", ended.detail, due_at=due_at))
+        if ended.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
+            due_at = self._clock.now() + max(ended.wait or timedelta(0), backoff(job.attempts, self._random))
+            self._report(_result(job, "retry", ended.detail, due_at=due_at, usage=ended.usage))
             self._schedule(row, job.attempts + 1, due_at)
         else:
-            self._report(_result(job, ended.outcome, ended.detail, ended.value))
-
-    def _backoff(self, attempts: int) -> timedelta:
-        seconds = min(2.0 ** min(attempts - 1, 10), LONGEST_BACKOFF)
-        return timedelta(seconds=seconds * self._random.uniform(1.0, 1.25))
+            self._report(_result(job, ended.outcome, ended.detail, ended.value, usage=ended.usage))
 
     # On threads
 
     def _do(self, job: _Job) -> None:
-        ended = self._call(job.row)
+        ended = self._perform(job.row, lambda text: self._say(job, text))
         with self._lock:
             if job.given_up:
                 self._hangs(self._hanging - 1)
@@ -210,22 +220,32 @@ class Performers:
                 self._settle(job, ended)
             self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
 
-    def _call(self, row: CallRow) -> Ended:
-        spec = self._handlers.get(row.handler)
-        if spec is None:
-            return Ended("error", detail=f'there is no handler "{row.handler}"')
-        caller = self._callers.get(row.handler)
-        if caller is None or caller.spec is not spec:
-            caller = self._callers[row.handler] = Caller(spec)
-        return caller.call(row)
-
-    def _keep_time(self) -> None:
+    def _say(self, job: _Job, text: str) -> bool:
         with self._lock:
-            while self._running:
-                self._look()
-                self._awaited = self._look_at()
-                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
+            if job.given_up or job.withdrawn or self._closed:
+                return False
+            job.said += 1
+            self._report(_result(job, "said", "", text))
+            return True
 
 
-def _result(job: _Job, outcome: str, detail: str, value: Any = None, due_at: datetime | None = None) -> CallResult:
-    return CallResult(job.row, outcome, value, detail, job.attempts, due_at)
+def name_of(row: CallRow) -> str:
+    """What a row does, in words for the log."""
+    match row.effect:
+        case Call(handler=handler):
+            return f'handler "{handler}"'
+        case Complete():
+            return "a model"
+        case Fetch():
+            return "the keeping of a file"
+
+
+def _result(
+    job: _Job,
+    outcome: str,
+    detail: str,
+    value: Any = None,
+    due_at: datetime | None = None,
+    usage: tuple[Usage, ...] = (),
+) -> CallResult:
+    return CallResult(job.row, outcome, value, detail, job.attempts, due_at, usage, job.said)

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from bot.core.events import CallEnded, SendEnded
+from bot.core.effects import Complete, Send
+from bot.core.events import CallEnded, CallProgressed, SendEnded
+from bot.runtime.addressing import learn_alias
 from bot.runtime.batch import Batch
 from bot.runtime.delivery import SendResult
 from bot.runtime.operator import Request
 from bot.runtime.performers import CallResult
-from bot.store.rows import OutboxRow
+from bot.runtime.statuses import give_up_if_failed
+from bot.store.rows import REPLY, OutboxRow
 
 
 @dataclass(slots=True)
@@ -38,19 +41,32 @@ class Incoming:
 
 
 def take_sent(batch: Batch, result: SendResult) -> None:
-    """Note what came of a message. The session hears of it where it asked to, or where it did not go as planned."""
+    """Note what came of a message.
+
+    The session hears of its own message where it asked to, or where it did not go as planned.
+    """
     row = result.row
     if result.state in ("retry", "held"):
         batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
     batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
-    if row.report or result.state != "sent":
+    if row.priority == REPLY and isinstance(row.effect, Send) and (row.effect.report or result.state != "sent"):
         batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, result.state, result.detail))
+    give_up_if_failed(batch, result.message_ids)
+    if result.alias is not None:
+        learn_alias(batch, result.alias, row.contact)
 
 
 def take_called(batch: Batch, result: CallResult) -> None:
     """Note what came of a call, and let the session hear of its end."""
     row = result.row
+    for usage in result.usage:
+        batch.commit.add_usage(row, row.effect.flow if isinstance(row.effect, Complete) else "", usage)
+    if result.outcome == "said":
+        batch.commit.call_said(row)
+        said = f"call:{row.ref}:{result.said}"
+        batch.take(CallProgressed(said, row.contact, batch.now, row.ref, result.value))
+        return
     if result.outcome == "retry":
         batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
@@ -60,5 +76,6 @@ def take_called(batch: Batch, result: CallResult) -> None:
 
 
 def take_late(batch: Batch, result: SendResult | CallResult) -> None:
-    """Drop a second result of the same thing, with a line in the trace."""
-    batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")
+    """Drop a second result of the same thing, with a line in the trace; without one where the contact was erased."""
+    if batch.store.knows(result.row.contact):
+        batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from random import Random
 
 from bot.clock import Clock
+from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, Template
+from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
 from bot.gateway.errors import (
     ChannelNotFound,
@@ -22,10 +24,15 @@ from bot.gateway.errors import (
     Unauthorized,
 )
 from bot.gateway.rate import Rate
-from bot.store.rows import WINDOW, OutboxRow
+from bot.runtime.backoff import backoff
+from bot.store.rows import CAMPAIGN, REPLY, WINDOW, OutboxRow
 
-LONGEST_BACKOFF = 60.0  # seconds
+OLDEST = timedelta(days=3)
+"""How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""
+
 SHUT = "the 24-hour window is shut"
+NEWER = "something newer about the contact follows"
+OPTED_OUT = "the contact has opted out"
 
 log = logging.getLogger(__name__)
 
@@ -40,14 +47,16 @@ class Silence:
 
 @dataclass(slots=True)
 class Lane:
-    """A contact's messages in order, and what is known of the first one, which is the only one that is tried."""
+    """A contact's rows of one priority in order, and what is known of the first one, which is the only one that is tried."""
 
     contact: str
+    priority: int
     rows: deque[OutboxRow] = field(default_factory=deque)
     silence: Silence | None = None
     attempts: int = 0
     tried_since: datetime | None = None
     unclear: bool = False  # a try may have been sent
+    in_flight: bool = False
 
     def begin(self) -> None:
         """The first row is a new one."""
@@ -61,7 +70,7 @@ class Outcome:
     """What a try came to. ``again``: the next try may be made at once, and nobody need hear of this one.
 
     ``requested`` tells whether a request reached the gateway, and so counts against its limits; until
-    ``pause_until`` nobody's does.
+    ``pause_until`` nobody's does. ``advice`` is what may stand in a log: the gateway's words may quote a contact.
     """
 
     state: str
@@ -71,6 +80,8 @@ class Outcome:
     requested: bool = False
     rate: Rate | None = None
     pause_until: datetime | None = None
+    alias: str | None = None
+    advice: str = ""
 
 
 class Sender:
@@ -82,6 +93,7 @@ class Sender:
         clock: Clock,
         window: Callable[[str], datetime | None],
         replaced: Callable[[str], datetime | None],
+        opted_out: Callable[[str], bool],
         claim: Callable[[OutboxRow], None],
         random: Random,
         repeat_unclear: bool,
@@ -90,6 +102,7 @@ class Sender:
         self._clock = clock
         self._window = window
         self._replaced = replaced
+        self._opted_out = opted_out
         self._claim = claim
         self._random = random
         self._repeat_unclear = repeat_unclear
@@ -107,29 +120,44 @@ class Sender:
 
     def _try(self, lane: Lane) -> Outcome:
         row, now = lane.rows[0], self._clock.now()
-        message: Message = row.message
-        if not isinstance(message, Template) and not self._is_open(lane, now):
-            if row.instead is None or _replaced(lane):
-                return _blocked(lane)
-            message = row.instead
-        if not self._gateway.keyed(message):
+        what = self._what(lane, now)
+        if isinstance(what, Outcome):
+            return what
+        if not isinstance(what, PutContact) and not self._gateway.keyed(what):
             self._claim(row)
         lane.tried_since = lane.tried_since or now
         lane.attempts += 1
         try:
-            return self._request(lane, message)
+            return self._request(lane, what)
         except GatewayError as error:
-            return self._failed(lane, message, error)
+            return self._failed(lane, what, error)
 
-    def _request(self, lane: Lane, message: Message) -> Outcome:
+    def _what(self, lane: Lane, now: datetime) -> Message | PutContact | Outcome:
+        """What is to go now; an outcome where nothing is."""
         row = lane.rows[0]
-        if message is row.message:
-            sent = self._gateway.send(row.contact, message, row.key)
-            return Outcome("sent", "", sent.message_ids, requested=True, rate=sent.rate)
-        sent = self._gateway.send(row.contact, message, f"{row.key}-instead")
+        if now > row.created_at + OLDEST:
+            return Outcome("unknown" if lane.unclear else "failed", f"it is older than {OLDEST.days} days")
+        if isinstance(row.effect, PutContact):
+            return Outcome("covered", NEWER) if len(lane.rows) > 1 else row.effect
+        if row.priority == CAMPAIGN and self._opted_out(row.contact):
+            return Outcome("opted_out", OPTED_OUT)
+        message, instead = row.effect.message, row.effect.instead
+        if isinstance(message, Template) or self._is_open(lane, now):
+            return message
+        return _blocked(lane) if instead is None or _replaced(lane) else instead
+
+    def _request(self, lane: Lane, what: Message | PutContact) -> Outcome:
+        row = lane.rows[0]
+        if isinstance(what, PutContact):
+            rate = self._gateway.put_contact(row.contact, what.name, what.email, what.tags).rate
+            return Outcome("sent", requested=True, rate=rate)
+        if what is getattr(row.effect, "message", None):
+            sent = self._gateway.send(row.contact, what, row.key, row.channel)
+            return _taken("sent", "", sent)
+        sent = self._gateway.send(row.contact, what, f"{row.key}-instead", row.channel)
         assert lane.silence is not None
         lane.silence.replaced = True
-        return Outcome("replaced", SHUT, sent.message_ids, requested=True, rate=sent.rate)
+        return _taken("replaced", SHUT, sent)
 
     def _is_open(self, lane: Lane, now: datetime) -> bool:
         until = lane.rows[0].window_until
@@ -148,28 +176,33 @@ class Sender:
         replaced = self._replaced(lane.contact)
         lane.silence = Silence(newest, replaced is not None and (newest is None or replaced > newest))
 
-    def _failed(self, lane: Lane, message: Message, error: GatewayError) -> Outcome:
+    def _failed(self, lane: Lane, what: Message | PutContact, error: GatewayError) -> Outcome:
         now = self._clock.now()
         match error:
             case EndpointRefused():
                 lane.attempts -= 1
                 return _outcome("again", error)
-            case TemplateRequired() if not isinstance(message, Template):
+            case TemplateRequired() if not isinstance(what, Template):
                 self._shut(lane, self._window(lane.contact))
                 return _outcome("again", error)
             case Unauthorized() | ChannelNotFound():
                 lane.attempts -= 1
                 lane.tried_since = None
-                return replace(_outcome("held", error), due_at=now)
+                return replace(_outcome("held", error), due_at=now, advice=f"{error.code}: {error.advice}")
             case RateLimited():
                 lane.tried_since = None  # waiting for the limits uses up no message's time
                 until = error.rate.retry_at(now) or self._backoff(lane.attempts)
                 return replace(_outcome("retry", error), due_at=until, pause_until=until)
-            case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeat_unclear):
+            case OutcomeUnknown() if isinstance(what, PutContact):
+                pass  # it can be done twice
+            case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeats(lane.rows[0])):
                 return _outcome("unknown", error)
             case OutcomeUnknown():
                 lane.unclear = True
         return self._retry(lane, error) if error.retry else _outcome("failed", error)
+
+    def _repeats(self, row: OutboxRow) -> bool:
+        return self._repeat_unclear and row.priority == REPLY
 
     def _retry(self, lane: Lane, error: GatewayError) -> Outcome:
         row, due_at = lane.rows[0], self._backoff(lane.attempts)
@@ -180,8 +213,11 @@ class Sender:
         return replace(outcome, detail=f"given up after {lane.attempts} tries: {error}")
 
     def _backoff(self, attempts: int) -> datetime:
-        seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
-        return self._clock.now() + timedelta(seconds=seconds * self._random.uniform(1.0, 1.25))
+        return self._clock.now() + backoff(attempts, self._random)
+
+
+def _taken(state: str, detail: str, sent: Sent) -> Outcome:
+    return Outcome(state, detail, sent.message_ids, requested=True, rate=sent.rate, alias=sent.alias)
 
 
 def _outcome(state: str, error: GatewayError) -> Outcome:

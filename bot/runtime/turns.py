@@ -111,7 +111,7 @@ class Turns:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks (see `bot.runtime.operator.operate`), and return when it is durable.
 
-        Raises `bot.runtime.operator.RequestRefused` and `EngineStopped`.
+        Raises `bot.runtime.batch.RequestRefused` and `EngineStopped`.
         """
         return self._ask(request)
 

@@ -1,7 +1,7 @@
 """A contact that talks to a bot by the real path, all in one process and on one clock that is moved.
 
-Signed webhooks over HTTP in, the store's two files in a folder that is thrown away, messages over HTTP out:
-only the gateway is an emulator, the network the loopback interface, and the limits so high that nobody waits.
+Signed webhooks over HTTP in, the store's two files in a folder that is thrown away, messages over HTTP out: only the
+gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,19 @@ from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import Choice, Emulator, Sent
+from bot.emulator.completion import CompletionService, Model
 from bot.program import Program
+from bot.settings import ModelService
 from bot.simulation.approved import approved_templates
 from bot.simulation.bubble import Bubble, bubble_of
 from bot.store.migrations import migrate
-from bot.store.reader import DeadLetter, StoreReader, TurnTraced
+from bot.store.reader import DeadLetter, StoreReader
+from bot.store.trace import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
 LIMIT = 1_000_000
 TURNS_LOOKED_AT = 100
+STAND_IN = "acme/stand-in"
 FIRST_CONTACT = 15555550100
 TAPPED: tuple[Literal["button", "template"], ...] = ("button", "template")
 
@@ -41,12 +45,16 @@ class NotOnScreen(BotError):
 class Simulation:
     """A bot and one contact. Each verb returns when the bot has come to rest; `heard` is what it said.
 
-    ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway. Use it as a
-    context manager.
+    ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
+    stands in for the models unless ``models`` are real ones. Use it as a context manager.
     """
 
     def __init__(
-        self, program: Program, clock: MovableClock, on_bubble: Callable[[Bubble], None] | None = None
+        self,
+        program: Program,
+        clock: MovableClock,
+        on_bubble: Callable[[Bubble], None] | None = None,
+        models: ModelService | None = None,
     ) -> None:
         self.clock = clock
         self.contact = str(FIRST_CONTACT)
@@ -55,12 +63,17 @@ class Simulation:
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)
+        self.service = CompletionService(threads=2, models=[Model(STAND_IN)])
+        self._models = models
         self._program = program
 
     def __enter__(self) -> Self:
         self.emulator.start()
         try:
             with ExitStack() as parts:
+                if self._models is None:
+                    parts.enter_context(self.service)
+                    self._models = ModelService(self.service.url, self.service.key, (STAND_IN,), "authorization")
                 self._start_bot(parts)
                 self._parts = parts.pop_all()
         except BaseException:
@@ -83,6 +96,7 @@ class Simulation:
             gateway_key=self.emulator.api_key,
             per_minute=LIMIT,
             per_day=LIMIT,
+            models=self._models,
         )
         bot = Bot(self._engine, store, self.clock, self.emulator.secret)
         bot.start()

@@ -6,16 +6,25 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core import messages as limits
+from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
+from bot.core.events import CallEnded
 from bot.core.messages import Message, Text
+from bot.core.values import Media
 from bot.lang.fields import Fields
-from bot.lang.source import Map
+from bot.lang.nodes import Map
+from bot.lang.problems import did_you_mean
+from bot.lang.structures import MediaVariable
 from bot.lang.templates import Template
 from bot.lang.variables import Answer, Unfit, Variable
 from bot.lang.words import normalise
-from bot.steps.choices import Choices, Shown, read_choices
+from bot.steps.choice_reader import read_choices
+from bot.steps.choices import Choices, Shown
 from bot.steps.doors import LATER, Door, door_at, door_from
-from bot.steps.kind import At, Decision, Falls, Outcome, Reading, Reply, StepKind, Used, ending
-from bot.steps.limits import check_length
+from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
+from bot.steps.limits import check_length, check_text
+
+KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
+_ERRORS = (*KEEPING_ERRORS, "mismatch", "failed", "else")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,8 @@ class Ask(StepKind):
                 )
         if self.choices is not None:
             self._check_titles(fields, self.choices, form)
+        if self._keeping is not None:
+            _check_errors(fields)
 
     def _form(self, choices: Choices) -> str:
         """How the choices will be shown: buttons, list, or open when that is known at run time only."""
@@ -87,46 +98,36 @@ class Ask(StepKind):
                 "divide the question",
             )
         for choice in choices.fixed:
-            if choice.title.constant and len(choice.title.source) > most:
-                fields.problems.add(
-                    "E402",
-                    choice.mark,
-                    f'{fields.what}: "{choice.title.source}" has {len(choice.title.source)} characters, {most} are allowed',
-                    "shorten it" if form != "buttons" else f"shorten it, or use a list ({limits.ROW_TITLE} characters)",
-                )
-            about = choice.about
-            if about is not None and about.constant and len(about.source) > limits.ROW_DESCRIPTION:
-                fields.problems.add(
-                    "E402",
-                    about.mark,
-                    f"{fields.what}: about has {len(about.source)} characters, {limits.ROW_DESCRIPTION} are allowed",
-                    "shorten it",
-                )
+            title = f'"{choice.title.source}"'
+            fix = "shorten it" if form != "buttons" else f"shorten it, or use a list ({limits.ROW_TITLE} characters)"
+            check_text(fields, title, choice.title, most, fix)
+            check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
             if choice.about is not None and form == "buttons":
                 fields.problems.add(
                     "E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list"
                 )
-        if choices.opener is not None and choices.opener.constant and len(choices.opener.source) > limits.BUTTON_TITLE:
-            fields.problems.add(
-                "E402",
-                choices.opener.mark,
-                f"{fields.what}: button has {len(choices.opener.source)} characters, {limits.BUTTON_TITLE} are allowed",
-                "shorten it",
-            )
+        check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
 
     @property
     def waits(self) -> bool:
         """A question waits for its answer."""
         return True
 
+    @property
+    def _keeping(self) -> MediaVariable | None:
+        """The variable, where a file that answers is kept before the question is left."""
+        return self.variable if isinstance(self.variable, MediaVariable) and self.variable.keep else None
+
     def outcomes(self) -> dict[str, Outcome]:
-        """Each choice, a free answer (``then``), `skip` and `other`."""
+        """Each choice, a free answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
         found["then"] = Outcome(None, Falls.THEN)
         if self.skip_words:
             found["skip"] = Outcome(self.skip, Falls.THEN)
         if self.other is not None:
             found["other"] = Outcome(self.other, Falls.STAY, success=False)
+        if self._keeping is not None:
+            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
         return found
 
     def uses(self) -> Iterator[Used]:
@@ -176,7 +177,31 @@ class Ask(StepKind):
             value = self.variable.accept(Answer(reply.text, reply.media, reply.location), at.now)
         except Unfit:
             return None
+        keeping = self._keeping
+        if keeping is not None and isinstance(value, Media):
+            return Decision(call=Fetch(value, keeping.bytes_allowed(value.kind)), awaits=True, hold=at.hold)
         return ending("then", saved=value)
+
+    def resume(self, at: At, event: Awaited) -> Decision | None:
+        """The file is kept, or could not be. A question that an edit has turned into another one is put."""
+        if not isinstance(event, CallEnded):
+            return None
+        if self._keeping is None:
+            return self.enter(at)
+        if event.outcome == "done":
+            return ending("then", saved=event.value)
+        raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+
+
+def _check_errors(fields: Fields) -> None:
+    """Only the step's own names: inherited ones are for other steps too."""
+    own = fields.fields("errors")
+    for name, _ in () if own is None else own.entries():
+        if name.text not in _ERRORS:
+            what = f'{fields.what}: keeping a file has no error "{name.text}"'
+            fields.problems.add(
+                "E504", name.mark, what, did_you_mean(name.text, _ERRORS, f"write {', '.join(_ERRORS)}")
+            )
 
 
 def _chosen(choice: Shown) -> Decision:

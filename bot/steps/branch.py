@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bot.lang.fields import Fields
-from bot.lang.source import Node
+from bot.lang.nodes import Node
 from bot.lang.templates import Expression
 from bot.steps.doors import Door, Target, target_of
 from bot.steps.kind import At, Decision, Falls, Outcome, Reading, StepKind, Used, ending

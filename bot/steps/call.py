@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.effects import Call
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.events import CallEnded
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.problems import did_you_mean
 from bot.steps.doors import Assignment, assignments
-from bot.steps.kind import At, Decision, Falls, FlowEnded, Outcome, Reading, StepFailed, StepKind, Used, ending
+from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, StepFailed, StepKind, Used, ending
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
@@ -63,7 +63,7 @@ class CallStep(StepKind):
         arguments = {argument.name: argument.evaluate(at.scope) for argument in self.arguments}
         return Decision(call=Call(self.handler, arguments, self.within, self.tries), awaits=True)
 
-    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+    def resume(self, at: At, event: Awaited) -> Decision | None:
         """The call has ended: its result is saved, or its error is the outcome."""
         if not isinstance(event, CallEnded):
             return None

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bot.lang.fields import Fields, template_of, text_of
+from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.source import List, Map, Mark, Node, Scalar
 from bot.lang.templates import Expression, Template
 
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.events import HandoffClosed
 from bot.core.messages import Text
 from bot.lang.fields import Fields
-from bot.lang.source import Map
+from bot.lang.nodes import Map
 from bot.lang.templates import Template
 from bot.steps.doors import Door, door_at
-from bot.steps.kind import At, Decision, Falls, FlowEnded, Outcome, Reading, StepKind, Used, ending
+from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, StepKind, Used, ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,6 @@ class Handoff(StepKind):
         note = {} if self.note is None else {"note": self.note.render(at.scope)}
         return Decision(messages=said, hold=note, tag=f"handoff:{self.team}")
 
-    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+    def resume(self, at: At, event: Awaited) -> Decision | None:
         """The agent resolved the conversation."""
         return ending("closed") if isinstance(event, HandoffClosed) else None

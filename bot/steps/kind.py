@@ -6,17 +6,18 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import Call
+from bot.core.effects import Call, Complete, Fetch
 from bot.core.errors import BotError
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
+from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
 from bot.core.messages import Message
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.source import Mark
 from bot.lang.templates import Expression, Template
 from bot.lang.variables import Variable
+from bot.steps.ai_settings import AiSettings
 from bot.steps.doors import Door
 from bot.steps.replies import ReplyId
 
@@ -59,7 +60,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers."""
+    """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
 
     step: str
     problems: Problems
@@ -67,6 +68,8 @@ class Reading:
     handlers: Mapping[str, HandlerSpec]
     save: str | None  # the variable that the step saves to
     errors: Mapping[str, Door]  # where failures lead: the step's own, the flow's and the bot's
+    documents: Mapping[str, str]  # the bot's text files, by path
+    ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ class FlowEnded:
     vars: Mapping[str, Any]
 
 
+Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
+"""What a step that does not wait for the contact waits for, or what cuts that short."""
+
+
 @dataclass(frozen=True, slots=True)
 class At:
     """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
@@ -98,6 +105,7 @@ class At:
     scope: Mapping[str, Any]  # what templates and expressions see
     variables: Mapping[str, Variable]
     hold: Mapping[str, Any]  # what the step remembered when it began to wait
+    unread: Reply | None = None  # what the contact wrote, where no step has taken it yet
 
 
 NOTHING = object()
@@ -111,10 +119,13 @@ class Decision:
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
     hold: Mapping[str, Any] = field(default_factory=dict)
-    call: Call | None = None
+    call: Call | Fetch | Complete | None = None
     awaits: bool = False  # for the end of the call, or of the last message
+    goes_on: bool = False  # what is awaited is awaited still
+    hears: bool = False  # what the contact writes in the meantime is taken at once
+    sets: Mapping[str, Any] = field(default_factory=dict)  # variables, by our names
+    unread: Reply | None = None  # what the contact wrote is left to the next step
     opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
-    returned: Mapping[str, Any] | None = None  # values that a run brought back, by our names
     tag: str | None = None  # to set on the contact at once, until the step is left
     conditions: tuple[tuple[str, Any], ...] = ()
 
@@ -124,6 +135,8 @@ class StepKind:
 
     verb: ClassVar[str]
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
+    takes_unread: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
+    asks_models: ClassVar[bool] = False
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     later: ClassVar[Mapping[str, str]] = {}  # keys that are known by name and not available yet
@@ -137,6 +150,11 @@ class StepKind:
     def waits(self) -> bool:
         """True where the contact is waited for: there `retry`, `remind` and `timeout` apply."""
         return False
+
+    @property
+    def asks(self) -> bool:
+        """True where a question waits for its answer: `back` returns to it when it was left without one."""
+        return self.waits and not self.takes_unread
 
     @property
     def pauses(self) -> bool:
@@ -176,7 +194,7 @@ class StepKind:
         """A reply that no word took. None: it is no answer."""
         return None
 
-    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+    def resume(self, at: At, event: Awaited) -> Decision | None:
         """What the step waited for has happened. None: it means nothing here."""
         return None
 

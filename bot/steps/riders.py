@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Self
 
 from bot.lang.fields import Fields
-from bot.lang.source import Map, Mark
+from bot.lang.nodes import Map, Mark
 from bot.lang.templates import Template
 from bot.steps.doors import LATER, Assignment, Door, assignments, door_at, door_from, door_of
-from bot.steps.template import Notice, read_notice
+from bot.steps.notice import Notice, read_notice
 
 LATER_RIDERS = {"schedule": "scheduled flows", "cancel": "scheduled flows"}
 

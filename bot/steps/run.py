@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
 from bot.lang.fields import Fields
-from bot.lang.source import List, Map, Mark, Scalar
+from bot.lang.nodes import List, Map, Mark, Scalar
 from bot.steps.doors import Assignment, Door, assignments, door_at
-from bot.steps.kind import At, Decision, Falls, FlowEnded, Outcome, Reading, StepKind, Used, ending
+from bot.steps.kind import At, Awaited, Decision, Falls, FlowEnded, Outcome, Reading, StepKind, Used, ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +51,13 @@ class Run(StepKind):
         """Open the flow's frame."""
         return Decision(opens=(self.flow, {item.name: item.evaluate(at.scope) for item in self.inputs}))
 
-    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+    def resume(self, at: At, event: Awaited) -> Decision | None:
         """The flow came to its end: take what it brought."""
         if not isinstance(event, FlowEnded):
             return None
         if event.expired:
             return ending("expired")
-        return ending("then", returned={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+        return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
 
 
 def _read_outputs(fields: Fields) -> dict[str, str]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
-from bot.core.messages import LinkButton, LocationMessage, MediaMessage, Message, Text, clip
+from bot.core.messages import LinkButton, MediaMessage, Message, Text, clip
 from bot.lang.fields import Fields
-from bot.lang.source import Map
+from bot.lang.nodes import Map
 from bot.lang.templates import Template
-from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, Used, ending
-from bot.steps.limits import check_address, check_length
+from bot.steps.kind import At, Decision, Reading, StepKind, Used, ending
+from bot.steps.limits import check_address, check_length, check_media
+from bot.steps.place import Place, read_place
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
 
@@ -33,31 +34,6 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place on the map; coordinates are numbers or templates of numbers."""
-
-    coordinates: Mapping[str, Template | float]
-    name: Template | None
-    address: Template | None
-
-    def message(self, scope: Mapping[str, Any]) -> LocationMessage:
-        """The place with its coordinates worked out; raises `StepFailed` where they are no numbers."""
-        numbers = {}
-        for key, written in self.coordinates.items():
-            value = written.value(scope) if isinstance(written, Template) else written
-            try:
-                numbers[key] = float(value)
-            except (TypeError, ValueError):
-                raise StepFailed("mismatch", f"{key} is no number") from None
-        return LocationMessage(
-            numbers["latitude"],
-            numbers["longitude"],
-            None if self.name is None else self.name.render(scope),
-            None if self.address is None else self.address.render(scope),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Say(StepKind):
     """What is said, and at most one attachment."""
 
@@ -65,6 +41,7 @@ class Say(StepKind):
     header: Template | None
     footer: Template | None
     attachment: Link | File | Place | None
+    preview_url: bool = False
     verb: ClassVar[str] = "say"
 
     @classmethod
@@ -91,7 +68,11 @@ class Say(StepKind):
                         f"{fields.what}: a {key} goes with a link only",
                         "put it in the text",
                     )
-        say = cls(text, header, footer, attachment)
+        preview = fields.boolean("preview_url")
+        if preview and attachment is not None:
+            what = f"{fields.what}: a preview goes with a plain text only"
+            reading.problems.add("E403", fields.mark_of("preview_url"), what, "leave it out")
+        say = cls(text, header, footer, attachment, preview)
         say._check(fields)
         return say
 
@@ -110,8 +91,8 @@ class Say(StepKind):
                 found += [title, url]
             case File(_, link, filename):
                 found += [link, filename]
-            case Place(coordinates, name, address):
-                found += [*coordinates.values(), name, address]
+            case Place() as place:
+                found += place.uses()
         for text in found:
             if isinstance(text, Template):
                 yield Used(text)
@@ -139,7 +120,7 @@ class Say(StepKind):
             case _:
                 attachment = None
         if text.strip():
-            yield Text(clip(text, limits.TEXT_BODY))
+            yield Text(clip(text, limits.TEXT_BODY), self.preview_url)
         if attachment is not None:
             yield attachment
 
@@ -158,7 +139,7 @@ def _read_attachment(fields: Fields, key: str) -> Link | File | Place | None:
         return None if inner is None else _read_link(inner)
     if key == "location":
         inner = fields.fields(key)
-        return None if inner is None else _read_place(inner)
+        return None if inner is None else read_place(inner)
     return _read_file(fields, key)
 
 
@@ -170,19 +151,6 @@ def _read_link(fields: Fields) -> Link | None:
     check_length(fields, "url", url, limits.URL)
     check_address(fields, "url", url)
     return Link(title, url) if given and title is not None and url is not None else None
-
-
-def _read_place(fields: Fields) -> Place | None:
-    coordinates: dict[str, Template | float] = {}
-    for key, limit in (("latitude", 90), ("longitude", 180)):
-        if not fields.require(key):
-            continue
-        number = fields.template(key) if fields.is_text(key) else fields.number(key, -limit, limit)
-        if number is not None:
-            coordinates[key] = number
-    name, address = fields.template("name"), fields.template("address")
-    fields.close()
-    return Place(coordinates, name, address) if len(coordinates) == 2 else None
 
 
 def _read_file(fields: Fields, kind: str) -> File | None:
@@ -199,21 +167,5 @@ def _read_file(fields: Fields, kind: str) -> File | None:
         link, owner, key = fields.template(kind), fields, kind
     if link is None:
         return None
-    check_address(owner, key, link)
-    _check_suffix(owner, key, kind, link)
+    check_media(owner, key, kind, link)
     return File(kind, link, filename)
-
-
-def _check_suffix(fields: Fields, key: str, kind: str, link: Template) -> None:
-    """An address that ends in a known wrong type is refused by the gateway; one without an ending may be right."""
-    name = link.source.split("?")[0].rsplit("/", 1)[-1]
-    suffix = name.rsplit(".", 1)[-1].lower() if "." in name else ""
-    allowed = limits.MEDIA_SUFFIXES[kind]
-    known = {ending for endings in limits.MEDIA_SUFFIXES.values() for ending in endings}
-    if link.constant and suffix not in allowed and suffix in known | {"gif", "webp", "wav", "avi", "mov", "doc", "xls"}:
-        fields.problems.add(
-            "E404",
-            fields.mark_of(key),
-            f"{fields.what}: the gateway takes no .{suffix} as {kind}",
-            f"use {', '.join(allowed)}",
-        )

@@ -1,50 +1,17 @@
 """``template``: an approved template, the only message that may be sent outside the 24-hour window."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from bot.core import messages
-from bot.core.events import CallEnded, HandoffClosed, SendEnded
-from bot.lang.fields import Fields, template_of
-from bot.lang.source import Map
-from bot.lang.templates import Template
+from bot.core.events import SendEnded
+from bot.lang.fields import Fields
+from bot.lang.nodes import Map
 from bot.lang.words import Option, match
 from bot.steps.doors import LATER, Door, door_at, door_from, target_of
-from bot.steps.kind import At, Decision, Falls, FlowEnded, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
-from bot.steps.limits import check_address
+from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
+from bot.steps.notice import Notice, read_notice
 from bot.steps.replies import ReplyId, value_hash
-
-LINKED = ("image", "video", "document")
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A template with what fills it: also what `window_closed` sends instead of a message."""
-
-    name: str
-    language: str
-    header: tuple[str, Template] | None
-    body: tuple[Template, ...]
-    buttons: tuple[Template, ...]
-
-    def message(self, scope: Mapping[str, Any], replies: tuple[str, ...] = ()) -> messages.Template:
-        """The message; ``replies`` are the payloads of its quick reply buttons, which come first."""
-        header: dict[str, Any] | None = None
-        if self.header is not None:
-            kind, text = self.header
-            value = text.render(scope)
-            header = {"type": "text", "text": value} if kind == "text" else {"type": kind, kind: {"link": value}}
-        body = tuple({"type": "text", "text": text.render(scope)} for text in self.body)
-        urls = tuple((len(replies) + index, text.render(scope)) for index, text in enumerate(self.buttons))
-        return messages.Template(self.name, self.language, header, body, replies, urls)
-
-    def uses(self) -> Iterator[Used]:
-        """Every text that fills the template."""
-        if self.header is not None:
-            yield Used(self.header[1])
-        for text in (*self.body, *self.buttons):
-            yield Used(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,43 +95,13 @@ class TemplateStep(StepKind):
         found = match(reply.text, [Option(button.title, button.words) for button in self.replies])
         return None if found is None else ending(self.replies[found].outcome)
 
-    def resume(self, at: At, event: CallEnded | SendEnded | HandoffClosed | FlowEnded) -> Decision | None:
+    def resume(self, at: At, event: Awaited) -> Decision | None:
         """The gateway took the template, or refused it."""
         if not isinstance(event, SendEnded):
             return None
         if event.outcome in ("failed", "unknown") and self.watches:
             raise StepFailed("refused", event.detail)
         return None if self.replies else ending("then")
-
-
-def read_notice(fields: Fields) -> Notice:
-    """Read a template's name, language and what fills it."""
-    fields.require("name")
-    fields.require("language")
-    name, language = fields.string("name"), fields.string("language")
-    notice = Notice(
-        name or "", language or "", _read_header(fields), fields.templates("body"), fields.templates("buttons")
-    )
-    fields.close({})
-    return notice
-
-
-def _read_header(fields: Fields) -> tuple[str, Template] | None:
-    node = fields.raw("header")
-    if node is None:
-        return None
-    if not isinstance(node, Map):
-        text = template_of(node, fields.problems, f"{fields.what}: header")
-        return None if text is None else ("text", text)
-    inner = Fields(node, fields.problems, f"{fields.what}: header")
-    found: tuple[str, Template] | None = None
-    for kind in LINKED:
-        link = inner.template(kind)
-        check_address(inner, kind, link)
-        if link is not None:
-            found = (kind, link)
-    inner.close({"location": "a location as a template's header"})
-    return found
 
 
 def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 from bot.lang.fields import Fields
-from bot.lang.source import Map
+from bot.lang.nodes import Map
 from bot.steps.kind import At, Decision, Reading, StepKind
 
 SHORTEST = timedelta(seconds=1)

@@ -6,9 +6,22 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.events import Event
+from bot.core.messages import Template
 from bot.core.session import Session
-from bot.core.turn import StepTaken, Turn
-from bot.store.rows import CallRow, OutboxRow, json_of, optional_text_of, optional_time_of, text_of, time_of
+from bot.core.turn import Turn
+from bot.core.values import Usage
+from bot.store import broadcasts, queues, sessions, trace, usage
+from bot.store.rows import (
+    CAMPAIGN,
+    CallRow,
+    OutboxRow,
+    SentRow,
+    Status,
+    json_of,
+    optional_text_of,
+    text_of,
+    time_of,
+)
 
 UNSENT = ("failed", "unknown")
 """The outcomes of a send that make a dead letter."""
@@ -16,40 +29,22 @@ UNSENT = ("failed", "unknown")
 _Row = tuple[Any, ...]
 
 _CURSOR = "UPDATE meta SET cursor = ?, taking = NULL"
-_SESSION = """
-    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, updated_at, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
-        wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
-        conversation = excluded.conversation, updated_at = excluded.updated_at, state = excluded.state
-"""
-_TURN = """
-    INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_PARK = "INSERT INTO parked (contact, event, parked_at) VALUES (?, ?, ?)"
-_UNPARK = "DELETE FROM parked WHERE id = ?"
-_SEND = """
-    INSERT INTO outbox (id, ref, key, contact, effect, created_at, attempts, due_at, expires_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-_CLAIM = "UPDATE outbox SET claimed_at = ? WHERE id = ?"
-_SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
 _SENT = """
-    INSERT INTO sent (id, ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail)
-    SELECT id, ref, key, contact, effect, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
+    INSERT INTO sent (id, ref, key, contact, effect, priority, outcome, message_ids, attempts, created_at, at, detail)
+    SELECT id, ref, key, contact, effect, priority, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
 """
-_SEND_ENDED = "DELETE FROM outbox WHERE id = ?"
-_CALL = """
-    INSERT INTO calls (id, ref, key, contact, effect, created_at, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+_MESSAGE_ID = "INSERT OR REPLACE INTO message_ids (message_id, sent_id) VALUES (?, ?)"
+_STATUS = """
+    INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)
+    ON CONFLICT (message_id) DO UPDATE SET status = excluded.status, at = excluded.at, detail = excluded.detail
 """
-_CALL_AGAIN = "UPDATE calls SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
-_CALL_ENDED = "DELETE FROM calls WHERE id = ?"
-_DEAD_LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at) VALUES (?, ?, ?, ?, ?)"
-_REVIVE = "DELETE FROM dead_letters WHERE id = ?"
+_ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
 _ORDER = (
-    *(_SESSION, _TURN, _UNPARK, _PARK, _REVIVE, _SEND, _SEND_AGAIN, _CLAIM, _SENT, _SEND_ENDED),
-    *(_CALL, _CALL_AGAIN, _CALL_ENDED, _DEAD_LETTER),
+    *(sessions.WRITE, trace.ADD, queues.UNPARK, queues.PARK, queues.LETTER_ENDED),
+    *(queues.ADD_SEND, queues.SEND_AGAIN, queues.CLAIM, _SENT, queues.SEND_ENDED, _MESSAGE_ID, _STATUS, _ALIAS),
+    *(broadcasts.ADD_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX, broadcasts.ENDED),
+    *(broadcasts.WAIT_AGAIN, broadcasts.RESUME, broadcasts.STOP, broadcasts.TAKE_BACK),
+    *(queues.ADD_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED, usage.ADD, queues.ADD_DEAD_LETTER),
 )
 
 
@@ -65,9 +60,15 @@ class Commit:
         self.sends: list[OutboxRow] = []
         self.calls: list[CallRow] = []
         self.unparked: set[int] = set()
-        self.revived: set[int] = set()
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
+        self.letters_ended: set[int] = set()
+        self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
+        self.statuses: dict[str, Status] = {}
+        self.aliases: dict[str, str] = {}
+        self.broadcasts: dict[str, Template] = {}
+        self.recipients: set[tuple[str, str]] = set()
+        self.stopped: set[str] = set()  # broadcasts
         self._cursor_before = cursor
         self._at = time_of(at)
         self._sessions: dict[str, _Row] = {}
@@ -77,12 +78,16 @@ class Commit:
     def statements(self) -> Iterator[tuple[str, list[_Row]]]:
         """All that is to be written: each statement with its rows. Nothing when nothing has happened."""
         rows = self._rows | {
-            _SESSION: list(self._sessions.values()),
-            _PARK: [(text_of(c), event, self._at) for c, parked in self._parked.items() for _, event in parked],
-            _UNPARK: [(id,) for id in self.unparked],
-            _REVIVE: [(id,) for id in self.revived],
-            _SEND_ENDED: [(id,) for id in self.sends_ended],
-            _CALL_ENDED: [(id,) for id in self.calls_ended],
+            sessions.WRITE: list(self._sessions.values()),
+            queues.PARK: [(text_of(c), event, self._at) for c, parked in self._parked.items() for _, event in parked],
+            queues.UNPARK: [(id,) for id in self.unparked],
+            queues.LETTER_ENDED: [(id,) for id in self.letters_ended],
+            queues.SEND_ENDED: [(id,) for id in self.sends_ended],
+            queues.CALL_ENDED: [(id,) for id in self.calls_ended],
+            _MESSAGE_ID: [(id, sent.id) for id, sent in self.messages.items()],
+            _STATUS: [(id, status.name, self._at, text_of(status.detail)) for id, status in self.statuses.items()],
+            _ALIAS: list(self.aliases.items()),
+            broadcasts.STOP: [(text_of(name),) for name in self.stopped],
         }
         written = [(sql, rows[sql]) for sql in _ORDER if rows.get(sql)]
         if written or self.cursor != self._cursor_before:
@@ -91,11 +96,10 @@ class Commit:
 
     def add_turn(self, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int) -> None:
         """All that a turn decided, and its trace. ``rows`` are those of its effects, in order."""
-        session = self._session_row(turn.session, turn.wake_at)
+        session = sessions.written(turn.session, turn.wake_at)
         effects = [json_of(effect) for effect in turn.effects]
-        steps = json_of([_step(step) for step in turn.trace.steps])
-        self._add_trace(event, json_of(event), turn.trace.rule, turn.trace.notes, steps, effects, micros)
-        self._sessions[event.contact] = session
+        self._add(trace.ADD, (self._at, *trace.written(event, turn.trace, effects, micros)))
+        self._sessions[event.contact] = (*session, self._at)
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)
@@ -104,16 +108,18 @@ class Commit:
 
     def add_note(self, contact: str | None, event_id: str, event: str, rule: str, note: str) -> None:
         """A line of the trace about something that was no turn. ``event`` is JSON."""
-        at, contact = self._at, optional_text_of(contact)
-        self._add(_TURN, (at, contact, text_of(event_id), event, rule, "[]", "[]", json_of([note]), 0))
+        self._add(trace.ADD, (self._at, *trace.note_written(contact, event_id, event, rule, note)))
 
-    def add_dead_letter(self, what: str, contact: str | None, reason: str, body: str | bytes) -> None:
-        """Something that will not be done, kept for the operator. ``what``: event, send or turn."""
-        self._add(_DEAD_LETTER, (what, optional_text_of(contact), text_of(reason), body, self._at))
+    def add_dead_letter(
+        self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None
+    ) -> None:
+        """Something that will not be done, kept for the operator. ``what``: event, send (its id) or turn."""
+        whose = optional_text_of(contact)
+        self._add(queues.ADD_DEAD_LETTER, (what, whose, text_of(reason), body, self._at, send_id))
 
     def set_session(self, session: Session, wake_at: datetime | None) -> None:
         """A session that no turn has made."""
-        self._sessions[session.contact] = self._session_row(session, wake_at)
+        self._sessions[session.contact] = (*sessions.written(session, wake_at), self._at)
 
     def writes_session(self, contact: str) -> bool:
         """True when this commit writes the contact's session: what the file says of it is old."""
@@ -128,18 +134,53 @@ class Commit:
         waiting = self._parked.get(contact)
         return waiting.popleft()[0] if waiting else None
 
-    def revive(self, dead_letter: int, row: OutboxRow) -> None:
-        """A message that was a dead letter is to be sent after all."""
-        self.revived.add(dead_letter)
+    def end_letter(self, dead_letter: int) -> None:
+        """A dead letter is done with: what it tells of is to be done after all, or is forgotten."""
+        self.letters_ended.add(dead_letter)
+
+    def add_broadcast(self, name: str, template: Template) -> None:
+        """A broadcast that has not been there."""
+        self._add(broadcasts.ADD_BROADCAST, (text_of(name), json_of(template), self._at))
+        self.broadcasts[name] = template
+
+    def add_recipient(self, broadcast: str, contact: str, body: Sequence[str]) -> None:
+        """A contact is to get a broadcast. ``body`` fills in the template."""
+        self._add(broadcasts.ADD_RECIPIENT, (text_of(broadcast), text_of(contact), json_of(list(body)), self._at))
+        self.recipients.add((broadcast, contact))
+
+    def add_send(self, row: OutboxRow) -> None:
+        """A message that no turn has decided on."""
         self._add_send(row, json_of(row.effect))
+
+    def add_campaign_send(self, recipient: int, row: OutboxRow) -> None:
+        """The message of a broadcast to a recipient."""
+        self.add_send(row)
+        self._add(broadcasts.TO_OUTBOX, (row.id, recipient))
+
+    def wait_again(self, send_id: int, new_key: bool) -> None:
+        """The recipient whose message this was waits for it once more."""
+        self._add(broadcasts.WAIT_AGAIN, (int(new_key), send_id))
+
+    def stop_broadcast(self, name: str) -> None:
+        """Who waits for the broadcast, and whoever this commit adds, does not get it."""
+        self.stopped.add(name)
+
+    def resume_broadcast(self, name: str) -> None:
+        """Who did not get the broadcast because it was stopped waits for it again."""
+        self._add(broadcasts.RESUME, (text_of(name),))
+
+    def take_back(self, send_id: int) -> None:
+        """The message of a broadcast that was stopped leaves the outbox unsent."""
+        self._add(broadcasts.TAKE_BACK, (send_id,))
+        self.sends_ended.add(send_id)
 
     def claim(self, row: OutboxRow) -> None:
         """The message is about to be sent in a way that cannot be repeated: after a crash nobody knows whether it was."""
-        self._add(_CLAIM, (self._at, row.id))
+        self._add(queues.CLAIM, (self._at, row.id))
 
     def send_again(self, row: OutboxRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The message stays in the outbox, and is tried again later."""
-        self._add(_SEND_AGAIN, (attempts, time_of(due_at), text_of(detail), row.id))
+        self._add(queues.SEND_AGAIN, (attempts, time_of(due_at), text_of(detail), row.id))
 
     def send_ended(
         self, row: OutboxRow, outcome: str, message_ids: Sequence[str], attempts: int, detail: str, at: datetime
@@ -147,15 +188,43 @@ class Commit:
         """The message is done with: it was sent in some way, or is a dead letter."""
         if outcome in UNSENT:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect}
-            self.add_dead_letter("send", row.contact, detail or outcome, json_of(body))
+            self.add_dead_letter("send", row.contact, detail or outcome, json_of(body), row.id)
         else:
-            ids = json_of(list(message_ids))
-            self._add(_SENT, (outcome, ids, attempts, time_of(at), text_of(detail), row.id))
+            ids = tuple(map(text_of, message_ids))
+            self._add(_SENT, (outcome, json_of(list(ids)), attempts, time_of(at), text_of(detail), row.id))
+            sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
+            self.messages.update(dict.fromkeys(ids, sent))
+        if row.priority == CAMPAIGN:
+            self._add(broadcasts.ENDED, (outcome, row.id))
         self.sends_ended.add(row.id)
+
+    def set_status(self, message_id: str, status: Status) -> None:
+        """What became of a message, by one of its names."""
+        self.statuses[message_id] = status
+
+    def message_failed(self, sent: SentRow, reason: str) -> None:
+        """A message that the gateway took did not arrive: it is a dead letter."""
+        body = {"outcome": "failed", "key": sent.key, "ref": sent.ref, "effect": sent.effect}
+        self.add_dead_letter("send", sent.contact, reason, json_of(body), sent.id)
+        if sent.priority == CAMPAIGN:
+            self._add(broadcasts.ENDED, ("failed", sent.id))
+
+    def set_alias(self, alias: str, contact: str) -> None:
+        """The contact writes from this number."""
+        self.aliases[alias] = contact
 
     def call_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The call stays, and is tried again later."""
-        self._add(_CALL_AGAIN, (attempts, time_of(due_at), text_of(detail), row.id))
+        self._add(queues.CALL_AGAIN, (attempts, time_of(due_at), text_of(detail), row.id))
+
+    def call_said(self, row: CallRow) -> None:
+        """A paragraph of the model's answer has been taken."""
+        self._add(queues.CALL_SAID, (row.id,))
+
+    def add_usage(self, row: CallRow, flow: str, used: Usage) -> None:
+        """What a model's answer, whole or not, used up."""
+        counts = (used.prompt_tokens, used.completion_tokens, used.estimated)
+        self._add(usage.ADD, (self._at, text_of(row.contact), flow, text_of(used.model), *counts))
 
     def call_ended(self, row: CallRow) -> None:
         """The call is done with; its result is an event."""
@@ -164,49 +233,13 @@ class Commit:
     def _add(self, sql: str, row: _Row) -> None:
         self._rows.setdefault(sql, []).append(row)
 
-    def _add_trace(
-        self, event: Event, text: str, rule: str, notes: list[str], steps: str, effects: list[str], micros: int
-    ) -> None:
-        contact, id = text_of(event.contact), text_of(event.id)
-        self._add(
-            _TURN,
-            (self._at, contact, id, text, text_of(rule), steps, f"[{','.join(effects)}]", json_of(notes), micros),
-        )
-
     def _add_send(self, row: OutboxRow, effect: str) -> None:
         self.sends.append(row)
-        contact, ref = text_of(row.contact), text_of(row.ref)
+        what = (text_of(row.contact), effect, row.priority, optional_text_of(row.channel))
         created, due, expires = time_of(row.created_at), time_of(row.due_at), time_of(row.expires_at)
-        self._add(_SEND, (row.id, ref, row.key, contact, effect, created, row.attempts, due, expires))
+        self._add(queues.ADD_SEND, (row.id, text_of(row.ref), row.key, *what, created, row.attempts, due, expires))
 
     def _add_call(self, row: CallRow, effect: str) -> None:
         self.calls.append(row)
         contact, ref = text_of(row.contact), text_of(row.ref)
-        self._add(_CALL, (row.id, ref, row.key, contact, effect, self._at, row.attempts, time_of(row.due_at)))
-
-    def _session_row(self, session: Session, wake_at: datetime | None) -> _Row:
-        frame = session.frame
-        return (
-            text_of(session.contact),
-            *((text_of(frame.flow), text_of(frame.step), frame.visit) if frame else (None, None, session.visit)),
-            optional_time_of(wake_at),
-            optional_time_of(session.last_inbound),
-            optional_text_of(session.conversation),
-            self._at,
-            json_of(session),
-        )
-
-
-def _step(step: StepTaken) -> dict[str, Any]:
-    conditions = [[source, _shown(value)] for source, value in step.conditions]
-    return {
-        "flow": step.flow,
-        "step": step.step,
-        "outcome": step.outcome,
-        "target": step.target,
-        "conditions": conditions,
-    }
-
-
-def _shown(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+        self._add(queues.ADD_CALL, (row.id, ref, row.key, contact, effect, self._at, row.attempts, time_of(row.due_at)))

@@ -4,6 +4,7 @@ One writer a file: it holds the file's lock for life, writes and checkpoints. Ev
 """
 
 import fcntl
+import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from pathlib import Path
 
 from bot.core.errors import BotError
 
+NEWEST = (("bot-engine", "2 services"), ("bot-inbox", "2 erased"))
+"""The last of each file's migrations (`bot.store.migrations`): a file without it is of an older version."""
+
 _BUSY_SECONDS = 5.0
-_CLOSING_MILLISECONDS = 500
+_EMPTYING_MILLISECONDS = 500
 WAL_BYTES_KEPT = 64 << 20
 """How large a file's ``-wal`` may stay; only a reader that holds on to an old state lets it grow beyond."""
 
@@ -38,6 +42,10 @@ class StoreMissing(BotError):
     """There is no store at this path."""
 
 
+class StoreOutdated(BotError):
+    """The store was written by an older version, and this one has not brought it up to date yet."""
+
+
 class StoreUnavailable(BotError):
     """The file cannot be read or written now, for a reason outside of it: a full disk, say. It may pass."""
 
@@ -45,6 +53,17 @@ class StoreUnavailable(BotError):
 def inbox_path(store: Path) -> Path:
     """The inbox's file, beside the engine's: ``bot.db`` has ``bot.inbox.db``."""
     return store.with_name(f"{store.stem}.inbox{store.suffix}")
+
+
+def files_folder(store: Path) -> Path:
+    """The folder of the files that contacts sent and flows keep: ``bot.db`` has ``bot.files``."""
+    return store.with_name(f"{store.stem}.files")
+
+
+def contact_files(store: Path, contact: str) -> Path:
+    """Where a contact's kept files lie, all of them and nobody else's: its number stands in no path."""
+    name = hashlib.sha256(contact.encode()).hexdigest()
+    return files_folder(store) / name[:2] / name
 
 
 class FileLock:
@@ -70,6 +89,14 @@ class FileLock:
         self._file.close()
 
 
+def server_lock(store: Path) -> FileLock:
+    """The right to be the one that acts for a store: a server for life, a command for as long as it takes.
+
+    Raises `StoreLocked`.
+    """
+    return FileLock(store.with_name(store.name + ".serve"))
+
+
 def create(path: Path) -> None:
     """Make the file, or make it private. SQLite gives ``-wal`` and ``-shm`` the same mode."""
     try:
@@ -79,19 +106,50 @@ def create(path: Path) -> None:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The writer's connection: durable commits, explicit transactions. Raises `StoreMissing`."""
+    """The writer's connection: durable commits, explicit transactions. Raises `StoreMissing` and `StoreOutdated`."""
+    connection = open_to_migrate(path)
+    _refuse_outdated(connection, path)
+    return connection
+
+
+def open_to_migrate(path: Path) -> sqlite3.Connection:
+    """The writer's connection to a file of any version. Raises `StoreMissing`."""
     connection = _open(path, "rw")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file's free pages
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
     return connection
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
-    """A connection that never writes or checkpoints. Keep its reads short. Raises `StoreMissing`."""
+    """A connection that never writes or checkpoints. Keep its reads short.
+
+    Raises `StoreMissing`, `StoreOutdated` and `StoreUnavailable`.
+    """
+    connection = open_to_copy(path)
+    _refuse_outdated(connection, path)
+    return connection
+
+
+def open_to_copy(path: Path) -> sqlite3.Connection:
+    """A reading connection to a file of any version. Raises `StoreMissing`."""
     connection = _open(path, "ro")
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     return connection
+
+
+def _refuse_outdated(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        with trouble_in_words(path):
+            if not {*connection.execute("SELECT migration_set, name FROM _sqlite_migrations")} & {*NEWEST}:
+                raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise StoreMissing(f"{path} is no store of this program: {error}") from error
+    except BotError:
+        connection.close()
+        raise
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
@@ -107,14 +165,20 @@ def _open(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def close_writer(connection: sqlite3.Connection) -> None:
-    """Close the writer's connection, and leave all in the file itself, so that a plain copy is whole.
+    """Close the writer's connection, and leave all in the file itself, so that a plain copy is whole (see `empty_wal`)."""
+    empty_wal(connection)
+    connection.close()
 
-    A reader that is in the middle of something, or a full disk, keeps it in the ``-wal`` beside it: nothing is lost.
+
+def empty_wal(connection: sqlite3.Connection) -> None:
+    """Move all from the ``-wal`` into the file itself; what was deleted is then in neither.
+
+    A reader that is in the middle of something, or a full disk, keeps it there for now: nothing is lost.
     """
     with suppress(sqlite3.DatabaseError):
-        connection.execute(f"PRAGMA busy_timeout = {_CLOSING_MILLISECONDS}")
+        connection.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+        connection.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS)}")
 
 
 @contextmanager

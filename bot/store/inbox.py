@@ -1,28 +1,21 @@
 """The inbox: a log of every event that was acknowledged. The web process appends, the engine reads on."""
 
-import sqlite3
+import json
 import threading
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from bot.clock import Clock
-from bot.core.errors import BotError
-from bot.store.files import (
-    FileLock,
-    close_writer,
-    inbox_path,
-    open_reader,
-    open_writer,
-    transaction,
-    trouble_in_words,
-)
-from bot.store.rows import Appended, LogRow, time_of
+from bot.store.contact import IN_LOG
+from bot.store.files import inbox_path, open_reader, trouble_in_words
+from bot.store.groups import GroupWriter
+from bot.store.rows import Appended, LogRow, read_time, text_of, time_of
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
-_QUEUE = 1000
 _PRUNED_AT_ONCE = 500
+_ERASED_AT_ONCE = 500
 
 _APPEND = """
     INSERT INTO log (delivery, event_id, name, contact, received_at, body, readable)
@@ -34,79 +27,33 @@ _PRUNE = """
     )
 """
 _CHECK = "UPDATE meta SET checked_at = ?"
+_STALE = "UPDATE meta SET stale = stale + 1, stale_at = ?"
+_ERASE = """
+    UPDATE log SET contact = NULL, body = x'', erased_at = ? WHERE seq IN (SELECT value FROM json_each(?))
+"""
 _AFTER = """
-    SELECT seq, event_id, name, contact, received_at, body, readable FROM log WHERE seq > ? ORDER BY seq LIMIT ?
+    SELECT seq, event_id, name, contact, received_at, body, readable FROM log
+    WHERE seq > ? AND erased_at IS NULL ORDER BY seq LIMIT ?
 """
 _HAS = "SELECT 1 FROM log WHERE event_id = ?"
-_HAS_AFTER = "SELECT EXISTS (SELECT 1 FROM log WHERE seq > ?)"
+_HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
+_OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
+_LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
+_STALE_SO_FAR = "SELECT stale, stale_at FROM meta"
 _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 
 
-class InboxBusy(BotError):
-    """The inbox could not commit in time. The event may yet be kept: the sender tries again, which is no harm."""
-
-
-class InboxRefused(BotError):
-    """SQLite cannot keep this value. Other events are not concerned."""
-
-
-class _Write:
-    """One statement that waits for the group commit, and then what came of it."""
-
-    __slots__ = ("error", "parameters", "row", "rows_changed", "sql")
-
-    def __init__(self, sql: str, parameters: tuple[Any, ...]) -> None:
-        self.sql = sql
-        self.parameters = parameters
-        self.row: int | None = None
-        self.rows_changed = 0
-        self.error: Exception | None = None
-
-    def execute(self, cursor: sqlite3.Cursor) -> None:
-        """Execute it, and keep to itself an error that is its own."""
-        try:
-            cursor.execute(self.sql, self.parameters)
-        except (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError) as error:
-            self.error = error
-        except (ValueError, OverflowError) as error:  # UnicodeEncodeError is a ValueError
-            self.error = error
-        self.row = cursor.lastrowid
-        self.rows_changed = cursor.rowcount
-
-
-class _Group:
-    """The writes of one commit, and their callers' common signal."""
-
-    def __init__(self) -> None:
-        self.writes: list[_Write] = []
-        self.since = monotonic()  # of the first write
-        self.done = threading.Event()
-        self.error: Exception | None = None
-
-
 class InboxWriter:
-    """The inbox's only writer: a thread that commits what came in during the commit before.
+    """The inbox's only writer, for any threads.
 
     ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit.
-    Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
+    Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
+    `bot.store.groups.InboxBusy`.
     """
 
     def __init__(self, path: Path, clock: Clock, *, patience: float = 2.0) -> None:
-        self._path = inbox_path(path)
         self._clock = clock
-        self._patience = patience
-        self._lock = FileLock(self._path)
-        try:
-            self._connection = open_writer(self._path)
-        except BaseException:
-            self._lock.release()
-            raise
-        self._changed = threading.Condition()
-        self._gathering = _Group()
-        self._committing_since: float | None = None
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="inbox", daemon=True)
-        self._thread.start()
+        self._writer = GroupWriter(inbox_path(path), patience)
 
     def append(
         self,
@@ -123,12 +70,12 @@ class InboxWriter:
         Raises `InboxBusy` when it did not become durable in time (at once where waiting is hopeless), and
         `InboxRefused` when a value cannot be kept at all.
         """
-        write = self._commit(_APPEND, (delivery, event_id, name, contact, time_of(received_at), body, readable))
+        write = self._writer.commit(_APPEND, (delivery, event_id, name, contact, time_of(received_at), body, readable))
         return Appended(write.row if write.rows_changed else None)
 
     def check(self) -> None:
         """Commit something, to know that it can be done. Raises `InboxBusy`."""
-        self._commit(_CHECK, (time_of(self._clock.now()),))
+        self._writer.commit(_CHECK, (time_of(self._clock.now()),))
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
         """Delete what the engine has read (``below_seq``: its cursor) and no duplicate can come of any more.
@@ -139,67 +86,24 @@ class InboxWriter:
         before = time_of(self._clock.now() - older_than)
         deleted = 0
         while True:
-            piece = self._commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
+            piece = self._writer.commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
             deleted += piece
             if piece < _PRUNED_AT_ONCE:
                 return deleted
 
+    def note_stale(self) -> None:
+        """Count a rightly signed event that was refused for its timestamp: it may be lost. Raises `InboxBusy`."""
+        self._writer.commit(_STALE, (time_of(self._clock.now()),))
+
+    def erase(self, seqs: Sequence[int]) -> None:
+        """Forget whose these events were and what they said. That they came is still known. Raises `InboxBusy`."""
+        for start in range(0, len(seqs), _ERASED_AT_ONCE):
+            piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
+            self._writer.commit(_ERASE, (time_of(self._clock.now()), piece), erases=True)
+
     def close(self) -> None:
         """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        self._thread.join()
-        close_writer(self._connection)
-        self._lock.release()
-
-    def _commit(self, sql: str, parameters: tuple[Any, ...]) -> _Write:
-        write = _Write(sql, parameters)
-        with self._changed:
-            self._refuse_if_hopeless()
-            group = self._gathering
-            if not group.writes:
-                group.since = monotonic()
-            group.writes.append(write)
-            self._changed.notify()
-        if not group.done.wait(self._patience):
-            raise InboxBusy(f"{self._path} did not commit within {self._patience:g} s")
-        if group.error is not None:
-            raise InboxBusy(f"{self._path} cannot be written now: {group.error}") from group.error
-        if write.error is not None:
-            raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
-        return write
-
-    def _refuse_if_hopeless(self) -> None:
-        since = self._committing_since
-        if self._closing:
-            raise InboxBusy(f"{self._path} is being closed")
-        if since is not None and monotonic() - since >= self._patience:
-            raise InboxBusy(f"{self._path} has not finished a commit for {self._patience:g} s")
-        if len(self._gathering.writes) >= _QUEUE:
-            raise InboxBusy(f"{self._path} has {_QUEUE} events waiting for their commit")
-
-    def _run(self) -> None:
-        cursor = self._connection.cursor()
-        while (group := self._next_group()) is not None:
-            try:
-                with transaction(self._connection):
-                    for write in group.writes:
-                        write.execute(cursor)
-            except (sqlite3.Error, MemoryError) as error:
-                group.error = error
-            with self._changed:
-                self._committing_since = None
-            group.done.set()
-
-    def _next_group(self) -> _Group | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._gathering.writes or self._closing)
-            if not self._gathering.writes:
-                return None
-            group, self._gathering = self._gathering, _Group()
-            self._committing_since = group.since
-            return group
+        self._writer.close()
 
 
 class InboxReader:
@@ -215,30 +119,51 @@ class InboxReader:
 
     def after(self, seq: int, limit: int) -> list[LogRow]:
         """The next events after a place in the log, in order."""
-        with self._lock, trouble_in_words(self._path):
-            rows = self._connection.execute(_AFTER, (seq, limit)).fetchall()
         return [
             LogRow(seq, event_id, name, contact, datetime.fromisoformat(received_at), body, bool(readable))
-            for seq, event_id, name, contact, received_at, body, readable in rows
+            for seq, event_id, name, contact, received_at, body, readable in self._all(_AFTER, seq, limit)
         ]
 
     def has(self, event_id: str) -> bool:
         """Whether an event is remembered: one that comes again is a repetition."""
-        with self._lock, trouble_in_words(self._path):
-            return self._connection.execute(_HAS, (event_id,)).fetchone() is not None
+        return self._one(_HAS, event_id) is not None
 
     def has_after(self, seq: int) -> bool:
         """True when there are events after a place in the log."""
-        with self._lock, trouble_in_words(self._path):
-            return bool(self._connection.execute(_HAS_AFTER, (seq,)).fetchone()[0])
+        return self._one(_HAS_AFTER, seq) is not None
+
+    def of_contact(self, contact: str, upto: int) -> list[int]:
+        """The places of a contact's events, as far as up to a place. It reads the whole log."""
+        return [seq for (seq,) in self._all(_OF_CONTACT, text_of(contact), upto)]
+
+    def has_of(self, contact: str, upto: int) -> bool:
+        """Whether there are such events."""
+        return self._one(_OF_CONTACT, text_of(contact), upto) is not None
+
+    def last_received(self) -> datetime | None:
+        """When the newest event came that is remembered."""
+        row = self._one(_LAST_RECEIVED)
+        return None if row is None else datetime.fromisoformat(row[0])
+
+    def stale(self) -> tuple[int, datetime | None]:
+        """How many rightly signed, new events were refused for their timestamps so far, and when the last was."""
+        count, at = self._one(_STALE_SO_FAR)
+        return int(count), read_time(at)
 
     def last_seq(self) -> int:
         """The last place that was given out, or skipped for a duplicate; pruning does not lower it."""
-        with self._lock, trouble_in_words(self._path):
-            row = self._connection.execute(_LAST_SEQ).fetchone()
+        row = self._one(_LAST_SEQ)
         return 0 if row is None else int(row[0])
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _one(self, sql: str, *parameters: Any) -> Any:
+        with self._lock, trouble_in_words(self._path):
+            return self._connection.execute(sql, parameters).fetchone()
+
+    def _all(self, sql: str, *parameters: Any) -> list[Any]:
+        with self._lock, trouble_in_words(self._path):
+            return self._connection.execute(sql, parameters).fetchall()

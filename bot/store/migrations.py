@@ -9,7 +9,7 @@ from uuid import uuid4
 from sqlite_utils import Database, Migrations
 
 from bot.core.errors import BotError
-from bot.store.files import FileLock, close_writer, create, inbox_path, open_writer, trouble_in_words
+from bot.store.files import FileLock, close_writer, create, inbox_path, open_to_migrate, trouble_in_words
 
 inbox = Migrations("bot-inbox")
 engine = Migrations("bot-engine")
@@ -43,6 +43,17 @@ def _inbox_log(db: Database) -> None:
             body BLOB NOT NULL,
             readable INTEGER NOT NULL
         );
+        """
+    )
+
+
+@inbox(name="2 erased")
+def _inbox_erased(db: Database) -> None:
+    db.executescript(
+        """
+        ALTER TABLE log ADD COLUMN erased_at TEXT;
+        ALTER TABLE meta ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE meta ADD COLUMN stale_at TEXT;
         """
     )
 
@@ -148,6 +159,75 @@ def _engine_tables(db: Database) -> None:
     )
 
 
+@engine(name="2 services")
+def _engine_services(db: Database) -> None:
+    db.executescript(
+        """
+        ALTER TABLE outbox ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE outbox ADD COLUMN channel TEXT;
+        ALTER TABLE sent ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE calls ADD COLUMN said INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE dead_letters ADD COLUMN send_id INTEGER;
+        CREATE INDEX dead_letters_by_send ON dead_letters (send_id) WHERE send_id IS NOT NULL;
+        CREATE TABLE message_ids (
+            message_id TEXT PRIMARY KEY,
+            sent_id INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE statuses (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            message_id TEXT NOT NULL UNIQUE,
+            status TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'failed', 'delivered', 'read')),
+            at TEXT NOT NULL,
+            detail TEXT NOT NULL
+        );
+        CREATE TRIGGER sent_forgotten AFTER DELETE ON sent BEGIN
+            DELETE FROM statuses WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
+            DELETE FROM message_ids WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
+        END;
+        CREATE TABLE aliases (
+            alias TEXT PRIMARY KEY,
+            contact TEXT NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE broadcasts (
+            name TEXT PRIMARY KEY,
+            template TEXT NOT NULL,
+            created_at TEXT NOT NULL
+        );
+        CREATE TABLE recipients (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            broadcast TEXT NOT NULL,
+            contact TEXT NOT NULL,
+            body TEXT NOT NULL,
+            added_at TEXT NOT NULL,
+            send_id INTEGER UNIQUE,
+            outcome TEXT,
+            retries INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (broadcast, contact)
+        );
+        CREATE INDEX recipients_waiting ON recipients (id) WHERE send_id IS NULL AND outcome IS NULL;
+        CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
+        CREATE INDEX recipients_stopped ON recipients (broadcast) WHERE outcome = 'stopped';
+        CREATE TABLE usage (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at TEXT NOT NULL,
+            contact TEXT NOT NULL,
+            flow TEXT NOT NULL,
+            model TEXT NOT NULL,
+            prompt_tokens INTEGER NOT NULL,
+            completion_tokens INTEGER NOT NULL,
+            estimated INTEGER NOT NULL
+        );
+        CREATE INDEX usage_by_at ON usage (at);
+        CREATE INDEX usage_by_contact ON usage (contact, at);
+        CREATE TABLE erasures (
+            contact TEXT PRIMARY KEY,
+            upto INTEGER NOT NULL,
+            asked_at TEXT NOT NULL
+        ) WITHOUT ROWID;
+        """
+    )
+
+
 def migrate(store: Path) -> None:
     """Make both files, or bring them up to date, before anyone opens them to write.
 
@@ -174,7 +254,7 @@ def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
     try:
         with trouble_in_words(path):
             create(path)
-            connection = open_writer(path)
+            connection = open_to_migrate(path)
             try:
                 yield _apply(path, connection, migrations)
             finally:

@@ -1,6 +1,5 @@
 """Questions about a store, for people and commands: read-only, while a server runs or when none does."""
 
-import sqlite3
 import threading
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,30 +8,38 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Effect
-from bot.core.events import Event
 from bot.core.session import Session
-from bot.store.files import StoreMissing, open_reader, trouble_in_words
-from bot.store.rows import read_time, text_of, time_of
-from bot.store.state import COUNTS, read_session
+from bot.store import broadcasts, queues, sessions, trace, usage
+from bot.store.erase import ERASING
+from bot.store.files import open_reader, trouble_in_words
+from bot.store.rows import ERRAND, OPTED_OUT, Status, optional_text_of, read_time, text_of, time_of
+from bot.store.trace import TurnTraced
+from bot.store.usage import UsageSum
 
-_SESSIONS = """
-    SELECT contact, flow, step, wake_at, updated_at FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
-"""
-_SESSION = "SELECT state FROM sessions WHERE contact = ?"
-_LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
+_IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
+_SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
+_GIVEN_UP = "SELECT body ->> '$.outcome', reason FROM dead_letters WHERE send_id = ? ORDER BY id DESC LIMIT 1"
 _PENDING = "SELECT id, contact, effect, created_at, attempts, due_at, detail FROM outbox ORDER BY id LIMIT ?"
 _DEAD = "SELECT id, what, contact, reason, body, at FROM dead_letters ORDER BY id DESC LIMIT ?"
-_TRACE = """
-    SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
-    WHERE contact = ? ORDER BY id DESC LIMIT ?
+_LETTERS = """
+    SELECT id FROM dead_letters
+    WHERE (?1 = 0 OR what = 'send')
+        AND (?2 IS NULL OR instr(' ' || reason || ':', ' ' || ?2 || ':') > 0)
+        AND (?3 IS NULL OR send_id IN (SELECT send_id FROM recipients WHERE broadcast = ?3))
+    ORDER BY id
+"""
+_STATUSES = """
+    SELECT ref, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
+    WHERE contact = ?
 """
 _CURSOR = "SELECT cursor FROM meta"
-_REQUESTS = """
+_REQUESTS = f"""
     SELECT max(at), sum(attempts) FROM (
         SELECT at, attempts FROM sent WHERE at > ?1
         UNION ALL SELECT due_at, attempts FROM outbox WHERE attempts > 0
         UNION ALL SELECT at, 1 FROM dead_letters WHERE what = 'send' AND at > ?1
+        UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
     ) GROUP BY substr(at, 1, 19) ORDER BY 1
 """
 
@@ -73,38 +80,17 @@ class DeadLetter:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTraced:
-    """One line of a contact's trace. ``event`` is plain data where it was no event of a conversation.
-
-    ``steps``: dicts of flow, step, outcome, target, conditions.
-    """
-
-    at: datetime
-    event_id: str
-    event: Event | dict[str, Any]
-    rule: str
-    steps: list[dict[str, Any]]
-    effects: list[Effect]
-    notes: list[str]
-    micros: int
-
-
 class StoreReader:
-    """Reads a store's engine file, from any thread. Raises `bot.store.files.StoreMissing`.
+    """Reads a store's engine file, from any thread.
 
-    Its methods raise `bot.store.files.StoreUnavailable`.
+    Raises `bot.store.files.StoreMissing` and `bot.store.files.StoreOutdated`; this and its methods raise
+    `bot.store.files.StoreUnavailable`.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = open_reader(path)
         self._lock = threading.Lock()
-        try:
-            self.cursor()
-        except sqlite3.OperationalError as error:
-            self.close()
-            raise StoreMissing(f"{path} is no store of this program: {error}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -117,24 +103,32 @@ class StoreReader:
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has, by table."""
-        return dict(self._all(COUNTS))
+        return dict(self._all(queues.COUNTS))
 
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
         """The sessions by contact, from after a contact on."""
         return [
             SessionSummary(contact, flow, step, read_time(wake_at), datetime.fromisoformat(updated_at))
-            for contact, flow, step, wake_at, updated_at in self._all(_SESSIONS, after, limit)
+            for contact, flow, step, wake_at, updated_at in self._all(sessions.WHERE_THEY_ARE, after, limit)
         ]
 
     def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one. Raises `UnreadableSession`."""
-        rows = self._all(_SESSION, text_of(contact))
-        return read_session(rows[0][0]) if rows else None
+        """One contact's session with all its variables, if there is one. Raises `bot.store.sessions.UnreadableSession`."""
+        rows = self._all(sessions.STATE, text_of(contact))
+        return sessions.read_session(rows[0][0]) if rows else None
 
     def last_inbound(self, contact: str) -> datetime | None:
         """When the contact was last heard of, by the event's own time: the window runs from it."""
-        rows = self._all(_LAST_INBOUND, text_of(contact))
+        rows = self._all(sessions.LAST_INBOUND, text_of(contact))
         return read_time(rows[0][0]) if rows else None
+
+    def opted_out(self, contact: str) -> bool:
+        """Whether the contact wants no campaigns. A session that cannot be read starts anew, so it says nothing."""
+        try:
+            session = self.session(contact)
+        except sessions.UnreadableSession:
+            return False
+        return session is not None and OPTED_OUT in session.tags
 
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was shut."""
@@ -143,6 +137,24 @@ class StoreReader:
     def requests(self, since: datetime) -> list[tuple[datetime, int]]:
         """When requests went to the gateway, and how many each second: late rather than early, where it is not known."""
         return [(_time(at), count) for at, count in self._all(_REQUESTS, time_of(since))]
+
+    def broadcast(self, name: str) -> dict[str, int]:
+        """How many recipients a broadcast has, by outcome; ``waiting`` are those of whom there is none yet."""
+        return dict(self._all(broadcasts.OUTCOMES, text_of(name)))
+
+    def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
+        """The broadcasts by name that some contacts wait for, or that were stopped before all had them: how many."""
+        found: dict[str, dict[str, int]] = {}
+        for name, outcome, count in self._all(broadcasts.UNFINISHED):
+            found.setdefault(name, {})[outcome] = count
+        return found
+
+    def send_outcome(self, id: int) -> tuple[str, str] | None:
+        """What became of a message, by its id in the outbox, and why; None while it is still to be sent."""
+        if self._all(_IN_OUTBOX, id):
+            return None
+        rows = self._all(_SENT, id) or self._all(_GIVEN_UP, id)
+        return rows[0] if rows else None
 
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages that are to be sent, in order."""
@@ -158,22 +170,39 @@ class StoreReader:
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 
+    def letters(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
+        """The ids of what was given up, in order: of messages only, with a code of the gateway's, of a broadcast."""
+        named = optional_text_of(broadcast)
+        return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_text_of(code), named)]
+
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
-        newest_first = [
-            TurnTraced(
-                _time(at),
-                event_id,
-                codec.loads(event),
-                rule,
-                codec.loads(steps),
-                codec.loads(effects),
-                codec.loads(notes),
-                micros,
-            )
-            for at, event_id, event, rule, steps, effects, notes, micros in self._all(_TRACE, text_of(contact), limit)
-        ]
+        statuses = self._statuses(contact)
+        newest_first = [trace.traced(statuses, *row) for row in self._all(trace.LAST, text_of(contact), limit)]
         return newest_first[::-1]
+
+    def erasures(self) -> list[tuple[str, int]]:
+        """The contacts that are being erased, each with the place in the log up to which it is to be forgotten."""
+        return [(contact, upto) for contact, upto in self._all(ERASING)]
+
+    def _statuses(self, contact: str) -> dict[str, Status]:
+        """How far each message of a contact has got, by its effect's name."""
+        furthest: dict[str, Status] = {}
+        for ref, *row in self._all(_STATUSES, text_of(contact)):
+            status = Status(*row)
+            if ref not in furthest or furthest[ref].rank < status.rank:
+                furthest[ref] = status
+        return furthest
+
+    def used(self, contact: str | None, since: datetime) -> int:
+        """The tokens that models used up from a time on: for one contact, or (None) for all together."""
+        if contact is None:
+            return int(self._all(usage.TOKENS, time_of(since))[0][0])
+        return int(self._all(usage.TOKENS_OF, time_of(since), text_of(contact))[0][0])
+
+    def usage(self, since: datetime, by: str) -> list[UsageSum]:
+        """What models used up from a time on, the most first, days in order. ``by``: one of `bot.store.usage.USAGE_BY`."""
+        return [UsageSum(*row) for row in self._all(usage.SUMS_BY[by], time_of(since))]
 
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         with self._lock, trouble_in_words(self._path):

@@ -8,12 +8,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core import codec
-from bot.core.effects import Call, Send
+from bot.core.effects import Call, Complete, Fetch, PutContact, Send
 from bot.core.events import Event
-from bot.core.messages import Message, Template
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 """How long after a contact's newest message free messages are sent (decisions: "Window")."""
+
+OPTED_OUT = "opted_out"
+"""The tag of a contact who wants no campaigns."""
+
+ERRAND = "errand"
+"""The rule of a trace's line that says that a command had something asked of the gateway."""
+
+REPLY, SYNC, CAMPAIGN = 0, 1, 2
+"""What goes first when not everything can: what a person waits for, what the gateway is told of contacts, a broadcast."""
 
 
 def text_of(value: str) -> str:
@@ -73,11 +81,13 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A message that is to be sent.
+    """A message that is to be sent, or what the gateway is to be told of the contact.
 
-    ``id`` orders a contact's messages. ``ref`` is the effect's name, which the session knows; ``key`` the
+    ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number
+    by which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session knows; ``key`` the
     idempotency key, the same at every try. ``attempts`` counts the tries that were made; before ``due_at``
-    there is no next one, after ``expires_at`` none at all. ``window_until`` is when the window shuts, as far
+    there is no next one. It is tried for as long as there is between ``created_at`` and ``expires_at``, from the first
+    try on, or since nothing at all could be sent. ``window_until`` is when the window shuts, as far
     as was known when the row was claimed: a later message of the contact moves it.
     """
 
@@ -85,40 +95,61 @@ class OutboxRow:
     ref: str
     key: str
     contact: str
-    message: Message
-    instead: Template | None
-    report: bool
+    effect: Send | PutContact
+    priority: int
+    channel: str | None
     created_at: datetime
     attempts: int
     due_at: datetime
     expires_at: datetime
     window_until: datetime | None
 
-    @property
-    def effect(self) -> Send:
-        """The effect that the row carries out."""
-        return Send(self.message, self.instead, self.report)
-
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
-    """A handler that is to be called: ``within`` seconds, up to ``tries`` times. The rest is as in `OutboxRow`."""
+class SentRow:
+    """A message that the gateway took. ``message_ids`` are its names there; the rest is as in `OutboxRow`."""
 
     id: int
     ref: str
     key: str
     contact: str
-    handler: str
-    arguments: dict[str, Any]
-    within: float
-    tries: int
-    attempts: int
-    due_at: datetime
+    effect: Send | PutContact
+    priority: int
+    message_ids: tuple[str, ...]
+
+
+STATUSES = ("queued", "sent", "failed", "delivered", "read")
+"""What a message can be, each further on than the one before. One that was delivered has not failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a message has got, and the gateway's words where it failed."""
+
+    name: str
+    detail: str = ""
 
     @property
-    def effect(self) -> Call:
-        """The effect that the row carries out."""
-        return Call(self.handler, self.arguments, self.within, self.tries)
+    def rank(self) -> int:
+        """How far that is."""
+        return STATUSES.index(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """Something that is to be done outside, and whose end a session waits for.
+
+    ``said`` is how many paragraphs of a model's answer have been taken already. The rest is as in `OutboxRow`.
+    """
+
+    id: int
+    ref: str
+    key: str
+    contact: str
+    effect: Call | Fetch | Complete
+    attempts: int
+    due_at: datetime
+    said: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,97 +1,50 @@
 """The engine's file: sessions, queues and the trace. One thread uses it, and nobody else writes it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from bot.core import codec
-from bot.core.effects import Send
-from bot.core.errors import BotError
+from bot.core.messages import Template
 from bot.core.session import Session
+from bot.store import broadcasts, erase, queues, runs, sessions
 from bot.store.commit import Commit
+from bot.store.contact import numbers_of
+from bot.store.erase import Withdrawn
 from bot.store.files import FileLock, close_writer, open_writer, transaction, trouble_in_words
-from bot.store.rows import WINDOW, CallRow, DueRow, OutboxRow, ParkedRow, read_time, text_of, time_of
+from bot.store.rows import (
+    CallRow,
+    DueRow,
+    OutboxRow,
+    ParkedRow,
+    SentRow,
+    Status,
+    read_time,
+    text_of,
+    time_of,
+)
 
-KEPT = {"turns": timedelta(days=7), "sent": timedelta(days=7), "dead_letters": timedelta(days=90)}
+KEPT = {
+    "turns": timedelta(days=7),
+    "sent": timedelta(days=7),
+    "statuses": timedelta(days=7),
+    "dead_letters": timedelta(days=90),
+    "usage": timedelta(days=400),
+}
 """How long what is over is kept, by table."""
 
-_CRASHES_IN_A_ROW = 2
 _PRUNED_AT_ONCE = 500
 
-COUNTS = """
-    SELECT 'sessions', count(*) FROM sessions
-    UNION ALL SELECT 'parked', count(*) FROM parked
-    UNION ALL SELECT 'outbox', count(*) FROM outbox
-    UNION ALL SELECT 'calls', count(*) FROM calls
-    UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
+_META = "SELECT store_id, cursor FROM meta"
+_SENT = """
+    SELECT sent.id, ref, key, contact, effect, priority, message_ids FROM message_ids JOIN sent ON sent.id = sent_id
+    WHERE message_id = ?
 """
-"""How many rows each queue has, by table."""
-
-_META = "SELECT store_id, cursor, clean, crashes, taking FROM meta"
-_SUSPECT = """
-    INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = crashes + 1
-"""
-_SUSPECTS = "SELECT event_id FROM suspects WHERE crashes >= ?"
-_STARTED = "UPDATE meta SET clean = 0, crashes = ?, taking = NULL"
-_TAKING = "UPDATE meta SET taking = ?"
-_CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects")
-_ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
-_SESSION = "SELECT state FROM sessions WHERE contact = ?"
-_OF_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
-_PARKED = "SELECT id, event FROM parked WHERE contact = ? ORDER BY id"
-_DUE = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
-_NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
+_STATUS = "SELECT status, detail FROM statuses WHERE message_id = ?"
+_OF_ALIAS = "SELECT contact FROM aliases WHERE alias = ?"
 _LAST_IDS = "SELECT name, seq FROM sqlite_sequence"
-_OUTBOX = """
-    SELECT outbox.id, ref, key, contact, effect, created_at, attempts, due_at, expires_at, last_inbound
-    FROM outbox LEFT JOIN sessions USING (contact)
-"""
-_PENDING = f"{_OUTBOX} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
-_CLAIMED = f"{_OUTBOX} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
-_CALLS = "SELECT id, ref, key, contact, effect, attempts, due_at FROM calls WHERE id > ? ORDER BY id LIMIT ?"
-_DEAD_LETTER = "SELECT what, contact, body FROM dead_letters WHERE id = ?"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} ORDER BY id LIMIT ?) WHERE at < ?)"
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """How a run of the engine begins. ``careful``: take events one a commit, marking each (DESIGN 2).
-
-    ``suspects`` are the events that were being taken at two crashes: they are not taken again.
-    """
-
-    careful: bool
-    suspects: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class DeadSend:
-    """A message that was given up, as its dead letter remembers it."""
-
-    contact: str
-    key: str
-    outcome: str
-    effect: Send
-
-
-class UnreadableSession(BotError):
-    """A session in the store that this version cannot read. ``state`` is its text."""
-
-    def __init__(self, state: str) -> None:
-        super().__init__("the session cannot be read by this version; the conversation starts anew")
-        self.state = state
-
-
-def read_session(state: str) -> Session:
-    """A session from its text. Raises `UnreadableSession`."""
-    try:
-        session = codec.loads(state)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        raise UnreadableSession(state) from None
-    if not isinstance(session, Session):
-        raise UnreadableSession(state)
-    return session
 
 
 class Store:
@@ -117,32 +70,22 @@ class Store:
 
     # How a run begins and ends
 
-    def begin_run(self) -> Run:
-        """Note that a run begins, and whether the last one came to its end.
-
-        After two crashes in a row without the engine ever having caught up, it is careful: so one kill, or many
-        of them in an engine that gets on, make no suspect of any event.
-        """
+    def begin_run(self) -> runs.Run:
+        """Note that a run begins: see `bot.store.runs.begin`."""
         with trouble_in_words(self.path), transaction(self._connection):
-            _, _, clean, crashes, taking = self._one(_META)
-            crashes = 0 if clean else crashes + 1
-            if taking is not None:
-                self._connection.execute(_SUSPECT, (taking,))
-            self._connection.execute(_STARTED, (crashes,))
-            suspects = frozenset(id for (id,) in self._connection.execute(_SUSPECTS, (_CRASHES_IN_A_ROW,)))
-        return Run(crashes >= _CRASHES_IN_A_ROW, suspects)
+            return runs.begin(self._connection)
 
     def mark_taking(self, event_id: str) -> None:
         """Note durably that an event is about to be taken. The next commit takes the mark away."""
-        self._write((_TAKING, [(text_of(event_id),)]))
+        self._write((runs.TAKING, [(text_of(event_id),)]))
 
     def caught_up(self) -> None:
         """Note that everything there was has been taken: earlier crashes do not count any more."""
-        self._write(*((sql, [()]) for sql in _CAUGHT_UP))
+        self._write(*((sql, [()]) for sql in runs.CAUGHT_UP))
 
     def end_run(self) -> None:
         """Note that the run came to its end."""
-        self._write((_ENDED, [()]))
+        self._write((runs.ENDED, [()]))
 
     # What is there
 
@@ -151,29 +94,51 @@ class Store:
         return int(self._one(_META)[1])
 
     def session(self, contact: str) -> Session | None:
-        """A contact's session, if it has one. Raises `UnreadableSession`."""
-        row = self._one(_SESSION, text_of(contact))
-        return None if row is None else read_session(row[0])
+        """A contact's session, if it has one. Raises `bot.store.sessions.UnreadableSession`."""
+        row = self._one(sessions.STATE, text_of(contact))
+        return None if row is None else sessions.read_session(row[0])
+
+    def knows(self, contact: str) -> bool:
+        """Whether a contact has a session."""
+        return self._one(sessions.STATE, text_of(contact)) is not None
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of a conversation of the gateway's, where its session knows of it."""
-        row = self._one(_OF_CONVERSATION, text_of(conversation))
+        row = self._one(sessions.IN_CONVERSATION, text_of(conversation))
+        return None if row is None else row[0]
+
+    def sent(self, message_id: str) -> SentRow | None:
+        """The message that the gateway calls so, if it is one of ours and still remembered."""
+        row = self._one(_SENT, text_of(message_id))
+        if row is None:
+            return None
+        id, ref, key, contact, effect, priority, message_ids = row
+        return SentRow(id, ref, key, contact, codec.loads(effect), priority, tuple(codec.loads(message_ids)))
+
+    def status(self, message_id: str) -> Status | None:
+        """How far the message has got that the gateway calls so."""
+        row = self._one(_STATUS, text_of(message_id))
+        return None if row is None else Status(*row)
+
+    def contact_of_alias(self, alias: str) -> str | None:
+        """The contact who is known to write from this number, if it is written to under another."""
+        row = self._one(_OF_ALIAS, text_of(alias))
         return None if row is None else row[0]
 
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
-        return [ParkedRow(id, codec.loads(event)) for id, event in self._all(_PARKED, text_of(contact))]
+        return [ParkedRow(id, codec.loads(event)) for id, event in self._all(queues.PARKED, text_of(contact))]
 
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions whose time has come, the oldest first."""
         return [
             DueRow(contact, visit, datetime.fromisoformat(wake_at))
-            for contact, visit, wake_at in self._all(_DUE, time_of(now), limit)
+            for contact, visit, wake_at in self._all(sessions.DUE, time_of(now), limit)
         ]
 
     def next_wake(self) -> datetime | None:
         """When the next session wants to be woken."""
-        return read_time(self._one(_NEXT_WAKE)[0])
+        return read_time(self._one(sessions.NEXT_WAKE)[0])
 
     def last_ids(self) -> dict[str, int]:
         """The last id that was given out, by table; no entry where none was."""
@@ -181,27 +146,67 @@ class Store:
 
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
         """The messages that are to be sent and are not claimed, in order, from after an id on."""
-        return [_outbox_row(*row) for row in self._all(_PENDING, after, limit)]
+        return [queues.outbox_row(*row) for row in self._all(queues.PENDING_SENDS, after, limit)]
 
     def claimed_sends(self) -> list[OutboxRow]:
         """The messages that are being sent without a key; at the begin of a run, those that nobody knows of."""
-        return [_outbox_row(*row) for row in self._all(_CLAIMED)]
+        return [queues.outbox_row(*row) for row in self._all(queues.CLAIMED_SENDS)]
 
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
         """The calls that are to be made, in order, from after an id on."""
-        return [_call_row(*row) for row in self._all(_CALLS, after, limit)]
+        return [queues.call_row(*row) for row in self._all(queues.PENDING_CALLS, after, limit)]
 
-    def dead_send(self, id: int) -> DeadSend | None:
+    def dead_send(self, id: int) -> queues.DeadSend | None:
         """The message of a dead letter; None where the id is of none, or of another kind."""
-        row = self._one(_DEAD_LETTER, id)
-        if row is None or row[0] != "send":
-            return None
-        body = codec.loads(row[2])
-        return DeadSend(row[1], body["key"], body["outcome"], body["effect"])
+        row = self._one(queues.DEAD_LETTER, id)
+        return None if row is None else queues.dead_send(*row)
+
+    def dead_letter(self, id: int) -> tuple[str, str | None] | None:
+        """What a dead letter is of (event, send or turn), and whose; None where there is none of this id."""
+        row = self._one(queues.DEAD_LETTER, id)
+        return None if row is None else (row[0], row[1])
+
+    def broadcast(self, name: str) -> Template | None:
+        """The template of a broadcast, if there is one of this name."""
+        row = self._one(broadcasts.BROADCAST, text_of(name))
+        return None if row is None else codec.loads(row[0])
+
+    def is_recipient(self, broadcast: str, contact: str) -> bool:
+        """Whether a contact is among a broadcast's, whatever became of its message."""
+        return self._one(broadcasts.IS_RECIPIENT, text_of(broadcast), text_of(contact)) is not None
+
+    def waiting_recipients(self, limit: int) -> list[broadcasts.Recipient]:
+        """Those of all broadcasts whose message is not in the outbox yet, in order."""
+        return [broadcasts.recipient(*row) for row in self._all(broadcasts.WAITING, limit)]
+
+    def recipients_in_outbox(self) -> int:
+        """How many messages of broadcasts are in the outbox."""
+        return int(self._one(broadcasts.IN_OUTBOX)[0])
+
+    def is_of_broadcast(self, send_id: int) -> bool:
+        """Whether a message is a recipient's of a broadcast."""
+        return self._one(broadcasts.OF_SEND, send_id) is not None
+
+    def broadcast_in_outbox(self, name: str) -> list[broadcasts.InOutbox]:
+        """The messages of a broadcast that are in the outbox, in order."""
+        rows = self._all(broadcasts.IN_OUTBOX_OF, text_of(name))
+        return [broadcasts.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+
+    def waiting_of(self, broadcast: str) -> int:
+        """How many of a broadcast wait whose message is not in the outbox yet."""
+        return int(self._one(broadcasts.WAITING_OF, text_of(broadcast))[0])
+
+    def stopped_of(self, broadcast: str) -> int:
+        """How many did not get a broadcast because it was stopped."""
+        return int(self._one(broadcasts.STOPPED_OF, text_of(broadcast))[0])
+
+    def stopped(self) -> int:
+        """How many did not get their broadcast because it was stopped, of all broadcasts."""
+        return int(self._one(broadcasts.STOPPED)[0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has."""
-        return dict(self._all(COUNTS))
+        return dict(self._all(queues.COUNTS))
 
     # What is written
 
@@ -221,6 +226,21 @@ class Store:
             ]
         return _PRUNED_AT_ONCE in deleted
 
+    def numbers_of(self, contact: str) -> list[str]:
+        """The numbers by which a contact is known, its own first."""
+        with trouble_in_words(self.path):
+            return numbers_of(self._connection, text_of(contact))
+
+    def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
+        """Delete a contact, and have the log forget what came of it ``upto`` a place: see `bot.store.erase`."""
+        with trouble_in_words(self.path):
+            return erase.begin(self._connection, contact, upto, now)
+
+    def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
+        """End the erasures of which ``in_log`` (contact, up to) finds nothing more. True when some are left."""
+        with trouble_in_words(self.path):
+            return erase.finish(self._connection, self.path, in_log)
+
     def _write(self, *statements: tuple[str, list[Any]]) -> None:
         with trouble_in_words(self.path), transaction(self._connection):
             for sql, rows in statements:
@@ -233,48 +253,3 @@ class Store:
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         with trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
-
-
-def _outbox_row(
-    id: int,
-    ref: str,
-    key: str,
-    contact: str,
-    effect: str,
-    created_at: str,
-    attempts: int,
-    due_at: str,
-    expires_at: str,
-    last_inbound: str | None,
-) -> OutboxRow:
-    send: Send = codec.loads(effect)
-    return OutboxRow(
-        id=id,
-        ref=ref,
-        key=key,
-        contact=contact,
-        message=send.message,
-        instead=send.instead,
-        report=send.report,
-        created_at=datetime.fromisoformat(created_at),
-        attempts=attempts,
-        due_at=datetime.fromisoformat(due_at),
-        expires_at=datetime.fromisoformat(expires_at),
-        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + WINDOW,
-    )
-
-
-def _call_row(id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str) -> CallRow:
-    call = codec.loads(effect)
-    return CallRow(
-        id=id,
-        ref=ref,
-        key=key,
-        contact=contact,
-        handler=call.handler,
-        arguments=call.arguments,
-        within=call.within,
-        tries=call.tries,
-        attempts=attempts,
-        due_at=datetime.fromisoformat(due_at),
-    )

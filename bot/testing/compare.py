@@ -7,7 +7,7 @@ from typing import Any
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
 from bot.lang.filters import shown
-from bot.lang.source import List, Map, Node
+from bot.lang.nodes import List, Map, Node
 from bot.simulation.bubble import Bubble
 from bot.testing.transcript import Expect, Says
 

@@ -6,7 +6,8 @@ from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.lang.problems import Problem, Problems
 from bot.program import FaultyBot, Program, load_program
-from bot.testing.transcript import Transcript, read_transcript
+from bot.testing.reading import read_transcript
+from bot.testing.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)

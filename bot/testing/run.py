@@ -1,19 +1,20 @@
 """Running a test: its talk is held with the bot, line by line, up to the first that does not fit."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from bot.clock import MovableClock
 from bot.folder import Folder
 from bot.handlers import load_handlers
 from bot.lang.durations import words
-from bot.lang.source import Mark
+from bot.lang.nodes import Mark
 from bot.program import Program
 from bot.simulation.bubble import Bubble
 from bot.simulation.simulation import NotOnScreen, Simulation, Stuck
 from bot.testing.compare import Difference, differences_in, differences_of
-from bot.testing.transcript import Expect, Line, Pick, Says, Tap, Transcript, User, Wait
+from bot.testing.transcript import Expect, Line, Model, Pick, Says, Tap, Transcript, User, Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,13 @@ class _Talk:
     def play(self, transcript: Transcript) -> Failure | None:
         mark = transcript.mark
         try:
-            for line in transcript.talk:
+            for number, line in enumerate(transcript.talk):
                 mark = line.mark
+                if isinstance(line, User | Tap | Pick | Wait):
+                    self._script(transcript.talk[number + 1 :])
                 self._take(line)
             self._nothing_more("after")
+            self._all_asked()
         except (_Failed, NotOnScreen, Stuck) as error:
             differences = error.differences if isinstance(error, _Failed) else ()
             complaints = tuple(self._simulation.complaints())
@@ -83,6 +87,8 @@ class _Talk:
                 self._hear(line)
             case Expect():
                 self._look(line)
+            case Model():
+                pass  # it was scripted before the contact did what it answers
             case User(_, text):
                 self._act("user", text, lambda: self._simulation.user(text))
             case Tap(_, title):
@@ -91,6 +97,20 @@ class _Talk:
                 self._act("pick", title, lambda: self._simulation.pick(title))
             case Wait(_, duration):
                 self._act("wait", words(duration), lambda: self._simulation.wait(duration))
+
+    def _script(self, following: Sequence[Line]) -> None:
+        """Tell the stand-in for the models what to say until the contact does something again."""
+        self._all_asked()
+        for line in takewhile(lambda line: not isinstance(line, User | Tap | Pick | Wait), following):
+            if isinstance(line, Model) and line.fails is not None:
+                self._simulation.service.fail(line.fails)
+            elif isinstance(line, Model):
+                calls = [(name.replace(".", "_"), arguments) for name, arguments in line.calls]
+                self._simulation.service.say(line.text, calls=calls)
+
+    def _all_asked(self) -> None:
+        if self._simulation.service.unsaid:
+            raise _Failed("the model is asked less often than the test says")
 
     def _act(self, who: str, text: str, act: Callable[[], None]) -> None:
         self._nothing_more("before")

@@ -13,7 +13,8 @@ from werkzeug.exceptions import HTTPException
 from bot.clock import Clock
 from bot.gateway.webhook import Verdict, envelope, verify
 from bot.store.files import StoreUnavailable
-from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.inbox import InboxReader, InboxWriter
 from bot.web.server import BODY_BYTES
 
 RETRY_AFTER = "5"  # seconds
@@ -45,6 +46,7 @@ class Webhook:
         self._wake = wake
         self._counting = threading.Lock()
         self.refused_as_stale = 0
+        self.refused_as_forged = 0
 
     def receive(self) -> Response:
         """Answer one delivery."""
@@ -59,6 +61,7 @@ class Webhook:
                 self._note_stale(raw)
                 return say(401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off")
             case Verdict.FORGED:
+                self._note_forged()
                 return say(401, "the signature does not fit the body and the timestamp")
             case Verdict.MALFORMED:
                 return say(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
@@ -79,6 +82,18 @@ class Webhook:
             self._wake()
         return say(200, "kept already" if appended.duplicate else "kept")
 
+    def _note_forged(self) -> None:
+        """With a wrong secret every event is lost; but anybody can send such a request, so the log tells of few."""
+        with self._counting:
+            self.refused_as_forged += 1
+            count = self.refused_as_forged
+        if str(count).strip("0") == "1":  # 1, 10, 100, ...
+            log.warning(
+                "refused so far for a signature that fits no secret: %d. If these are the gateway's events, set "
+                "BOT_WEBHOOK_SECRET to what `bot webhook register` showed, and start again: it is read at the start",
+                count,
+            )
+
     def _note_stale(self, raw: bytes) -> None:
         """A rightly signed event that nobody has seen is lost if its sender does not stamp each try anew."""
         event = envelope(raw)
@@ -89,6 +104,10 @@ class Webhook:
             pass  # better one warning too many than a loss that nobody hears of
         with self._counting:
             self.refused_as_stale += 1
+        try:
+            self._inbox.note_stale()
+        except InboxBusy:
+            pass  # the log line below says it
         log.warning(
             "refused event %s (%s): it is rightly signed and new, but its timestamp is more than %d seconds off; "
             "%d such since the start. If the gateway's retries carry the first try's timestamp, or a clock is wrong, "

@@ -7,15 +7,18 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 
 from bot.clock import Clock
 from bot.store.files import StoreUnavailable
-from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
+from bot.store.groups import InboxBusy
+from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.reader import StoreReader
 from bot.web.app import Webhook, create_app
 from bot.web.server import THREADS, Server
 
 PRUNE_SECONDS = 60.0
+ERASE_SECONDS = 1.0
 log = logging.getLogger("bot.web")
 
 
@@ -49,21 +52,29 @@ class WebService:
 
     def run(self) -> None:
         """Serve until told to stop; what has arrived by then is answered."""
-        pruner = threading.Thread(target=self._prune, name="prune")
-        pruner.start()
+        keeper = threading.Thread(target=self._keep_house, name="house")
+        keeper.start()
         self._server.run()
         self._ending.set()
-        pruner.join()
+        keeper.join()
         self._files.close()
 
     def stop(self) -> None:
         """Ask `run` to end. Safe in a signal handler."""
         self._server.stop()
 
-    def _prune(self) -> None:
-        """Delete old events that the engine has read, now and then."""
-        while not self._ending.wait(PRUNE_SECONDS):
+    def _keep_house(self) -> None:
+        """Forget the events of contacts that the engine has erased; now and then, delete old ones that it has read."""
+        prune_at = monotonic() + PRUNE_SECONDS
+        while not self._ending.wait(ERASE_SECONDS):
             try:
-                self._inbox.prune(self._engine.cursor())
+                self._erase()
+                if monotonic() >= prune_at:
+                    self._inbox.prune(self._engine.cursor())
+                    prune_at = monotonic() + PRUNE_SECONDS
             except (InboxBusy, StoreUnavailable) as error:
                 log.warning("old events were not deleted, this is tried again: %s", error)
+
+    def _erase(self) -> None:
+        for contact, upto in self._engine.erasures():
+            self._inbox.erase(self._log.of_contact(contact, upto))

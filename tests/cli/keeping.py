@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.app import Bot, Engine
 from bot.clock import MovableClock
-from bot.emulator import Emulator
+from bot.emulator import Emulator, MessageTemplate
 from bot.folder import read_folder
 from bot.local import LocalServer
 from bot.program import load_program
@@ -17,6 +17,7 @@ from tests.cli.terminal import make_bot
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 PATIENCE = 20.0
+PER_MINUTE = 6000
 FLOWS = """
 flow: main
 start: {otherwise: true}
@@ -49,8 +50,12 @@ class Kept:
     def user(self, *texts: str, contact: str = CONTACT) -> None:
         for text in texts:
             self.emulator.receive(contact, text)
-            assert self.emulator.wait_until(self.emulator.idle, PATIENCE)
-            assert self.engine.wait_settled(PATIENCE)
+            self.settle()
+
+    def settle(self) -> None:
+        """Every event of the gateway's has arrived, and the engine is at rest."""
+        assert self.emulator.wait_until(self.emulator.idle, PATIENCE)
+        assert self.engine.wait_settled(PATIENCE)
 
     @property
     def sent(self) -> list[str]:
@@ -58,16 +63,26 @@ class Kept:
 
 
 @contextmanager
-def kept(folder: Path, *, server: bool = False) -> Iterator[Kept]:
-    """Run the bot; ``server``: so that a command finds it, as it does `bot serve`."""
+def kept(folder: Path, *, server: bool = False, template: MessageTemplate | None = None) -> Iterator[Kept]:
+    """Run the bot; ``server``: so that a command finds it, as it does `bot serve`. ``template`` is there first."""
     if not (folder / "bot.yml").exists():
         make_bot(folder, FLOWS, HANDLERS)
     store = folder / "bot.db"
     migrate(store)
-    clock = MovableClock(START)
-    with Emulator(clock, threads=2, delivery_threads=1) as emulator:
+    clock = MovableClock(START, running=server)  # what a command asks of the gateway is spread over time
+    with Emulator(clock, threads=2, delivery_threads=1, per_minute=PER_MINUTE, per_day=1_000_000) as emulator:
+        if template is not None:
+            emulator.templates.add(template)
         program = load_program(read_folder(folder))
-        engine = Engine(program, store, clock, gateway_url=emulator.url, gateway_key=emulator.api_key)
+        engine = Engine(
+            program,
+            store,
+            clock,
+            gateway_url=emulator.url,
+            gateway_key=emulator.api_key,
+            per_minute=PER_MINUTE,
+            per_day=1_000_000,
+        )
         bot = Bot(engine, store, clock, emulator.secret)
         local = LocalServer(store, engine.operate)
         bot.start()

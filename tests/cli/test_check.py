@@ -6,7 +6,7 @@ import pytest
 from tests.cli.terminal import call, make_bot
 
 GOOD = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: end}\n"
-BAD = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: helo}\n  bye: {sai: Bye}\n"
+BAD = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: helo}\n  bye: {sya: Bye}\n"
 
 
 def generated_bot(folder: Path, steps: int, flows: int = 20) -> Path:
@@ -38,7 +38,7 @@ def test_every_problem_is_a_line_that_an_editor_can_jump_to(tmp_path: Path, monk
     assert checked.code == 1
     assert checked.lines == [
         'one/flows/main.yml:4:29: E102 no step "helo" (did you mean "hello"?)',
-        'one/flows/main.yml:5:8: E107 step "bye" has no verb, it begins with "sai" (did you mean "say"?)',
+        'one/flows/main.yml:5:8: E107 step "bye" has no verb, it begins with "sya" (did you mean "say"?)',
         'one/flows/tests.yml:2:8: E601 a line of a talk cannot begin with "usr" (did you mean "user"?)',
         "3 problems",
     ]

@@ -28,6 +28,10 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
     assert CliRunner().invoke(bot, arguments).exit_code == 2
 
 
+def test_a_command_that_is_misspelt_is_guessed() -> None:
+    assert 'there is no command "sned" (did you mean "send"?)' in CliRunner().invoke(bot, ["sned"]).output
+
+
 def test_a_folder_without_a_bot_is_exit_code_1_in_words() -> None:
     run = subprocess.run(
         [sys.executable, "-c", "from bot.cli import main; main()", "serve", "/nowhere"], capture_output=True, text=True

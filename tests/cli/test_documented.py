@@ -1,14 +1,16 @@
 """Each command explains itself, and stands in the docs."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from bot.cli import COMMANDS, bot
 from bot.testing.compare import PARTS
-from bot.testing.transcript import VERBS
+from bot.testing.reading import VERBS
 
 DOCS = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 
@@ -26,6 +28,21 @@ def test_a_command_has_help_with_an_example_or_its_settings(name: str) -> None:
     assert f"$ bot {name}" in text or "BOT_GATEWAY_URL" in text
     options = [option for option in command(name).params if isinstance(option, click.Option)]
     assert all(option.help for option in options)
+
+
+def every_help() -> Iterator[tuple[str, ...]]:
+    yield ()
+    for name in COMMANDS:
+        yield (name,)
+        if isinstance(group := command(name), click.Group):
+            yield from ((name, below) for below in group.commands)
+
+
+@pytest.mark.parametrize("words", list(every_help()), ids=" ".join)
+def test_a_help_fits_a_terminal_of_80_columns(words: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(bot, [*words, "--help"], terminal_width=80).output
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    assert not re.search(r"\w\.\.\.$", shown, re.MULTILINE), "a summary is cut"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,11 +1,14 @@
 import json
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 
 from bot.emulator import MessageTemplate
+from bot.store.commit import Commit
 from bot.store.files import FileLock
-from tests.cli.keeping import CONTACT, kept
+from bot.store.state import Store
+from tests.cli.keeping import CONTACT, START, kept
 from tests.cli.terminal import call, make_bot
 
 APPROVED = MessageTemplate("unheard_of", body="{{1}}")
@@ -44,6 +47,7 @@ def test_json_has_both_queues(folder: Path) -> None:
     assert (letter["id"], letter["what"], letter["contact"]) == (1, "send", CONTACT)
     assert letter["body"]["effect"]["message"]["name"] == "unheard_of"
     assert shown["counts"]["dead_letters"] == 1
+    assert shown["broadcasts"] == {}
 
 
 def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
@@ -51,7 +55,7 @@ def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
         bot.emulator.templates.add(APPROVED)
         bot.emulator.open_window(CONTACT)
         retried = call("queue", "retry", "1", "--bot", folder)
-        assert (retried.code, retried.out) == (0, f"The message to {CONTACT} waits to be sent again.\n")
+        assert (retried.code, retried.out) == (0, "To be sent again: 1 message.\n")
         assert bot.engine.wait_settled(20)
         assert bot.sent == ["template"]
     assert call("queue", "--bot", folder).lines == ["0 messages wait to be sent, 0 given up."]
@@ -59,7 +63,7 @@ def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
 
 def test_a_retry_answers_programs_in_json(folder: Path) -> None:
     retried = json.loads(call("queue", "retry", "1", "--bot", folder, "--json").out)
-    assert retried == {"id": 4, "contact": CONTACT}
+    assert retried == {"done": [1], "missing": []}
 
 
 def test_without_a_server_the_message_waits_for_the_next_start(folder: Path) -> None:
@@ -95,7 +99,13 @@ def test_a_bot_that_never_ran_has_no_store(tmp_path: Path) -> None:
     assert refused.err.startswith(f"there is no store at {tmp_path / 'bot.db'} yet: `bot serve` makes one")
 
 
-@pytest.mark.parametrize("arguments", [["retry"], ["retry", "x"], ["drop", "1"], ["-n", "0"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["retry"], ["retry", "x"], ["retry", "0"], ["drop"], ["forget", "1"], ["--all"], ["--code", "132012"]),
+        *(["retry", "1", "--all"], ["drop", "1", "--code", "132012"], ["-n", "0"]),
+    ],
+)
 def test_wrong_usage(folder: Path, arguments: list[str]) -> None:
     assert call("queue", "--bot", folder, *arguments).code == 2
 
@@ -114,3 +124,64 @@ def test_what_is_held_says_why_in_the_gateways_words(tmp_path: Path) -> None:
         shown = call("queue", "--bot", tmp_path)
     assert "held: " in shown.out and "unauthorized" in shown.out
     assert shown.lines[-1] == "2 messages wait to be sent, 0 given up."
+
+
+# -- many at once
+
+
+@pytest.fixture
+def four(folder: Path) -> Path:
+    """A bot that has given up two templates which the gateway does not know, and two messages for another reason."""
+    with kept(folder) as bot:
+        bot.user("hi", "7", contact="6289876543210")
+        bot.emulator.faults.add("send_failed")
+        bot.user("hi", contact="6285555555555")
+    return folder
+
+
+def letters(folder: Path) -> list[int]:
+    return sorted(letter["id"] for letter in json.loads(call("queue", "--bot", folder, "--json").out)["dead"])
+
+
+@pytest.mark.parametrize("server", [True, False])
+def test_all_that_was_given_up_for_one_reason_is_sent_again(four: Path, server: bool) -> None:
+    with kept(four, server=True) if server else nullcontext():
+        told = call("queue", "retry", "--all", "--code", "132012", "--bot", four, stdin="y\n")
+    assert (told.code, told.out) == (0, "To be sent again: 2 messages.\n")
+    assert told.err.startswith("Send 2 messages again? [y/N]")
+    if not server:
+        assert letters(four) == [3, 4]
+
+
+def test_nothing_is_done_without_a_yes(four: Path) -> None:
+    for arguments in (("retry", "--all"), ("drop", "--all"), ("drop", "1")):
+        assert call("queue", *arguments, "--bot", four, stdin="n\n").code == 1
+    assert letters(four) == [1, 2, 3, 4]
+
+
+def test_what_is_dropped_is_gone_and_the_trace_says_so(four: Path) -> None:
+    assert call("queue", "drop", "1", "--yes", "--bot", four).out == "Forgotten: 1 dead letter.\n"
+    assert letters(four) == [2, 3, 4]
+    assert "a dead letter was dropped: send" in call("trace", CONTACT, "--bot", four).out
+    assert call("queue", "drop", "--all", "--yes", "--bot", four).out == "Forgotten: 3 dead letters.\n"
+    assert letters(four) == []
+    assert call("queue", "drop", "--all", "--bot", four).out == "Forgotten: 0 dead letters.\n"
+
+
+def test_ids_that_are_not_there_are_said_and_the_others_are_done(four: Path) -> None:
+    told = call("queue", "drop", "2", str(2**64), "--yes", "--bot", four)
+    assert (told.code, told.out) == (1, "Forgotten: 1 dead letter.\n")
+    assert told.err == f"there is no dead letter {2**64} (`bot queue` lists them)\n"
+    assert letters(four) == [1, 3, 4]
+
+
+def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
+    with closing(Store(folder / "bot.db")) as store:
+        commit = Commit(store.cursor(), START)
+        for number in range(1200):
+            commit.add_dead_letter("event", None, "it could not be read", f"event {number}")
+        store.write(commit)
+    with kept(folder, server=True):
+        told = call("queue", "drop", "--all", "--code", "it could not be read", "--yes", "--bot", folder)
+    assert (told.code, told.out) == (0, "Forgotten: 1,200 dead letters.\n")
+    assert letters(folder) == [1]

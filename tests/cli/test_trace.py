@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from bot.emulator import Sent
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 
@@ -51,3 +53,22 @@ def test_a_contact_of_whom_nothing_is_kept_is_refused_in_words(folder: Path) -> 
     refused = call("trace", "123", "--bot", folder)
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.startswith("no turn of 123 is kept")
+
+
+def test_a_message_shows_how_far_it_has_got(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+        first, second = bot.emulator.sent
+        told: tuple[tuple[Sent, Literal["delivered", "read", "failed"]], ...]
+        told = ((first, "delivered"), (first, "read"), (second, "failed"))
+        for message, status in told:
+            bot.emulator.status(message.message_id, status)
+            bot.settle()
+    lines = call("trace", CONTACT, "--bot", tmp_path).lines
+    assert '  send text "Hello"  read' in lines
+    failed = [line for line in lines if line.startswith('  send text "How many?"  failed: WHATSAPP_SEND_FAILED')]
+    assert len(failed) == 1
+    assert "the message ended: failed" in "\n".join(lines)
+    shown = call("queue", "--bot", tmp_path).out
+    assert f"to {CONTACT}" in shown
+    assert "WHATSAPP_SEND_FAILED: The message was not delivered (see the gateway's words for the reason)" in shown

@@ -65,6 +65,12 @@ def test_messages_come_back_as_they_were() -> None:
         assert loads(dumps(message)) == message
 
 
+def test_what_has_its_default_is_not_written_and_is_there_again() -> None:
+    session = Session("6281234567890", tags=("vip",))
+    assert dumps(session) == '{"$Session":{"contact":"6281234567890","tags":{"$tuple":["vip"]}}}'
+    assert loads(dumps(session)) == session
+
+
 class Colour(Enum):
     RED = "red"
 

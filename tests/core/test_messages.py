@@ -73,11 +73,47 @@ def test_at_its_limit_a_message_passes_and_past_it_it_is_refused(name: str) -> N
         LinkButton("x", "t", "ftp://a.example"),
         LinkButton("x", "t", "https://a b"),
         MediaMessage("image", "x.png"),
+        MediaMessage("audio", "https://a.example/x.mp3", caption="Listen"),
+        MediaMessage("image", "https://a.example/x.png", filename="x.png"),
         Template("", "en"),
+        Template("t", "en", {"type": "image", "image": {"link": "x.png"}}),
+        Template("t", "en", {"type": "image", "image": {"link": "https://a.example/x.gif"}}),
     ],
 )
 def test_what_the_gateway_would_refuse_is_refused_before(message: Message) -> None:
     assert violations(message) != []
+
+
+def test_only_the_address_of_a_button_has_a_greatest_length() -> None:
+    signed = "https://a.example/x.png?signature=".ljust(5000, "x")
+    assert violations(MediaMessage("image", signed)) == []
+    assert violations(Template("t", "en", {"type": "image", "image": {"link": signed}})) == []
+    assert violations(LinkButton("b", "t", signed)) != []
+
+
+@pytest.mark.parametrize(
+    ("kind", "link", "suffix"),
+    [
+        ("image", "https://a.example/x.webp", "webp"),
+        ("image", "https://a.example/X.GIF?w=100#top", "gif"),
+        ("video", "https://a.example/x.mov", "mov"),
+        ("document", "https://a.example/x.jpg", "jpg"),
+        ("image", "https://a.example/x.jpeg", None),
+        ("image", "https://a.example/x.php?file=x.gif", None),
+        ("image", "https://a.zip", None),
+        ("image", "https://a.zip/images/1", None),
+        ("document", "https://a.example/v1.2", None),
+    ],
+)
+def test_an_address_that_ends_in_a_type_of_another_kind_is_told_before_it_is_sent(
+    kind: str, link: str, suffix: str | None
+) -> None:
+    said = [] if suffix is None else [f"the gateway takes no .{suffix} as {kind}"]
+    assert violations(MediaMessage(kind, link)) == said
+
+
+def test_a_header_of_uploaded_media_has_no_address_to_look_at() -> None:
+    assert violations(Template("t", "en", {"type": "image", "image": {"id": "m1"}})) == []
 
 
 @pytest.mark.parametrize(

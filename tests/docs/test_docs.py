@@ -27,20 +27,28 @@ def blocks(page: Path, language: str) -> list[str]:
     return [text for name, text in found if name == language]
 
 
-def test_every_flow_in_the_language_page_loads() -> None:
-    page = ROOT / "docs" / "language" / "README.md"
+def named_blocks(page: Path, language: str) -> list[tuple[str, str]]:
+    """Blocks that are a file: ``md facts.md``."""
+    return re.findall(rf"^```{language} (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "language").glob("*.md")), ids=lambda page: page.stem)
+def test_every_flow_in_a_page_of_the_language_loads(page: Path) -> None:
     (bot,) = blocks(page, "yaml bot")
     flows = blocks(page, "yaml")
     namespace: dict[str, object] = {}
-    exec(HANDLER, namespace)
+    for code in (HANDLER, *blocks(page, "python")):
+        exec(code, namespace)
     sources = [Source("bot.yml", bot.encode()), *(Source(f"{n}.yml", text.encode()) for n, text in enumerate(flows))]
-    assert len(flows) > 4
-    assert [str(problem) for problem in load(sources, handlers_in([namespace])).problems] == []
+    documents = [Source(name, text.encode()) for name, text in named_blocks(page, "md")]
+    assert flows
+    assert [str(problem) for problem in load(sources, handlers_in([namespace]), documents).problems] == []
 
 
-def test_the_flow_in_the_readme_loads_as_it_is() -> None:
-    (flow,) = blocks(ROOT / "README.md", "yaml")
-    assert load([Source("bot.yml", b"name: T\n"), Source("cups.yml", flow.encode())], {}).problems == []
+def test_the_flows_in_the_readme_load_as_they_are() -> None:
+    flows = [Source(f"{n}.yml", text.encode()) for n, text in enumerate(blocks(ROOT / "README.md", "yaml"))]
+    assert len(flows) == 2
+    assert load([Source("bot.yml", b"name: T\n"), *flows], {}).problems == []
 
 
 def test_the_handler_in_the_readme_is_one() -> None:

@@ -79,3 +79,12 @@ def test_a_page_is_refused_outside_its_bounds(api: Caller, query: dict[str, Any]
 def test_too_large_a_page_can_be_clamped(api: Caller, emulator: Emulator) -> None:
     emulator.behaviour.per_page_over_max = "clamped"
     assert api.get("/contacts", per_page=500).json()["meta"]["per_page"] == 100
+
+
+def test_a_name_is_needed_or_by_a_switch_left_alone(api: Caller, emulator: Emulator) -> None:
+    api.post("/contacts", ANN)
+    nameless = {"phone": ANN["phone"], "tags": ["new"]}
+    assert api.post("/contacts", nameless).json()["error"]["details"] == {"field": "name"}
+    emulator.behaviour.contact_name = "optional"
+    data = api.post("/contacts", nameless).json()["data"]
+    assert (data["name"], data["tags"], data["email"]) == ("Ann", ["new"], "ann@example.com")

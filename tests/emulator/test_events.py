@@ -326,3 +326,33 @@ def test_any_payload_can_be_delivered_under_a_given_id(emulator: Emulator, recei
     assert (event["id"], event["data"]) == ("evt-1", {"odd": True})
     with pytest.raises(ValueError, match=r"message\.lost"):
         emulator.emit("message.lost", {})
+
+
+def test_a_status_is_told_when_it_changes_and_only_of_messages_that_were_accepted(
+    api: Caller, emulator: Emulator, receiver: Receiver
+) -> None:
+    id = api.text().json()["data"]["chatMessageId"]
+    emulator.status(id, "failed")
+    data = only(emulator, receiver)["data"]
+    assert (data["status"], data["to"], data["error"]["code"]) == ("failed", TO, "WHATSAPP_SEND_FAILED")
+    with pytest.raises(LookupError, match="no message has the id"):
+        emulator.status("m-unknown", "read")
+
+
+@pytest.mark.parametrize(
+    ("shape", "named"),
+    [("flat", {"message_id", "to"}), ("nested", {"message", "contact"}), ("bare", {"message_id"})],
+)
+def test_a_status_comes_in_three_shapes(
+    api: Caller, emulator: Emulator, receiver: Receiver, shape: Any, named: set[str]
+) -> None:
+    emulator.behaviour.status_payload = shape
+    emulator.status(api.text().json()["data"]["messageId"], "read")
+    assert only(emulator, receiver)["data"].keys() - {"status", "timestamp"} == named
+
+
+def test_an_agent_changes_a_contact(emulator: Emulator, receiver: Receiver) -> None:
+    emulator.edit(TO, name="Ann", tags=["vip"])
+    event = only(emulator, receiver)
+    assert event["event"] == "contact.updated"
+    assert (event["data"]["phone"], event["data"]["name"], event["data"]["tags"]) == (TO, "Ann", ["vip"])

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import bot.emulator
 
-MODULES = sorted(Path(bot.emulator.__path__[0]).glob("*.py"))
+MODULES = sorted(Path(bot.emulator.__path__[0]).rglob("*.py"))
 ALLOWED = {"bot.clock"}
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import requests
+from click.testing import CliRunner
 
+from bot.emulator.__main__ import main
 from tests.emulator.conftest import Receiver
 
 TO = "491510000001"
@@ -92,6 +94,18 @@ def test_faults_switches_templates_and_windows_are_set_from_outside(process: Pro
     process.tell("resolve", {"contact": TO})
 
 
+def test_what_is_registered_by_its_public_address_comes_through_a_tunnel(receiver: Receiver) -> None:
+    process = Process("--api-key", "key-1", "--tunnel", f"https://bot.example={receiver.url}")
+    body = {"name": "Bot", "url": "https://bot.example", "events": ["message.inbound"]}
+    url = f"{process.url}/external-api/v1/webhooks"
+    assert requests.post(url, json=body, headers=HEADERS, timeout=10).ok
+    before = len(receiver.seen)
+    process.tell("receive", {"contact": TO, "text": "Hello"})
+    assert process.ask("idle?within=10") is True
+    assert len(receiver.seen) == before + 1
+    assert process.end() == 0
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -123,11 +137,10 @@ def test_switches_and_limits_are_options() -> None:
     [
         ("--set", "window=ajar", "window is one of enforced, open"),
         ("--webhook", "https://bot.example", "this machine"),
+        ("--tunnel", "https://bot.example=https://other.example", "this machine"),
     ],
 )
 def test_a_wrong_option_is_explained(option: str, value: str, words: str) -> None:
-    command = [sys.executable, "-m", "bot.emulator", option, value]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    assert ended.returncode == 2
-    assert words in " ".join(ended.stderr.split())
-    assert "Traceback" not in ended.stderr
+    ended = CliRunner().invoke(main, [option, value])
+    assert ended.exit_code == 2
+    assert words in " ".join(ended.output.split())

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from bot import handler
+from bot.flow.documents import Source
+from bot.flow.library import load
 from tests.talk import BOT, problems_of
 
 
@@ -31,6 +33,10 @@ CASES = {
     "a step of another flow": (
         flow("  a: {say: x, then: /man}\n"),
         '4:21: E103 no flow "man" (did you mean "main"?)',
+    ),
+    "a misspelt word among the targets": (
+        flow("  a: {say: x, then: ende}\n"),
+        '4:21: E102 no step "ende" (did you mean "end"?)',
     ),
     "a misspelt step of a flow": (
         flow("  pay: {say: x, then: /main/pya}\n"),
@@ -59,6 +65,44 @@ CASES = {
     "a bad name": (
         flow("  My-step: {say: x}\n"),
         '4:3: E108 step: "My-step" is no name (use small letters, digits and _, a letter first, 64 at most)',
+    ),
+    "a step that cannot be read and that others lead to": (
+        flow("  a: {sya: x}\n  b: {say: y, then: a}\n"),
+        '4:6: E107 step "a" has no verb, it begins with "sya" (did you mean "say"?)',
+    ),
+    "variables under a misspelt key": (
+        flow("  a: {say: '{{ name }} {{ age }}', set: {age: 3}, then: end}\n", "var: {name: text, age: integer}\n"),
+        '3:1: E104 flow "main": unknown key "var" (did you mean "vars"?)',
+    ),
+    "a way on that no way out takes": (
+        flow("  a: {handoff: sales, closed: end, then: end}\n"),
+        '4:42: E123 step "a": "then" where every way out has a target of its own (write the target there)',
+    ),
+    "a classify step without exits": (
+        flow("  a: {classify: What?, exits: {}, other: end, errors: {else: end}}\n"),
+        '4:31: E105 step "a": exits: there is no exit (add one, like done: {when: they have what they need, then: end})',
+    ),
+    "an exit of the name for no exit": (
+        flow("  a: {classify: What?, exits: {none: end}, other: end, errors: {else: end}}\n"),
+        '4:32: E108 step "a": an exit "none" is what a model says where no exit fits '
+        "(choose another name; `other` is for what fits none)",
+    ),
+    "an exit that needs what nothing notes": (
+        flow(
+            "  a: {classify: What?, exits: {b: {needs: [n], then: end}}, other: end, errors: {else: end}}\n",
+            "vars: {n: text}\n",
+        ),
+        '5:32: E123 step "a": exit "b": "needs" where nothing is noted (leave it out, or let an `ai` step ask for it)',
+    ),
+    "an error that no choice of a model's ends with": (
+        flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {unsafe: end, else: end}}\n"),
+        '4:62: E504 step "a": a model has no error "unsafe" '
+        "(write one of timeout, down, quota, refused, over_budget, mismatch, failed or else)",
+    ),
+    "a key of AI turns that says nothing of a choice": (
+        flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {else: end}, messages: 2}\n"),
+        '4:74: E104 step "a": unknown key "messages" (known here: then, tag, set, visits, retry, remind, timeout, errors, '
+        "window_closed, renamed_from, classify, text, within, exits, model, budget, other)",
     ),
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
@@ -146,8 +190,8 @@ CASES = {
         '4:21: E401 step "a": more than 10 sections of 10 rows (divide the question)',
     ),
     "a later verb": (
-        flow("  a: {ai: Be nice.}\n"),
-        '4:7: E199 step "a": "ai" is not available yet (AI turns)',
+        flow("  a: {http: GET https://x.example, then: end}\n"),
+        '4:7: E199 step "a": "http" is not available yet (HTTP requests)',
     ),
     "a later key": (
         flow("  a: {ask: x, many: true, buttons: {Y: end}}\n"),
@@ -203,6 +247,10 @@ CASES = {
     "a file of a wrong type": (
         flow("  a: {say: x, image: 'https://a.example/x.gif'}\n"),
         '4:22: E404 step "a": the gateway takes no .gif as image (use jpg, jpeg, png)',
+    ),
+    "a template's file of a wrong type": (
+        flow("  a: {template: {name: t, language: en, header: {video: 'https://a.example/x.gif'}}}\n"),
+        '4:57: E404 step "a": template: header: the gateway takes no .gif as video (use mp4)',
     ),
     "no address": (
         flow("  a: {say: x, link: {title: Map, url: 'map.example'}}\n"),
@@ -274,7 +322,14 @@ OF_THE_BOT = {
         BOT + "words: {on: {set: {n: 1}, then: end}}\n",
         '3:20: E301 no flow has a variable "n" (declare it under vars of the flows that read it)',
     ),
-    "translations": (BOT + "languages: [en]\n", '3:1: E199 bot: "languages" is not available yet (for translations)'),
+    "a language that is none": (
+        BOT + "languages: [en, English]\n",
+        '3:12: E109 bot: languages: "English" is no language code (write codes like en, id or pt-BR)',
+    ),
+    "a channel that is no number": (
+        BOT + "channels: {main: ch_1}\n",
+        '3:18: E109 bot: channels: "main" is no number (write the channel\'s number with its country code: its id)',
+    ),
 }
 ELSEWHERE = {
     "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which is heard first '
@@ -301,9 +356,27 @@ def test_all_problems_of_all_files_are_found_at_once_and_sorted() -> None:
     ]
 
 
-def test_a_bot_without_files_says_what_is_missing() -> None:
-    from bot.flow.library import load
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        ("flow: two\nsteps: {a: {say: 'x}}\n", "E002"),
+        ("flwo: two\nsteps: {a: {say: x}}\n", "E101"),
+        ("flow: two\nsteps: {a: {say: \0}}\n", "E001"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_the_only_problem_where_others_lead_into_its_flow(
+    broken: str, expected: str
+) -> None:
+    leading = flow("  a: {run: /two}\n  b: {say: x, then: /two/c}\n")
+    sources = [
+        Source("bot.yml", (BOT + "words: {two: {set: {n: 1}, then: /two}}\n").encode()),
+        Source("flows/main.yml", leading.encode()),
+        Source("flows/two.yml", broken.encode()),
+    ]
+    assert [(problem.path, problem.code) for problem in load(sources, {}).problems] == [("flows/two.yml", expected)]
 
+
+def test_a_bot_without_files_says_what_is_missing() -> None:
     assert [str(problem) for problem in load([], {}).problems] == [
         "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",
     ]

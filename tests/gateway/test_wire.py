@@ -28,11 +28,20 @@ CASES: list[tuple[Message, str, dict[str, Any]]] = [
     ),
     (MediaMessage("audio", "https://e.example/a.mp3"), "audio", {"link": "https://e.example/a.mp3"}),
     (
+        MediaMessage("video", "https://e.example/a.mp4", "A"),
+        "video",
+        {"link": "https://e.example/a.mp4", "caption": "A"},
+    ),
+    (
         MediaMessage("document", "https://e.example/a.pdf", "A", "bill.pdf"),
         "document",
         {"link": "https://e.example/a.pdf", "caption": "A", "filename": "bill.pdf"},
     ),
-    (LocationMessage(52.5, 13.4, "Here"), "location", {"latitude": 52.5, "longitude": 13.4, "name": "Here"}),
+    (
+        LocationMessage(52.5, 13.4, "Here", "Main Street 1"),
+        "location",
+        {"latitude": 52.5, "longitude": 13.4, "name": "Here", "address": "Main Street 1"},
+    ),
     (
         Buttons("Sure?", (Choice("y", "Yes"), Choice("n", "No")), "Delete"),
         "interactive",
@@ -81,6 +90,11 @@ CASES: list[tuple[Message, str, dict[str, Any]]] = [
         },
     ),
     (Template("code", "en"), "template", {"name": "code", "language": {"code": "en"}}),
+    (
+        Template("fixed", "en", {}),
+        "template",
+        {"name": "fixed", "language": {"code": "en"}, "components": [{"type": "header", "parameters": []}]},
+    ),
     (
         Template(
             "shipped",

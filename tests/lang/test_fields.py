@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 import pytest
 
 from bot.lang.fields import Fields, name_of
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.source import Mark, read
+from bot.lang.source import read
 
 T = TypeVar("T")
 

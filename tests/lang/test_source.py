@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.lang import source
+from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint
 from bot.lang.problems import Problems
-from bot.lang.source import MAX_BYTES, MAX_DEPTH, List, Map, Mark, Node, Scalar, fingerprint, read
+from bot.lang.source import MAX_BYTES, MAX_DEPTH, read
 
 
 def read_one(text: str | bytes) -> Node:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.core.values import Location, Media, Record
 from bot.lang.filters import FILTERS, MAX_TEXT, shown
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.source import Mark
 from bot.lang.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
 
 MARK = Mark("flows/f.yml", 3, 7)

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
+from bot import local
 from tests.process.serving import Serve
 
 EDITS = {
@@ -18,16 +17,19 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS)
-def test_no_edit_takes_the_server_down(serve: Serve, folder: Path, edit: str) -> None:
+def test_no_edit_takes_the_server_down(serve: Serve, folder: Path) -> None:
     serving = serve().up()
     engine = serving.child("engine")
-    name, content = EDITS[edit]
-    if content is None:
-        (folder / name).unlink()
-    else:
-        (folder / name).write_bytes(content)
-    serving.line_with("the flows loaded before go on")
-    assert serving.post("evt-1") == 200
-    serving.settle(1)
+    for number, (edit, (name, content)) in enumerate(EDITS.items(), start=1):
+        before = (folder / name).read_bytes() if (folder / name).exists() else None
+        save(folder / name, content)
+        assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": False}, edit
+        assert serving.post(f"evt-{number}") == 200, edit
+        serving.settle(number)
+        save(folder / name, before)
+        assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": True}, edit
     assert serving.child("engine") == engine
+
+
+def save(file: Path, content: bytes | None) -> None:
+    file.unlink() if content is None else file.write_bytes(content)

@@ -7,12 +7,13 @@ from random import Random
 from typing import Any
 
 from bot.clock import MovableClock
+from bot.core.effects import Send
 from bot.core.messages import Message, Text
 from bot.gateway.client import Gateway
 from bot.http import Http
 from bot.runtime.delivery import Delivery, SendResult
-from bot.runtime.pacing import Pacing
-from bot.store.rows import OutboxRow
+from bot.runtime.pacing import RESERVE, Pacing
+from bot.store.rows import REPLY, OutboxRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -25,18 +26,21 @@ class Bench:
         self.results: list[SendResult] = []
         self.newest: dict[str, datetime] = {}
         self.replaced: dict[str, datetime] = {}
+        self.opted_out: set[str] = set()
         self.claimed: list[int] = []
         self.changed = threading.Condition()
         self.ids = count(1)
         limits = options.pop("limits", (1000, 100_000))
+        reserve = options.pop("reserve", RESERVE)
         claim = options.pop("claim", lambda row: self.claimed.append(row.id))
         self.delivery = Delivery(
             Gateway(url, key, http=Http(url, seconds=options.pop("seconds", 10))),
             self.clock,
-            Pacing(*limits),
+            Pacing(*limits, reserve=reserve),
             self.report,
             self.newest.get,
             replaced=self.replaced.get,
+            opted_out=self.opted_out.__contains__,
             claim=claim,
             random=Random(1),
             **options,
@@ -56,9 +60,9 @@ class Bench:
             "ref": f"e{id}#0",
             "key": f"key{id}",
             "contact": contact,
-            "message": message or Text(f"message {id}"),
-            "instead": None,
-            "report": False,
+            "effect": Send(message or Text(f"message {id}"), fields.pop("instead", None)),
+            "priority": REPLY,
+            "channel": None,
             "created_at": now,
             "attempts": 0,
             "due_at": now,
@@ -80,6 +84,12 @@ class Bench:
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.results) >= results, 20), self.results
         return self.results[results - 1]
+
+    def settle(self) -> None:
+        """Wait until nothing happens before the clock moves."""
+        while not self.delivery.idle():
+            with self.changed:
+                self.changed.wait(0.01)
 
     def nothing_more(self, results: int) -> None:
         assert self.delivery.idle()

@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,12 @@ class Eager:
                 notes.write(f"{row.ref} {row.key}\n")
         for row in rows:
             self._done(row)
+
+    def withdraw(self, contact: str) -> None:
+        raise AssertionError("nobody is erased here")
+
+    def take_back(self, ids: Set[int]) -> set[int]:
+        raise AssertionError("no broadcast is stopped here")
 
     def room(self) -> int:
         return 5

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, Template, Text
 from bot.gateway.client import Gateway
+from bot.gateway.errors import NotReached, RateLimited
+from bot.gateway.rate import Rate
 from bot.runtime.delivery import Delivery, SendResult
+from bot.runtime.loans import NoPermit
 from bot.runtime.pacing import Pacing
-from bot.store.rows import OutboxRow
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 from tests.runtime import delivering
 from tests.runtime.delivering import NOON
@@ -221,6 +225,16 @@ def test_a_message_that_never_left_has_failed_when_it_is_given_up(server: Peer, 
     assert "no connection" in result.detail
 
 
+@pytest.mark.parametrize("effect", [Send(Template("sale", "en")), PutContact(None, None, ())])
+def test_what_is_older_than_three_days_is_not_sent_any_more(
+    server: Peer, bench: Bench, effect: Send | PutContact
+) -> None:
+    bench.offer(bench.row(effect=effect, created_at=NOON - timedelta(days=3, seconds=1)))
+    result = bench.after(1)
+    assert (result.state, result.detail) == ("failed", "it is older than 3 days")
+    assert server.requests == []
+
+
 def test_the_contacts_later_messages_go_on_after_one_was_given_up(server: Peer, bench: Bench) -> None:
     def only_the_second(connection: Any) -> bool:
         return (reset if bench.bodies[-1]["body"] == "message 1" else accepted())(connection)
@@ -283,7 +297,7 @@ def test_a_message_over_a_limit_fails_without_a_request(server: Peer, bench: Ben
 def test_a_defect_costs_one_message_and_its_text_is_not_logged(
     server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = Template("t", "en", header={"text": {"a set"}})
+    broken = Template("t", "en", header={"type": "text", "text": {"a set"}})
     bench.offer(bench.row(message=broken), bench.row(message=Text("fine")))
     bench.after(2)
     assert bench.states == ["unknown", "sent"]
@@ -558,7 +572,14 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
     clock = MovableClock(NOON)
     gateway = Gateway(server.url, "k")
     delivery = Delivery(
-        gateway, clock, Pacing(), lambda r: None, lambda c: None, replaced=lambda c: None, claim=lambda r: None
+        gateway,
+        clock,
+        Pacing(),
+        lambda r: None,
+        lambda c: None,
+        replaced=lambda c: None,
+        opted_out=lambda c: False,
+        claim=lambda r: None,
     )
     delivery.stop(1)
 
@@ -574,3 +595,145 @@ def test_no_contact_and_no_text_reaches_the_log(server: Peer, bench: Bench, capl
     bench.after(4)
     assert "4917" not in caplog.text
     assert "my secret" not in caplog.text
+
+
+# -- priorities
+
+CONTACT_OF = PutContact("Ann", "ann@shop.example", ("vip",))
+PUT = answer(200, b'{"success": true, "data": {"id": 17}}')
+
+
+def test_a_reply_goes_before_a_campaign_that_waited_longer(server: Peer) -> None:
+    bench = Bench(server, limits=(2, 100), reserve=0)
+    bench.offer(bench.row("1"), bench.row("2"))
+    bench.after(2)
+    bench.offer(bench.row("3", priority=CAMPAIGN), bench.row("3", priority=CAMPAIGN))
+    bench.offer(bench.row("3"), bench.row("4"))
+    bench.nothing_more(2)
+    bench.move_to_next()
+    bench.settle()
+    bench.nothing_more(4)
+    bench.move_to_next()
+    assert bench.after(5).row.priority == CAMPAIGN
+    assert {result.row.id for result in bench.results[2:4]} == {5, 6}
+    bench.delivery.stop(5)
+
+
+def test_a_campaigns_message_that_is_tried_again_holds_up_no_reply_to_its_contact(server: Peer, bench: Bench) -> None:
+    server.answers(reset)
+    bench.offer(bench.row("1", priority=CAMPAIGN))
+    assert bench.after(1).state == "retry"
+    bench.offer(bench.row("1"))
+    assert bench.after(2).row.priority == REPLY
+
+
+def test_a_campaigns_unclear_message_is_never_repeated_without_a_key_whatever_is_set(server: Peer) -> None:
+    bench = without_keys(server, repeat_unclear=True)
+    server.answers(reset)
+    bench.offer(bench.row(message=BUTTONS, priority=CAMPAIGN))
+    assert bench.after(2).state == "unknown"
+    bench.delivery.stop(5)
+
+
+def test_an_opt_out_counts_until_the_moment_of_sending(server: Peer, bench: Bench) -> None:
+    bench.offer(bench.row("1", priority=CAMPAIGN, due_at=NOON + timedelta(seconds=9)), bench.row("1"))
+    assert bench.after(1).state == "sent"
+    bench.opted_out.add("1")
+    bench.move_to_next()
+    assert bench.after(2).state == "opted_out"
+    bench.offer(bench.row("1"))
+    assert bench.after(3).state == "sent"
+    assert len(server.requests) == 2
+
+
+def test_the_gateway_is_told_of_a_contact(server: Peer, bench: Bench) -> None:
+    server.answers(PUT)
+    bench.offer(bench.row("49", effect=CONTACT_OF, priority=SYNC))
+    assert bench.after(1).state == "sent"
+    body = server.requests[0].body
+    assert (body["phone"], body["name"], body["tags"]) == ("49", "Ann", ["vip"])
+
+
+def test_what_is_old_news_of_a_contact_is_not_told(server: Peer, bench: Bench) -> None:
+    due_at = NOON + timedelta(seconds=5)
+    server.answers(PUT)
+    newer = PutContact("Ann", None, ("vip", "regular"))
+    bench.offer(*[bench.row("49", effect=effect, priority=SYNC, due_at=due_at) for effect in (CONTACT_OF, newer)])
+    bench.move_to_next()
+    bench.settle()
+    bench.after(2)
+    assert bench.states == ["covered", "sent"]
+    assert [request.body["tags"] for request in server.requests] == [["vip", "regular"]]
+
+
+def test_telling_of_a_contact_can_be_repeated(server: Peer, bench: Bench) -> None:
+    server.answers(reset, PUT)
+    bench.offer(bench.row("49", effect=CONTACT_OF, priority=SYNC))
+    assert bench.after(1).state == "retry"
+    bench.move_to_next()
+    assert bench.after(2).state == "sent"
+    assert bench.claimed == []
+
+
+# -- what a command asks for itself
+
+
+def test_a_borrowed_permit_counts_and_gives_back_what_the_answer_said(bench: Bench) -> None:
+    with bench.delivery.borrow(1) as permit:
+        permit.rate = Rate(remaining=0, resets_at=NOON + timedelta(seconds=20))
+    bench.offer(bench.row())
+    bench.nothing_more(0)
+    assert bench.move_to_next() == 20
+    bench.after(1)
+
+
+def test_a_request_that_never_left_gives_its_permit_back(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    with pytest.raises(NotReached), bench.delivery.borrow(1):
+        raise NotReached("no connection")
+    bench.offer(bench.row())
+    bench.after(1)
+    bench.delivery.stop(5)
+
+
+def test_what_the_gateway_refuses_for_its_limits_pauses_everybody(bench: Bench) -> None:
+    with pytest.raises(RateLimited), bench.delivery.borrow(1):
+        raise RateLimited("slow down", rate=Rate(retry_after=timedelta(seconds=30)))
+    bench.offer(bench.row())
+    bench.nothing_more(0)
+    assert bench.move_to_next() == 30
+    bench.after(1)
+
+
+def test_when_there_is_no_room_in_time_a_command_is_told_so(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    bench.offer(bench.row())
+    bench.after(1)
+    with pytest.raises(NoPermit, match="no room for this within 0 s"), bench.delivery.borrow(0):
+        raise AssertionError("there was a permit")
+    bench.delivery.stop(5)
+
+
+def test_a_command_that_waits_goes_before_a_campaign(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    bench.offer(bench.row("2", priority=CAMPAIGN))
+    had = threading.Event()
+
+    def ask() -> None:
+        with bench.delivery.borrow(20):
+            had.set()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    while not bench.delivery._loans.waiting:
+        asking.join(0.001)
+    bench.move(61)
+    assert had.wait(20)
+    asking.join()
+    assert len(bench.results) == 1
+    bench.move(61)
+    bench.settle()
+    assert bench.after(2).row.priority == CAMPAIGN
+    bench.delivery.stop(5)

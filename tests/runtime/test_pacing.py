@@ -3,9 +3,13 @@
 import random
 from collections import deque
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
 
 from bot.gateway.rate import Rate
-from bot.runtime.pacing import Pacing
+from bot.runtime.pacing import Pacing, campaign_time
+from bot.store.rows import CAMPAIGN
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 
@@ -151,3 +155,78 @@ def burst_of(pacing: Pacing, now: datetime, most: int) -> int:
         assert permit is not None
         pacing.ended(permit, now, None)
     return most
+
+
+# -- what is no reply
+
+
+def test_campaigns_go_evenly_and_leave_the_reserve() -> None:
+    pacing = Pacing(60, 10_000, reserve=10)
+    sent, now = [], NOON
+    for _ in range(200):
+        assert burst_for(pacing, now, CAMPAIGN) == 1
+        assert pacing.left(now) >= 10
+        sent.append(now)
+        opens = pacing.opens_at(now, CAMPAIGN)
+        assert opens is not None
+        now = opens
+    gaps = [(after - before).total_seconds() for before, after in pairwise(sent)]
+    assert 1 <= min(gaps) <= max(gaps) < 2
+    assert len([at_ for at_ in sent if at_ < at(180)]) >= 148
+
+
+def test_what_is_a_little_late_is_made_up_for_and_a_long_rest_is_no_credit() -> None:
+    pacing = Pacing(60, 10_000, reserve=0)
+    assert burst_for(pacing, NOON, CAMPAIGN) == 1
+    assert burst_for(pacing, at(1.4), CAMPAIGN) == 1
+    assert pacing.opens_at(at(1.4), CAMPAIGN) == at(2 - 0.125)
+    assert burst_for(pacing, at(50), CAMPAIGN) == 1
+    assert pacing.opens_at(at(50), CAMPAIGN) == at(51 - 0.125)
+
+
+def test_replies_may_use_all_there_is_and_campaigns_wait_for_the_reserve_to_be_there_again() -> None:
+    pacing = Pacing(60, 10_000, reserve=10)
+    assert burst_of(pacing, NOON, 55) == 55
+    assert (pacing.left(NOON), pacing.left(NOON, CAMPAIGN)) == (5, 0)
+    opens = pacing.opens_at(NOON, CAMPAIGN)
+    assert burst(pacing, NOON) == 5
+    assert opens is not None and pacing.left(opens, CAMPAIGN) == 1
+
+
+def test_the_same_share_of_a_day_is_left_to_replies() -> None:
+    pacing = Pacing(60, 600, [(at(-7200), 500)], reserve=10)
+    assert (pacing.left(NOON), pacing.left(NOON, CAMPAIGN)) == (60, 0)
+
+
+def test_headers_leave_the_reserve_too() -> None:
+    pacing = Pacing(60, 10_000, reserve=10)
+    permit = pacing.take(NOON)
+    assert permit is not None
+    pacing.ended(permit, NOON, Rate(remaining=10, resets_at=at(20)))
+    assert (pacing.left(NOON), pacing.left(NOON, CAMPAIGN)) == (10, 0)
+    assert pacing.opens_at(NOON, CAMPAIGN) == at(20)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 15])
+def test_however_small_the_limit_campaigns_go_on(limit: int) -> None:
+    assert Pacing(limit, limit * 10, reserve=10).left(NOON, CAMPAIGN) == 1
+
+
+def test_under_a_high_limit_what_falls_into_one_moment_goes_at_once() -> None:
+    pacing = Pacing(60_000, 1_000_000)
+    assert burst_for(pacing, NOON, CAMPAIGN) > 100
+
+
+def test_how_long_a_campaign_takes_counts_the_reserve_and_the_days() -> None:
+    assert campaign_time(50, 60, 10_000) == timedelta(minutes=1)
+    assert campaign_time(1000, 60, 10_000) == timedelta(minutes=20)
+    assert campaign_time(8334 + 50, 60, 10_000) == timedelta(days=1, minutes=1)
+    assert campaign_time(10, 1, 1) == timedelta(days=10)
+
+
+def burst_for(pacing: Pacing, now: datetime, priority: int) -> int:
+    count = 0
+    while (permit := pacing.take(now, priority)) is not None:
+        pacing.ended(permit, now, None)
+        count += 1
+    return count

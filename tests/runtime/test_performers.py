@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.effects import Call
 from bot.core.values import Record
 from bot.lang.handlers import handler, handlers_in
+from bot.runtime.calling import Calling
 from bot.runtime.performers import CallResult, Performers
 from bot.store.rows import CallRow
 
@@ -27,7 +29,7 @@ class Bench:
         self.changed = threading.Condition()
         self.ids = count(1)
         specs = handlers_in([{function.__name__: function for function in functions}])
-        self.performers = Performers(specs, self.clock, self.report, random=Random(1), **options)
+        self.performers = Performers(Calling(specs), self.clock, self.report, random=Random(1), **options)
         self.performers.start()
 
     def report(self, result: CallResult) -> None:
@@ -37,7 +39,7 @@ class Bench:
 
     def offer(self, name: str = "h", /, *, within: float = 10.0, tries: int = 1, **arguments: Any) -> None:
         id = next(self.ids)
-        row = CallRow(id, f"e{id}#0", f"key{id}", f"49{id}", name, arguments, within, tries, 0, self.clock.now())
+        row = CallRow(id, f"e{id}#0", f"key{id}", f"49{id}", Call(name, arguments, within, tries), 0, self.clock.now())
         self.performers.offer([row])
 
     def after(self, results: int) -> CallResult:
@@ -326,7 +328,7 @@ def test_when_every_thread_hangs_what_waits_times_out_too(hanging: Hanging) -> N
     bench.move(3)
     result = bench.after(2)
     assert (result.row.id, result.outcome) == (2, "timeout")
-    assert "too many handlers hang" in result.detail
+    assert "too many hang" in result.detail
 
 
 def test_a_call_that_waits_behind_busy_threads_does_not_time_out(hanging: Hanging) -> None:

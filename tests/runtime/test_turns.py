@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.effects import Send
+from bot.core.effects import Call, Send
 from bot.core.events import Event
 from bot.core.messages import Text
 from bot.core.session import Session
 from bot.core.turn import Turn
-from bot.runtime.batch import effect_key
-from bot.runtime.operator import RequestRefused
+from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.passes import AT_ONCE, CursorBeyondLog
 from bot.runtime.turns import CUT_OFF, EngineStopped, Turns
 from bot.store.files import transaction
@@ -45,7 +44,7 @@ def again(world: World, **options: object) -> World:
 def test_a_message_is_taken_and_its_effects_are_handed_on_in_order(world: World) -> None:
     event = world.say(ANN, "hi")
     first, second = world.delivery.rows
-    assert [row.message.body for row in (first, second)] == ["1: hi", "2: hi"]
+    assert [row.effect.message.body for row in (first, second)] == ["1: hi", "2: hi"]
     assert (first.ref, second.ref) == (f"{event}#0", f"{event}#1")
     assert first.id < second.id
     assert (first.contact, first.attempts, first.due_at, first.window_until) == (ANN, 0, START, START + WINDOW)
@@ -134,7 +133,7 @@ def test_messages_of_a_contact_inside_a_call_wait_for_its_end_and_are_taken_in_o
     assert world.taken(BOB) == [other]
     assert world.reader.counts()["parked"] == 3
     (row,) = world.performers.rows
-    assert (row.handler, row.arguments, row.tries) == ("look_up", {"number": 4711}, 1)
+    assert row.effect == Call("look_up", {"number": 4711}, tries=1)
     world.turns.called(called(row))
     newer = world.say(ANN, "newer")
     assert world.taken(ANN) == [call, f"call:{call}#0", *parked, newer]
@@ -257,7 +256,7 @@ def test_a_sent_message_leaves_the_outbox_and_nobody_hears_of_it(world: World) -
     assert world.taken(ANN) == [event]
     assert world.reader.counts()["outbox"] == 1
     restarted = again(world)
-    assert [row.message.body for row in restarted.delivery.wait_for(1)] == ["2: hi"]
+    assert [row.effect.message.body for row in restarted.delivery.wait_for(1)] == ["2: hi"]
     restarted.stop()
 
 
@@ -283,7 +282,7 @@ def test_a_message_that_is_retried_stays_in_the_outbox_with_its_count(world: Wor
     assert (pending.attempts, pending.due_at, pending.detail) == (1, later, "503")
     restarted = again(world)
     (row,) = restarted.delivery.wait_for(1)
-    assert (row.attempts, row.due_at, row.report) == (1, later, True)
+    assert (row.attempts, row.due_at, row.effect.report) == (1, later, True)
     restarted.stop()
 
 
@@ -329,7 +328,7 @@ def test_new_messages_wait_in_the_store_while_there_is_no_room_and_follow_in_ord
     sent_texts = []
     for _ in range(8):
         row = world.delivery.pop()
-        sent_texts.append(row.message.body)
+        sent_texts.append(row.effect.message.body)
         world.turns.sent(sent(row))
     assert sent_texts == [f"{part}: m{number}" for number in range(4) for part in (1, 2)]
     world.settle()
@@ -353,20 +352,19 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
     (letter,) = world.reader.dead_letters()
-    answer = world.turns.operate({"do": "retry", "id": letter.id})
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [letter.id], "missing": []}
     row = world.delivery.rows[-1]
-    assert (answer["id"], row.message, row.contact) == (row.id, failed.message, ANN)
+    assert (row.effect, row.contact) == (failed.effect, ANN)
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
     assert world.reader.dead_letters() == []
-    with pytest.raises(RequestRefused, match="no dead letter"):
-        world.turns.operate({"do": "retry", "id": letter.id})
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [], "missing": [letter.id]}
 
 
 def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) -> None:
     world.say(ANN, "report")
     world.report(world.delivery.rows[0], "unknown", "timed out")
-    world.turns.operate({"do": "retry", "id": world.reader.dead_letters()[0].id})
+    world.turns.operate({"do": "retry", "ids": [world.reader.dead_letters()[0].id]})
     assert world.delivery.rows[-1].key == world.delivery.rows[0].key
     assert world.delivery.rows[-1].ref != world.delivery.rows[0].ref
 
@@ -374,11 +372,11 @@ def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) ->
 def test_the_status_counts(world: World) -> None:
     world.say(ANN, "hi")
     counts = {"cursor": 1, "sessions": 1, "parked": 0, "outbox": 2, "calls": 0, "dead_letters": 0}
-    assert world.turns.operate({"do": "status"}) == counts
+    assert world.turns.operate({"do": "status"}) == {**counts, "stopped": 0}
 
 
 @pytest.mark.parametrize(
-    "request_", [{}, {"do": "dance"}, {"do": "retry", "id": "1"}, {"do": "reset"}, {"do": "reset", "contact": BOB}]
+    "request_", [{}, {"do": "dance"}, {"do": "retry", "ids": ["1"]}, {"do": "reset"}, {"do": "reset", "contact": BOB}]
 )
 def test_a_request_that_cannot_be_done_is_refused_in_words_and_the_engine_goes_on(
     world: World, request_: dict[str, object]

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -11,18 +11,20 @@ from typing import Any
 
 from bot.clock import MovableClock
 from bot.core.effects import Call, Effect, Send, effect_ref
-from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, TimeReached
+from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
 from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
+from bot.gateway import webhook
 from bot.runtime.delivery import SendResult
 from bot.runtime.performers import CallResult
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
-from bot.store.reader import StoreReader, TurnTraced
+from bot.store.reader import StoreReader
 from bot.store.rows import CallRow, OutboxRow
 from bot.store.state import Store
+from bot.store.trace import TurnTraced
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 LONG = 20.0  # seconds: the end of patience of a test that has failed
@@ -30,8 +32,10 @@ _NUMBERS = count(1)
 
 
 def read(body: bytes, received_at: datetime) -> Event | None:
-    """The bodies of these tests: ``{"id", "contact", "text"}``; no text is no event of a conversation."""
+    """The bodies of these tests: the gateway's, or ``{"id", "contact", "text"}``; no text is no event for a session."""
     said = json.loads(body)
+    if "event" in said:
+        return webhook.read(body, received_at)
     if "text" not in said:
         return None
     return MessageReceived(said["id"], said["contact"], received_at, received_at, "text", said["text"])
@@ -65,10 +69,13 @@ def advance(session: Session, event: Event) -> Turn:
             raise ValueError("time")
         case TimeReached():
             effects = (Send(Text("time")),)
+        case StatusReported(status="sent" | "delivered"):
+            return Turn(session, (), None, Trace("status"))
         case ResetRequested():
             return Turn(replace(session, frames=()), (), None, Trace("reset"))
     if isinstance(event, MessageReceived):
-        session = replace(session, last_inbound=event.sent_at)
+        conversation = event.conversation or session.conversation
+        session = replace(session, last_inbound=event.sent_at, conversation=conversation)
         frame.hold = {"text": event.text}
     session = replace(session, visit=frame.visit, frames=(frame,))
     return Turn(session, effects, wake_at, Trace(type(event).__name__), failure)
@@ -80,6 +87,7 @@ class Hands:
     def __init__(self, room: int = 10_000) -> None:
         self.size = room
         self.rows: list[Any] = []
+        self.in_flight: set[int] = set()
         self.most = 0
         self._changed = threading.Condition()
 
@@ -91,6 +99,21 @@ class Hands:
 
     def room(self) -> int:
         return self.size - len(self.rows)
+
+    def withdraw(self, contact: str) -> None:
+        with self._changed:
+            self.rows = [row for row in self.rows if row.contact != contact]
+
+    def take_back(self, ids: Set[int]) -> set[int]:
+        with self._changed:
+            back = {row.id for row in self.rows if row.id in ids and row.id not in self.in_flight}
+            self.rows = [row for row in self.rows if row.id not in back]
+            self._changed.notify_all()
+            return back
+
+    def wait_until_empty(self) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: not self.rows, LONG)
 
     def idle(self) -> bool:
         return True
@@ -154,7 +177,7 @@ class World:
         return session.frame.vars["taken"] if session and session.frame else []
 
     def texts(self) -> list[str]:
-        return [row.message.body for row in self.delivery.rows]
+        return [row.effect.message.body for row in self.delivery.rows]
 
     def rules(self, contact: str) -> list[str]:
         return [turn.rule for turn in self.trace(contact)]

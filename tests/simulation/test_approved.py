@@ -26,6 +26,6 @@ def test_each_name_and_language_is_registered_with_all_that_any_step_fills_in() 
     assert offer.buttons == (
         TemplateButton("quick_reply", "Yes"),
         TemplateButton("quick_reply", "No"),
-        TemplateButton("url", "Link 1", "https://template.example/{{1}}"),
+        TemplateButton("url", "Link 2", "https://template.example/{{1}}"),
     )
     assert len(found) == 3

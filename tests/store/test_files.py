@@ -6,14 +6,26 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database
 
 from bot.clock import MovableClock
-from bot.store.files import WAL_BYTES_KEPT, StoreLocked, StoreMissing, StoreUnavailable, inbox_path
+from bot.store.files import (
+    NEWEST,
+    WAL_BYTES_KEPT,
+    FileLock,
+    StoreLocked,
+    StoreMissing,
+    StoreOutdated,
+    StoreUnavailable,
+    inbox_path,
+)
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import StoresDiffer, StoreTooNew, migrate
+from bot.store.migrations import StoresDiffer, StoreTooNew, engine, migrate
+from bot.store.migrations import inbox as inbox_migrations
 from bot.store.reader import StoreReader
 from bot.store.state import Store
 from tests.store.store_kit import START, append
@@ -48,7 +60,7 @@ def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
 
 def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
     store = Store(path)
-    for connection in (inbox._connection, store._connection):
+    for connection in (inbox._writer._connection, store._connection):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     store.close()
@@ -125,6 +137,25 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
     sqlite3.connect(path).execute("CREATE TABLE t (a)").connection.close()
     with pytest.raises(StoreMissing, match="is no store of this program"):
         StoreReader(path)
+
+
+@pytest.mark.parametrize(
+    "opens", [StoreReader, InboxReader, Store, lambda path: InboxWriter(path, MovableClock(START))]
+)
+def test_a_file_of_an_older_version_is_named_and_what_to_do(path: Path, opens: Callable[[Path], object]) -> None:
+    for file in (path, inbox_path(path)):
+        with sqlite3.connect(file) as connection:
+            connection.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '2 %'")
+        connection.close()
+    with pytest.raises(StoreOutdated, match=r"\.db is of an older version: start the server once"):
+        opens(path)
+    for file in (path, inbox_path(path)):
+        FileLock(file).release()  # nobody holds it
+
+
+def test_what_makes_a_file_current_is_its_last_migration() -> None:
+    last = (list(migrations.pending(Database(memory=True)))[-1] for migrations in (engine, inbox_migrations))
+    assert [name for _, name in NEWEST] == [migration.name for migration in last]
 
 
 def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:

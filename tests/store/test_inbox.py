@@ -9,7 +9,8 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.store.files import StoreLocked, inbox_path
-from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.inbox import InboxReader, InboxWriter
 from tests.store.store_kit import START, append
 
 
@@ -113,13 +114,13 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     path: Path, inbox: InboxWriter, log: InboxReader
 ) -> None:
     append(inbox, "evt_before")
-    pages = inbox._connection.execute("PRAGMA page_count").fetchone()[0]
-    inbox._connection.execute(f"PRAGMA max_page_count = {pages}")
+    pages = inbox._writer._connection.execute("PRAGMA page_count").fetchone()[0]
+    inbox._writer._connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(InboxBusy, match="full"):
         append(inbox, "evt_full", body=b"x" * 100_000)
     with pytest.raises(InboxBusy, match="full"):
         append(inbox, "evt_full", body=b"x" * 100_000)
-    inbox._connection.execute("PRAGMA max_page_count = 1000000")
+    inbox._writer._connection.execute("PRAGMA max_page_count = 1000000")
     assert not append(inbox, "evt_full", body=b"x" * 100_000).duplicate
     assert ids(log) == ["evt_before", "evt_full"]
 

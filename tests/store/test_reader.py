@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from bot.core.effects import Send
+from bot.core.effects import Complete, Send
 from bot.core.messages import Text
 from bot.core.session import Frame, Session
-from bot.core.values import Record
+from bot.core.values import Record, Usage
 from bot.store.commit import Commit
 from bot.store.reader import StoreReader
-from bot.store.rows import OutboxRow
-from bot.store.state import Store, UnreadableSession
+from bot.store.rows import REPLY, CallRow, OutboxRow
+from bot.store.sessions import UnreadableSession
+from bot.store.state import Store
+from bot.store.usage import USAGE_BY, UsageSum
 from tests.store.store_kit import START
 
 ANN = "491701"
+BEN = "491702"
 VARIABLES = {
     "day": date(2030, 5, 12),
     "price": Decimal("12.50"),
@@ -80,9 +83,9 @@ def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> 
 
 def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -> None:
     expires = START + timedelta(minutes=15)
-    row = OutboxRow(1, "evt_1#0", "key", ANN, Text("hi"), None, False, START, 0, START, expires, None)
+    row = OutboxRow(1, "evt_1#0", "key", ANN, Send(Text("hi")), REPLY, None, START, 0, START, expires, None)
     commit = Commit(0, START)
-    commit.revive(9, row)
+    commit.add_send(row)
     commit.send_again(row, 2, START + timedelta(seconds=4), "503")
     store.write(commit)
     (pending,) = reader.pending_sends()
@@ -112,3 +115,27 @@ def test_sqlite_utils_can_query_a_live_store(path: Path, store: Store) -> None:
     command = [sys.executable, "-m", "sqlite_utils", "rows", str(path), "sessions", "-c", "contact", "-c", "wake_at"]
     rows = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert rows == [{"contact": ANN, "wake_at": "2030-05-06T10:00:00.000000+00:00"}]
+
+
+def test_usage_is_summed_up_by_contact_flow_model_and_day(store: Store, reader: StoreReader) -> None:
+    used = [
+        (START, ANN, "help", Usage("a/one", 100, 20)),
+        (START + timedelta(hours=20), ANN, "help", Usage("b/two", 10, 2, estimated=True)),
+        (START + timedelta(hours=20), BEN, "shop", Usage("a/one", 500, 5)),
+    ]
+    for at, contact, flow, usage in used:
+        commit = Commit(0, at)
+        commit.add_usage(CallRow(1, "e#0", "key", contact, Complete(()), 0, at), flow, usage)
+        store.write(commit)
+    assert reader.usage(START, "contact") == [UsageSum(BEN, 1, 500, 5, 0), UsageSum(ANN, 2, 110, 22, 1)]
+    assert [one.name for one in reader.usage(START, "flow")] == ["shop", "help"]
+    assert [one.name for one in reader.usage(START, "model")] == ["a/one", "b/two"]
+    assert [one.name for one in reader.usage(START, "day")] == ["2030-05-06", "2030-05-07"]
+    later = START + timedelta(seconds=1)
+    assert [(one.name, one.answers) for one in reader.usage(later, "contact")] == [(BEN, 1), (ANN, 1)]
+    assert (reader.used(ANN, START), reader.used(ANN, later), reader.used(None, START)) == (132, 12, 637)
+
+
+def test_where_nothing_was_used_that_is_none(store: Store, reader: StoreReader) -> None:
+    assert (reader.used(None, START), reader.used(ANN, START)) == (0, 0)
+    assert all(reader.usage(START, by) == [] for by in USAGE_BY)

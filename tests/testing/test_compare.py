@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from bot.core.values import Media, Record
+from bot.lang.nodes import Mark, Node
 from bot.lang.problems import Problems
-from bot.lang.source import Mark, Node, read
+from bot.lang.source import read
 from bot.simulation.bubble import Bubble, File, Link, Row
 from bot.testing.compare import differences_of, fits
 from bot.testing.transcript import Says

@@ -4,9 +4,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import Map, read
-from bot.testing.transcript import NOW, Expect, Pick, Says, Tap, Transcript, User, Wait, read_transcript
+from bot.lang.source import read
+from bot.testing.reading import NOW, read_transcript
+from bot.testing.transcript import Expect, Pick, Says, Tap, Transcript, User, Wait
 from tests.talk import library_of
 
 FLOWS = library_of("""

@@ -13,7 +13,8 @@ from werkzeug.test import TestResponse
 
 import bot.web.app
 from bot.clock import MovableClock
-from bot.gateway.webhook import Envelope
+from bot.core.events import MessageReceived
+from bot.gateway.webhook import Envelope, read
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
@@ -56,6 +57,7 @@ class Web:
             "X-Service-Timestamp": stamp,
             "X-Service-Signature": f"sha256={signature}",
             "X-Service-Delivery-Id": delivery,
+            **more.pop("headers", {}),
         }
         return self.client.post(more.pop("path", "/webhook"), data=raw, headers=headers, **more)
 
@@ -85,6 +87,14 @@ def test_the_configured_path_and_every_secret_do(web: Web) -> None:
     assert web.kept() == ["a", "b"]
 
 
+def test_the_body_and_not_a_header_says_what_has_happened(web: Web) -> None:
+    headers = {"X-Service-Event": "conversation.resolved"}
+    assert web.post(event(), headers=headers).status_code == 200
+    (row,) = web.log.after(0, 100)
+    taken = read(row.body, row.received_at)
+    assert isinstance(taken, MessageReceived)
+
+
 def test_a_repeated_event_is_acknowledged_and_kept_once_under_whatever_delivery_id(web: Web) -> None:
     for delivery in ("d-1", "d-1", "d-2"):
         assert web.post(event(), delivery).status_code == 200
@@ -112,6 +122,7 @@ def test_a_stale_event_is_refused_and_noted_unless_it_is_known(web: Web, caplog:
         assert web.webhook.refused_as_stale == 0
         assert web.post(event("new"), at=late).status_code == 401
     assert web.webhook.refused_as_stale == 1
+    assert web.log.stale() == (1, NOW), "`bot doctor` names it, whenever it is asked"
     (record,) = caplog.records
     assert "refused event new" in record.getMessage()
     assert "BOT_WEBHOOK_TOLERANCE" in record.getMessage()
@@ -148,7 +159,14 @@ def test_a_strange_body_that_is_signed_is_kept_and_acknowledged(
 def test_a_strange_body_that_is_not_signed_is_refused(web: Web, raw: bytes, caplog: pytest.LogCaptureFixture) -> None:
     assert web.post(raw, secret="guessed").status_code == 401
     assert web.kept() == []
-    assert not caplog.records
+    (record,) = caplog.records
+    assert "BOT_WEBHOOK_SECRET" in record.getMessage() and record.args == (1,)
+
+
+def test_a_secret_that_does_not_fit_is_logged_ever_more_seldom(web: Web, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(120):
+        web.post(event(), secret="guessed")
+    assert [record.args for record in caplog.records] == [(1,), (10,), (100,)]
 
 
 @pytest.mark.parametrize("stamp", ["", "now", "-1", "9" * 400, "1e9", "\u0661"])

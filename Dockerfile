@@ -1,0 +1,22 @@
+# The bot's folder is mounted at /bot (read-only), its store lies in the volume /data: nothing else is written.
+FROM python:3.12-slim AS build
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE ./
+COPY bot ./bot
+RUN ["pip", "install", "--no-cache-dir", "--prefix=/installed", "."]
+
+FROM python:3.12-slim
+COPY --from=build /installed /usr/local
+RUN groupadd --gid 10001 bot \
+ && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin bot \
+ && install --directory --owner=bot --group=bot --mode=0700 /data
+ENV BOT_STORE=/data/bot.db BOT_HOST=0.0.0.0 BOT_PORT=8000 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+WORKDIR /bot
+VOLUME /data
+EXPOSE 8000
+USER 10001:10001
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=6s --start-period=20s --retries=3 \
+  CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8000/readyz', timeout=5)"]
+ENTRYPOINT ["bot"]
+CMD ["serve", "/bot"]

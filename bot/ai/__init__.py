@@ -1,0 +1,1 @@
+"""The chat-completion API's client, written from its specification."""

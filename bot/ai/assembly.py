@@ -1,0 +1,149 @@
+"""Putting an answer together, from the pieces of a stream or from one piece (spec: Chat response, Stream chunk)."""
+
+import json
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.ai.chat import ChatRequest, Completion, ToolCall
+from bot.ai.errors import EmptyAnswer, ExcessiveCalls, NotTheService
+from bot.ai.refusals import refusal, word
+from bot.ai.thinking import Thoughts
+from bot.core.text import clean
+from bot.core.values import Usage
+
+MOST_CALLS = 32
+_CHARACTERS = 16  # of arguments for each token that the answer may have: escapes make them long
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+
+    def add(self, piece: Mapping[str, Any]) -> int:
+        """Take a piece, and give its size in characters. The name may come whole with each of them."""
+        function = _dict(piece.get("function"))
+        self.id = self.id or word(piece.get("id"))
+        name = word(function.get("name"))
+        self.name = word(self.name + ("" if name == self.name else name))
+        arguments = function.get("arguments")
+        self.arguments.append(json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments))
+        return len(self.arguments[-1])
+
+    def whole(self, index: int, taken: Container[str]) -> ToolCall:
+        """The call, as its pieces have it, under an id that no other call has taken."""
+        arguments = "".join(self.arguments)
+        id = self.id or f"call_{index}"
+        while id in taken:
+            id += "_"
+        return ToolCall(id, self.name, clean(arguments, len(arguments)))
+
+
+class Assembly:
+    """An answer that is put together from the pieces of a stream; a whole answer is one piece."""
+
+    def __init__(self, request: ChatRequest) -> None:
+        self._request = request
+        self._id = ""
+        self._model = ""
+        self._chosen = False  # a choice has come, empty as it may be
+        self._usage: Usage | None = None
+        self._raw: list[str] = []  # thoughts included: they are paid for
+        self._shown: list[str] = []
+        self._half = ""  # of a character outside of Unicode's first plane
+        self._thoughts = Thoughts()
+        self._calls: dict[int, _Call] = {}
+        self._left = _CHARACTERS * request.max_tokens  # characters of arguments
+        self.finish = ""
+
+    def take(self, piece: Mapping[str, Any]) -> str:
+        """Take a piece, and give the text that can be shown because of it. Raises the service's errors."""
+        if piece.get("error"):
+            raise refusal(200, {}, piece)
+        self._id = self._id or word(piece.get("id"))
+        self._model = self._model or word(piece.get("model"))
+        self._usage = _usage(piece.get("usage"), self._request.model) or self._usage
+        choices = piece.get("choices")
+        if not isinstance(choices, list) or not choices:
+            return ""
+        self._chosen = True
+        choice = _dict(choices[0])
+        self.finish = word(choice.get("finish_reason")) or self.finish
+        content = _dict(choice.get("delta") or choice.get("message"))
+        self._take_calls(content.get("tool_calls"))
+        return self._show(self._thoughts.feed(self._sound(_text(content.get("content")))))
+
+    def end(self) -> str:
+        """No piece follows: give what was held back."""
+        return self._show(self._thoughts.end())
+
+    def usage(self) -> Usage:
+        """What has been used up so far."""
+        if self._usage is not None:
+            return self._usage
+        called = [call.name + "".join(call.arguments) for call in self._calls.values()]
+        return self._request.estimate("".join(self._raw + called))
+
+    def completion(self) -> Completion:
+        """The answer. Raises `EmptyAnswer`, or `NotTheService` if it was none at all."""
+        if not self._chosen:
+            raise NotTheService("the answer has no choices")
+        text = "".join(self._shown)
+        calls = self._whole_calls()
+        if not text.strip() and not calls:
+            error = EmptyAnswer("the model answered with nothing")
+            error.usage = self.usage()
+            raise error
+        finish = "tool_calls" if calls and self.finish != "length" else self.finish or "stop"
+        return Completion(self._id, self._model or self._request.model, text, calls, finish, self.usage())
+
+    def _whole_calls(self) -> tuple[ToolCall, ...]:
+        calls: dict[str, ToolCall] = {}
+        for index, pieces in sorted(self._calls.items()):
+            call = pieces.whole(index, calls)
+            calls[call.id] = call
+        return tuple(call for call in calls.values() if call.name)
+
+    def _take_calls(self, pieces: Any) -> None:
+        """Take pieces of calls. Raises `ExcessiveCalls`."""
+        for piece in pieces if isinstance(pieces, list) else []:
+            if not isinstance(piece, dict):
+                continue
+            index = piece.get("index")
+            if not isinstance(index, int):
+                index = len(self._calls)  # each call is whole, then
+            self._left -= self._calls.setdefault(index, _Call()).add(piece)
+            if self._left < 0 or len(self._calls) > MOST_CALLS:
+                raise ExcessiveCalls("the answer has too many tool calls, or too long ones")
+
+    def _show(self, text: str) -> str:
+        self._shown.append(text)
+        return text
+
+    def _sound(self, piece: str) -> str:
+        """The piece as valid text: half a character waits for its other half."""
+        self._raw.append(piece)
+        piece = self._half + piece
+        self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        whole = piece[: len(piece) - len(self._half)]
+        return clean(whole, len(whole))
+
+
+def _usage(value: Any, model: str) -> Usage | None:
+    asked, answered = (_dict(value).get(name) for name in ("prompt_tokens", "completion_tokens"))
+    if not isinstance(asked, int) or not isinstance(answered, int):
+        return None
+    return Usage(model, asked, answered) if min(asked, answered) >= 0 < asked + answered < 1 << 31 else None
+
+
+def _text(content: Any) -> str:
+    """A content's text: all of it, or that of its parts."""
+    if isinstance(content, list):
+        return "".join(_text(_dict(part).get("text")) for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,54 @@
+"""A breaker for each model: one that keeps failing is left alone for a while, then tried once."""
+
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.clock import Clock
+
+FAILURES = 3  # in a row, until a model is left alone
+PAUSE = timedelta(seconds=30)
+
+
+@dataclass(slots=True)
+class _Trouble:
+    failures: int = 0
+    until: datetime | None = None  # the model is left alone until then
+
+
+class Breaker:
+    """Says which models may be asked. Safe to use from many threads.
+
+    A probe that never comes back stands in nobody's way: giving it out begins another pause.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._troubles: dict[str, _Trouble] = {}
+
+    def allows(self, model: str) -> bool:
+        """Whether the model may be asked now. After a pause one caller is told so, until it says how that went."""
+        with self._lock:
+            trouble = self._troubles.get(model)
+            if trouble is None or trouble.until is None:
+                return True
+            now = self._clock.now()
+            if now < trouble.until:
+                return False
+            trouble.until = now + PAUSE
+            return True
+
+    def failed(self, model: str, until: datetime | None = None) -> None:
+        """The model failed. With ``until`` it is known to be of no use before then."""
+        with self._lock:
+            trouble = self._troubles.setdefault(model, _Trouble())
+            trouble.failures += 1
+            if until is None and trouble.failures >= FAILURES:
+                until = self._clock.now() + PAUSE
+            trouble.until = max(filter(None, (trouble.until, until)), default=None)
+
+    def succeeded(self, model: str) -> None:
+        """The model answered."""
+        with self._lock:
+            self._troubles.pop(model, None)

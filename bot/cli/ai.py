@@ -1,0 +1,82 @@
+"""``bot ai``."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.operate import bot_option, load_env
+from bot.cli.output import counted, echo_json, printable
+from bot.folder import find_bot, read_folder
+
+if TYPE_CHECKING:
+    from bot.ai.client import Completion, Completions
+
+
+@contextmanager
+def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[str, ...]]]:
+    """The chat-completion service of a bot's settings, and its models. Raises `NoBot` and `BadSettings`."""
+    from bot.ai.client import Completions
+    from bot.settings import read_model_service
+
+    bot = read_folder(find_bot(folder))
+    load_env(bot.path)
+    settings = read_model_service(os.environ, bot.settings())
+    with closing(Completions(settings.url, settings.key, key_in=settings.key_in)) as service:
+        yield service, settings.models
+
+
+@click.command("ai")
+@click.argument("question")
+@click.option("--model", metavar="SLUG", help="Which model, if not the first of BOT_AI_MODEL.")
+@click.option("--stream", is_flag=True, help="Print the answer while it comes.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: text, model, finish, usage.")
+def command(question: str, model: str | None, stream: bool, folder: Path | None, as_json: bool) -> None:
+    """Ask a model QUESTION and print the answer, to see that the key and the model work. One request, no flow.
+
+    \b
+      $ bot ai "What is the capital of France?" --stream
+
+    The answer goes to standard output; the model and the tokens that it used up to standard error.
+
+    Exit code 0: it answered. 1: the service or the settings are at fault.
+    """
+    from bot.ai.client import ChatRequest
+
+    if stream and as_json:
+        raise click.UsageError("--stream prints text: leave out --json")
+    with model_service(folder) as (service, models):
+        if model is None and not models:
+            raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
+        request = ChatRequest(model or models[0], [{"role": "user", "content": question}])
+        if stream:
+            with service.stream(request) as pieces:
+                for piece in pieces:
+                    click.echo(printable(piece), nl=False)
+                click.echo()
+            answer = pieces.completion
+        else:
+            answer = service.complete(request)
+            if not as_json:
+                click.echo(printable(answer.text))
+    if as_json:
+        echo_json(_plain(answer))
+    else:
+        click.echo(_about(answer), err=True)
+
+
+def _plain(answer: "Completion") -> dict[str, object]:
+    used = answer.usage
+    tokens = {"prompt": used.prompt_tokens, "completion": used.completion_tokens, "estimated": used.estimated}
+    return {"text": answer.text, "model": answer.model, "finish": answer.finish, "usage": tokens}
+
+
+def _about(answer: "Completion") -> str:
+    used = answer.usage
+    about = "about " if used.estimated else ""
+    cut = ", cut at its longest" if answer.finish == "length" else ""
+    return f"{answer.model}: {used.prompt_tokens} + {about}{counted(used.completion_tokens, 'token')}{cut}"

@@ -1,0 +1,34 @@
+"""``bot backup``."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from bot.cli.operate import bot_option, store_of
+from bot.cli.output import counted, echo_json
+
+
+@click.command("backup")
+@click.argument("target", metavar="TO", type=click.Path(path_type=Path))
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object for a program to read.")
+def command(target: Path, folder: Path | None, as_json: bool) -> None:
+    """Copy the store's two files, and the files that flows have kept, into the new folder TO.
+
+    The bot may run meanwhile. The copy is verified, and stands there whole or not at all. How to restore it is in
+    docs/going-live.md: stop the bot, move the store away, copy the backup to its place, start.
+
+    \b
+      $ bot backup /var/backups/bot/$(date +%F)
+
+    Exit code 0: the backup is there. 1: it is not, and why.
+    """
+    from bot.store.backup import back_up
+
+    backup = back_up(store_of(folder)[1], target)
+    if as_json:
+        echo_json({**asdict(backup), "folder": str(backup.folder)})
+        return
+    size = f"{backup.bytes / 1e6:,.1f} MB"
+    click.echo(f"{backup.folder}: {counted(backup.contacts, 'contact')}, all events up to {backup.last_seq:,}; {size}.")

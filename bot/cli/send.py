@@ -1,0 +1,92 @@
+"""``bot send``."""
+
+from pathlib import Path
+from time import monotonic, sleep
+
+import click
+
+from bot.cli.mailing import header
+from bot.cli.numbers import phone
+from bot.cli.operate import bot_option, open_store, operate, store_of
+from bot.cli.output import echo_json
+
+PATIENCE = 20.0  # seconds
+LOOK_EVERY = 0.1
+OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
+    "sent": "The message to {} was sent.",
+    "replaced": "The 24-hour window is shut: the window_closed template was sent to {} instead.",
+    "covered": "The 24-hour window is shut: the window_closed template was sent to {} before, nothing was sent now.",
+    "failed": "The message to {} was not sent: {}",
+    "waiting": "The message to {} waits to be sent: `bot queue` shows it.",
+    "unknown": "Nobody can tell whether the message to {} was sent: {}",
+}
+
+
+@click.command("send")
+@click.argument("contact")
+@click.argument("text", required=False)
+@click.option("--template", metavar="NAME", help="Send this template: the only message outside the 24-hour window.")
+@click.option("--language", default="en", show_default=True, help="The template's language.")
+@click.option("--body", metavar="TEXT", multiple=True, help="A parameter of the template; once for each.")
+@click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: contact, id, outcome, detail.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    contact: str,
+    text: str | None,
+    template: str | None,
+    language: str,
+    body: tuple[str, ...],
+    head: str | None,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Send TEXT, or a template, to CONTACT, and say what became of it.
+
+    The conversation that the contact is in does not notice. It goes through the running server; if none runs, the
+    message waits for the next start.
+
+    \b
+      $ bot send 6281234567890 "Your parcel is here."
+      $ bot send 6281234567890 --template parcel --body 4711
+
+    Exit code 0: it was sent, or a template in its place, or it waits. 1: it could not be sent.
+    """
+    if (text is None) == (template is None):
+        raise click.UsageError("write a text, or --template NAME")
+    request = {"do": "send", "contact": phone(contact)}
+    if template is None:
+        answer = operate(folder, {**request, "text": text})
+    else:
+        filled = {"name": template, "language": language, "body": list(body)}
+        answer = operate(folder, {**request, "template": filled | ({"header": header(head)} if head else {})})
+    outcome, detail = _outcome(folder, answer["id"])
+    lost = outcome in ("failed", "unknown")
+    if as_json:
+        echo_json({**answer, "outcome": outcome, "detail": detail})
+    else:
+        click.echo(_in_words(answer["contact"], outcome, detail), err=lost)
+    ctx.exit(1 if lost else 0)
+
+
+def _in_words(contact: str, outcome: str, detail: str) -> str:
+    from bot.runtime.sending import SHUT
+
+    if detail.startswith(SHUT):
+        detail = f"{detail} (a template can be sent at any time: --template NAME)"
+    return OUTCOMES[outcome].format(contact, detail)
+
+
+def _outcome(folder: Path | None, id: int) -> tuple[str, str]:
+    from bot.local import answers
+
+    served = store_of(folder)[1]
+    until = monotonic() + PATIENCE
+    with open_store(folder) as store:
+        while (found := store.send_outcome(id)) is None:
+            if monotonic() > until or not answers(served):
+                return "waiting", ""
+            sleep(LOOK_EVERY)
+    return found

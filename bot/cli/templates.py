@@ -1,0 +1,93 @@
+"""``bot templates``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bot.cli.operate import Ask, bot_option, pages, reach_gateway, store_of
+from bot.cli.output import counted, echo_json, path_from_here, styled
+
+if TYPE_CHECKING:
+    from bot.gateway.account import TemplateInfo
+    from bot.runtime.template_check import Misfit
+
+Item = Mapping[str, Any]
+
+
+@click.command("templates")
+@click.option("--check", is_flag=True, help="Hold every template that the flows name against the list.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects: the templates, or what does not fit.")
+@click.pass_context
+def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool) -> None:
+    """List the message templates of the account's channel: name, language, category, status, components.
+
+    With --check: is every template that the flows name there, APPROVED, in that language, and does it have the
+    components that the flow fills? The gateway's list does not tell how many parameters a template has; two places
+    that fill one template differently are found all the same.
+
+    \b
+      $ bot templates --check
+      flows/book.yml:84:3: template "finish" (en) is PENDING (only an
+      APPROVED one can be sent)
+      1 problem
+
+    Exit code 0: fine. 1: something does not fit, or the gateway or the settings are at fault.
+    """
+    with reach_gateway(folder) as ask:
+        listed = both_lists(ask)
+    if check:
+        ctx.exit(_check(folder, listed, as_json))
+    if as_json:
+        echo_json(listed)
+        return
+    width = max((len(item["name"]) for item in listed), default=0)
+    for item in listed:
+        status = styled(f"{item['status'] or '?':9}", fg="green" if item["status"] == "APPROVED" else "yellow")
+        parts = " ".join(item["components"])
+        click.echo(f"{item['name']:{width}}  {item['language']:6}  {status}  {item['category']:14}  {parts}".rstrip())
+    click.echo(f"{counted(len(listed), 'template')}.")
+
+
+def both_lists(ask: Ask) -> list[Item]:
+    """The channel's templates, and behind them those that stand in the paged list only, which shows no status."""
+    listed: dict[tuple[str, str], Item] = {}
+    for item in (*ask({"call": "templates"})["items"], *pages(ask, "chat_templates")):
+        listed.setdefault((item["name"], item["language"]), item)
+    return list(listed.values())
+
+
+def infos(listed: list[Item]) -> list["TemplateInfo"]:
+    """Templates as the check takes them."""
+    from bot.gateway.account import TemplateInfo
+
+    return [TemplateInfo(**{**item, "components": tuple(item["components"])}) for item in listed]
+
+
+def _check(folder: Path | None, listed: list[Item], as_json: bool) -> int:
+    from bot.flow.notices import template_uses
+    from bot.program import load_program
+    from bot.runtime.template_check import misfits
+
+    bot, _ = store_of(folder)
+    uses = list(template_uses(load_program(bot).library))
+    found = misfits(uses, infos(listed))
+    certain = sum(misfit.certain for misfit in found)
+    if as_json:
+        echo_json([_plain(bot.path, misfit) for misfit in found])
+        return 1 if certain else 0
+    for misfit in found:
+        plain = _plain(bot.path, misfit)
+        place = styled(f"{plain['path']}:{plain['line']}:{plain['column']}:", bold=True)
+        click.echo(f"{place} {'' if misfit.certain else styled('perhaps: ', fg='yellow')}{misfit.what} ({misfit.fix})")
+    places = counted(len(uses), "place")
+    click.echo(styled(counted(certain, "problem"), fg="red") if certain else f"No problem in {places} with a template.")
+    return 1 if certain else 0
+
+
+def _plain(folder: Path, misfit: "Misfit") -> dict[str, Any]:
+    mark = misfit.mark
+    place = {"path": path_from_here(folder, mark.path), "line": mark.line, "column": mark.column}
+    return {**place, "what": misfit.what, "fix": misfit.fix, "certain": misfit.certain}

@@ -1,0 +1,53 @@
+"""``bot usage``."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from bot.cli.operate import bot_option, open_store
+from bot.cli.output import echo_json
+from bot.lang import durations
+from bot.store.usage import USAGE_BY
+
+
+def _span(ctx: click.Context, option: click.Parameter, value: str) -> timedelta:
+    span = durations.parse(value)
+    if span is None:
+        raise click.BadParameter(f"{value!r} is no duration: write one such as 12h, 7d or 4w")
+    return span
+
+
+@click.command("usage")
+@click.option("--since", metavar="DURATION", default="7d", show_default=True, callback=_span, help="How far back.")
+@click.option("--by", type=click.Choice(USAGE_BY), default="model", show_default=True, help="What to add up by.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a line of the table.")
+def command(since: timedelta, by: str, folder: Path | None, as_json: bool) -> None:
+    """Show what the models' answers have used up: by contact, flow, model or day (UTC), the most first.
+
+    "~" marks a sum with answers in it whose tokens the service did not count, so that they are estimated.
+
+    \b
+      $ bot usage --since 30d --by day
+
+    Exit code 0: fine. 1: there is no store yet.
+    """
+    with open_store(folder) as store:
+        sums = store.usage(datetime.now(UTC) - since, by)
+    if as_json:
+        names = ("answers", "prompt_tokens", "completion_tokens", "estimated")
+        echo_json([{by: row.name, **{name: getattr(row, name) for name in names}} for row in sums])
+        return
+    if not sums:
+        click.echo(f"No model has answered in the last {durations.words(since)}.")
+        return
+    width = max(len(by), 5, *(len(row.name) for row in sums))
+    click.echo(f"{by:{width}}  {'answers':>9}  {'prompt':>12}  {'completion':>12}  {'tokens':>12}")
+    lines = [(row.name, row.answers, row.prompt_tokens, row.completion_tokens, row.estimated) for row in sums]
+    if len(lines) > 1:
+        lines.append(("all", *(sum(column) for column in list(zip(*lines, strict=True))[1:])))
+    for name, answers, prompt, completion, estimated in lines:
+        about = " ~" if estimated else ""
+        tokens = prompt + completion
+        click.echo(f"{name:{width}}  {answers:>9,}  {prompt:>12,}  {completion:>12,}  {tokens:>12,}{about}")

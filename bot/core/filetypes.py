@@ -1,0 +1,75 @@
+"""What a file is by its content: the types that the gateway takes (spec: "POST send-message"), and no others."""
+
+from dataclasses import dataclass
+
+END = 64 << 10
+"""How many bytes of a file's beginning and of its end tell its type."""
+
+_OFFICE = b"[Content_Types].xml"
+_MP4_BRANDS = (b"iso", b"mp4", b"avc1", b"M4V", b"MSNV", b"dash")
+_WHITESPACE = b"\t\n\f\r"
+_CONTROLS = bytes(code for code in range(32) if code not in _WHITESPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """A type of file: the kind of message that carries it, its name (``image/png``) and its usual suffix."""
+
+    kind: str
+    name: str
+    suffix: str
+
+
+JPEG = FileType("image", "image/jpeg", "jpg")
+PNG = FileType("image", "image/png", "png")
+MP3 = FileType("audio", "audio/mpeg", "mp3")
+OGG = FileType("audio", "audio/ogg", "ogg")
+AMR = FileType("audio", "audio/amr", "amr")
+MP4 = FileType("video", "video/mp4", "mp4")
+PDF = FileType("document", "application/pdf", "pdf")
+DOCX = FileType("document", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx")
+XLSX = FileType("document", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx")
+TXT = FileType("document", "text/plain", "txt")
+FILE_TYPES = (JPEG, PNG, MP3, OGG, AMR, MP4, PDF, DOCX, XLSX, TXT)
+
+_BEGINNINGS = (
+    (b"\xff\xd8\xff", JPEG),
+    (b"\x89PNG\r\n\x1a\n", PNG),
+    (b"ID3", MP3),
+    (b"OggS", OGG),
+    (b"#!AMR", AMR),
+    (b"%PDF-", PDF),
+)
+
+
+def type_of(start: bytes, end: bytes) -> FileType | None:
+    """The type of a file whose first and last `END` bytes these are; None where it is none that the gateway takes."""
+    for beginning, found in _BEGINNINGS:
+        if start.startswith(beginning):
+            return found
+    if start.startswith(b"PK\x03\x04"):
+        return _office_type(start + end)
+    if start[4:8] == b"ftyp":
+        return MP4 if start[8:].startswith(_MP4_BRANDS) else None
+    if _is_mp3_frame(start):
+        return MP3
+    return TXT if _is_text(start + end) else None
+
+
+def _office_type(ends: bytes) -> FileType | None:
+    """A zip whose list of members, which stands at its end, is that of a document or of a sheet."""
+    if _OFFICE not in ends:
+        return None
+    return DOCX if b"word/" in ends else XLSX if b"xl/" in ends else None
+
+
+def _is_mp3_frame(start: bytes) -> bool:
+    """The header of a frame of layer III, for a file without tags."""
+    if len(start) < 2 or start[0] != 0xFF:
+        return False
+    return start[1] & 0xE6 == 0xE2 and start[1] & 0x18 != 0x08
+
+
+def _is_text(ends: bytes) -> bool:
+    """Plain text in any encoding that keeps ASCII as it is: no control characters but those that part lines."""
+    return bool(ends) and ends.translate(None, _CONTROLS) == ends

@@ -1,0 +1,113 @@
+"""This machine: SQLite, the disk, the store, and the server that runs on it."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bot import local
+from bot.doctor.finding import Finding, fail, ok, warn
+from bot.folder import env_files
+from bot.store.files import StoreMissing, StoreOutdated, StoreUnavailable
+from bot.store.health import Health, health, sqlite_version
+
+LEAST_DISK = 100 << 20
+LITTLE_DISK = 1 << 30
+SILENCE = timedelta(days=7)
+"""After so many days of failing deliveries the gateway disables a webhook (spec: states)."""
+
+_FIXED = (3, 51, 3)
+
+
+def sqlite() -> Finding:
+    """Which SQLite there is."""
+    version = sqlite_version()
+    if tuple(map(int, version.split("."))) >= _FIXED:
+        return ok("sqlite", version)
+    return ok(
+        "sqlite", f"{version}: its bug with two writers of one file does not matter, each file here has one writer"
+    )
+
+
+def disk(store: Path) -> Finding:
+    """Whether the store's folder can be written, and for how long."""
+    if not os.access(store.parent, os.W_OK):
+        return fail("disk", f"{store.parent} cannot be written", "give this user the right to, or set BOT_STORE")
+    free = shutil.disk_usage(store.parent).free
+    what = f"{free / 1e9:,.1f} GB are free for {store.name}"
+    if free < LEAST_DISK:
+        return fail("disk", what, "make room: on a full disk no event is accepted")
+    return warn("disk", what, "make room soon") if free < LITTLE_DISK else ok("disk", what)
+
+
+def env_file(folder: Path) -> Iterator[Finding]:
+    """Whether others can read the secrets."""
+    for file in env_files(folder):
+        if file.stat().st_mode & 0o077:
+            yield warn("secrets", f"others on this machine can read {file}", f"chmod 600 {file}")
+
+
+def store_state(store: Path, now: datetime) -> Iterator[Finding]:
+    """What the store tells of how things went."""
+    try:
+        found = health(store)
+    except StoreMissing:
+        yield warn("store", f"there is no store at {store} yet", "`bot serve` makes one")
+        return
+    except StoreOutdated:
+        yield warn("store", f"{store} is of an older version", "start the server: it brings it up to date")
+        return
+    except StoreUnavailable as error:
+        yield fail("store", str(error), "restore a backup if the file is damaged (docs/going-live.md)")
+        return
+    yield from _files(found)
+    yield from _events(found, now)
+
+
+def server(store: Path, settings: Path | None = None) -> Finding:
+    """Whether a server runs, can send, and was started since the file with the ``settings`` was changed."""
+    try:
+        status = local.ask(store, {"do": "status"})
+    except local.NotRunning:
+        return warn("server", f"none answers for {store.name}", "`bot serve`")
+    if "error" in status:
+        return fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
+    if status.get("alarm"):
+        return fail("server", f"nothing can be sent: {status['alarm']}", "put that right: sending goes on by itself")
+    if settings is not None and settings.stat().st_mtime > local.socket_of(store).stat().st_mtime:
+        return warn(
+            "server",
+            f"it runs, and {settings} has been changed since its start",
+            "restart it: settings are read at the start",
+        )
+    return ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+
+
+def _files(found: Health) -> Iterator[Finding]:
+    for file in found.exposed:
+        yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
+    if found.erasures:
+        what = f"contacts that are being erased, the log still holds their events: {found.erasures}"
+        yield warn("store", what, "`bot serve` finishes it")
+    if found.dead_letters:
+        yield warn("store", f"messages and turns that were given up: {found.dead_letters}", "`bot queue` says why")
+    else:
+        yield ok("store", "nothing was given up")
+
+
+def _events(found: Health, now: datetime) -> Iterator[Finding]:
+    if found.last_received is None:
+        yield warn("events", "none has come yet", "`bot webhook register`, then write to the bot's number")
+    elif now - found.last_received > SILENCE:
+        days = (now - found.last_received).days
+        advice = (
+            "if people write: the gateway disables a webhook that fails for 7 days, `bot webhook register` makes anew"
+        )
+        yield warn("events", f"the last came {days} days ago", advice)
+    else:
+        yield ok("events", f"the last came at {found.last_received.astimezone():%Y-%m-%d %H:%M}")
+    if found.last_stale is not None and now - found.last_stale <= SILENCE:
+        what = f"rightly signed ones that were refused for their timestamps: {found.stale}, the last at "
+        advice = "set this machine's clock; else raise BOT_WEBHOOK_TOLERANCE, up to 10800 seconds"
+        yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)

@@ -1,0 +1,171 @@
+"""The emulated service: its Python face, for tests, benchmarks and `python -m bot.emulator`."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from bot.clock import Clock, SystemClock
+from bot.emulator.completion.account import Account, Model
+from bot.emulator.completion.answers import Answer, Raw, Silence, failure
+from bot.emulator.completion.api import Api
+from bot.emulator.completion.behaviour import Behaviour
+from bot.emulator.completion.plugin import Plugin
+from bot.emulator.completion.requests import Received
+from bot.emulator.completion.script import Speaker
+from bot.emulator.completion.wire import BASE, Wire
+from bot.emulator.server import Server
+
+KEY = "sk-emulated"
+MODELS = (
+    Model("acme/swift"),
+    Model("acme/wise"),
+    Model("acme/plain", tools=False),
+    Model("plus/great"),
+)
+
+CHAT = "chat/completions"
+
+
+class CompletionService:
+    """The chat-completion API, built from its specification, on the loopback interface of this machine.
+
+    ``models`` are slugs or `Model`; those that begin like `EXCLUSIVE` need a ``package``: the slugs that the key's
+    package has, or None for a key without one. ``per_minute`` limits requests, ``quotas`` tokens by kind of window
+    (``5h``, ``weekly``, ``monthly_exhausted``); without them nothing does. ``threads`` is how many requests are
+    answered at once; ``keep`` bounds how many are remembered (the counts are of all).
+
+    `behaviour` has a switch for every point on which the specification is silent; `plugin` what the plugin's
+    endpoints know. With `pieces_per_second` set, answers without a ``delay`` of their own take their time by the
+    clock that was given.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        key: str = KEY,
+        port: int = 0,
+        models: Iterable[Model | str] = MODELS,
+        threads: int = 16,
+        package: Collection[str] | None = None,
+        per_minute: int | None = None,
+        quotas: Mapping[str, int] | None = None,
+        keep: int | None = None,
+    ) -> None:
+        self.key = key
+        self.behaviour = Behaviour()
+        self._port = port
+        self._threads = threads
+        self._account = Account(
+            self.behaviour, key=key, models=models, package=package, per_minute=per_minute, quotas=quotas or {}
+        )
+        self._api = Api(clock or SystemClock(), self._account, self.behaviour, keep)
+        self._wire = Wire(self._api)
+        self._server: Server | None = None
+
+    def start(self) -> "CompletionService":
+        """Take the port and begin to answer. A service is started once."""
+        self._server = Server(self._wire, self._port, self._threads)
+        self._server.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop: answers that are held are broken off, connections closed, threads ended."""
+        if self._server is not None:
+            self._wire.stop()
+            self._server.stop()
+            self._server = None
+
+    def __enter__(self) -> "CompletionService":
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """The base address, which ends with ``/api/v1``."""
+        if self._server is None:
+            raise RuntimeError("the service is not running")
+        return f"http://127.0.0.1:{self._server.port}{BASE}"
+
+    # What it has seen
+
+    def requests(self, endpoint: str | None = None) -> list[Received]:
+        """Every request, or those to one endpoint, in the order in which they were answered."""
+        with self._api.changed:
+            return [seen for seen in self._api.received if endpoint in (None, seen.endpoint)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Everything that is counted: ``requests``, ``answered 200``, ``refused provider_error``, and how answers
+        ended: ``ended``, ``cut``, or ``abandoned`` by the client."""
+        with self._api.changed:
+            return dict(self._api.counts)
+
+    @property
+    def unknown_fields(self) -> set[str]:
+        """Fields that requests had and the specification does not, as ``endpoint: field``."""
+        return {f"{seen.endpoint}: {name}" for seen in self.requests() for name in seen.unknown}
+
+    @property
+    def unsaid(self) -> int:
+        """How much of the script nobody has asked for yet."""
+        return self._api.script.left
+
+    def wait_until(self, condition: Callable[[], bool], timeout: float = 10.0) -> bool:
+        """Wait until a condition on what this service knows holds; False after ``timeout`` real seconds."""
+        with self._api.changed:
+            return self._api.changed.wait_for(condition, timeout)
+
+    # What it is told to do
+
+    def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
+        """Queue one answer; ``how`` are the fields of `Answer`. ``on``: the endpoint, also ``plugin/chat``."""
+        self._api.script.queue(on, Answer(text, **how))
+
+    def fail(
+        self,
+        name: str,
+        http: int | None = None,
+        *,
+        message: str | None = None,
+        kind: str | None = None,
+        reset_in: float | str | None = None,
+        on: str = CHAT,
+    ) -> None:
+        """Queue one error; see `failure`. Its ``reset_in`` is in seconds, or a text as it is to be shown."""
+        self._api.script.queue(on, failure(name, http, message=message, kind=kind, reset_in=reset_in))
+
+    def hang(self) -> None:
+        """Queue no answer: the request is held, without even a head, until the client goes."""
+        self._api.script.queue(CHAT, Silence())
+
+    def drip(self, text: str = "drip ", *, delay: float = 0.01) -> None:
+        """Queue an answer without end: the text, every ``delay`` real seconds; comments only, if it is empty."""
+        self._api.script.queue(CHAT, Answer(endless=text, delay=delay))
+
+    def send(self, status: int, body: bytes, content_type: str = "text/html", *, on: str = CHAT) -> None:
+        """Queue any bytes, such as a proxy's page."""
+        self._api.script.queue(on, Raw(status, body, content_type))
+
+    def answer_with(self, speaker: Speaker) -> None:
+        """Have a function answer every chat for which nothing is queued: from the request, to any item or a text."""
+        self._api.script.speaker = speaker
+
+    def close_key(self, why: str = "the API key has been revoked") -> None:
+        """Refuse the key from now on, as one that is revoked or whose package is inactive."""
+        self._account.closed = why
+
+    @property
+    def plugin(self) -> Plugin:
+        """The plugin: its newest ``version``, ``most_domains``, and its throttles ``minute`` and ``day``."""
+        return self._account.plugin
+
+    @property
+    def pieces_per_second(self) -> float | None:
+        """How fast the models speak, by the clock that was given; None: at once."""
+        return self._api.pieces_per_second
+
+    @pieces_per_second.setter
+    def pieces_per_second(self, pieces: float | None) -> None:
+        self._api.pieces_per_second = pieces

@@ -1,0 +1,80 @@
+"""The stack of frames: flows that a contact is in, each opened by the one below it, or cutting in on it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.core.session import Frame
+from bot.engine.work import Work
+from bot.lang.variables import Mismatch
+
+MOST_FRAMES = 10
+
+
+class FlowBroken(BotError):
+    """A flow asks for what cannot be done; the conversation ends and the operator is told."""
+
+
+def push(
+    work: Work, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
+) -> str:
+    """Put a flow on top, with its inputs; the step that it begins with. Raises `Mismatch`, and puts nothing then."""
+    below, now = work.session.frames, work.event.at
+    if len(below) >= MOST_FRAMES:
+        raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
+    name, step = _place(work, target)
+    work.session.frames = (*below, Frame(name, step, 0, now, now, came_from=came_from, interrupts=interrupts))
+    work.declare()
+    try:
+        for key, value in inputs.items():
+            work.assign(key, value)
+    except Mismatch:
+        work.session.frames = below
+        raise
+    return step
+
+
+def go_over(work: Work, target: str) -> str:
+    """Let the active frame go over to another flow, with the conversation's variables; the step to enter there.
+
+    A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
+    like "menu" would pile up flows that nobody returns to.
+    """
+    session, left = work.session, work.frame.flow
+    name, step = _place(work, target)
+    depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
+    session.frames = session.frames[:depth]
+    if name != left:
+        work.frame.came_from = left
+    if name != work.frame.flow:
+        change_flow(work, name)
+    return step
+
+
+def change_flow(work: Work, name: str) -> None:
+    """Let the active frame be one of another flow."""
+    work.frame.flow = name
+    work.declare()
+
+
+def pop(work: Work) -> Frame:
+    """Take the active frame away."""
+    ended = work.frame
+    work.session.frames = work.session.frames[:-1]
+    return ended
+
+
+def drop(work: Work) -> None:
+    """Take the active flow away, and whoever ran it: nobody returns to them. What they cut in on is left."""
+    while work.session.frame is not None and not pop(work).interrupts:
+        continue
+
+
+def drop_copy(work: Work, flow: str) -> None:
+    """A flow interrupts once: an older copy of it is taken away."""
+    work.session.frames = tuple(frame for frame in work.session.frames if not (frame.interrupts and frame.flow == flow))
+
+
+def _place(work: Work, target: str) -> tuple[str, str]:
+    name, _, step = target.removeprefix("/").partition("/")
+    return name, step or work.library.flows[name].first

@@ -1,0 +1,101 @@
+"""Doors and where they lead: every target is there, and means something where it stands."""
+
+from collections.abc import Iterator, Mapping
+
+from bot.flow.definition import BotDefinition, Flow, Step
+from bot.lang.nodes import Mark
+from bot.lang.problems import Problems, did_you_mean
+from bot.steps.doors import AGAIN, BACK, NEXT, RESERVED, ROUTE, Door, Target
+from bot.steps.riders import Defaults
+
+
+class Targets:
+    """Every target leads to something that is there.
+
+    Where not all documents could be read, nobody knows which flows there are: then none is missed.
+    """
+
+    def __init__(self, flows: Mapping[str, Flow], problems: Problems, *, complete: bool) -> None:
+        self._flows = flows
+        self._problems = problems
+        self._complete = complete
+
+    def check(self, bot: BotDefinition) -> None:
+        """Report every target that leads nowhere."""
+        for word, door in bot.words.items():
+            self._refuse(f'word "{word}"', door, (NEXT,), "a word stands at no step")
+        for door in (*bot.words.values(), *(door for _, door in bot.defaults.doors())):
+            if door.then is not None:
+                self._check_target(door.then, None)
+        self._check_defaults(bot.defaults)
+        for flow in self._flows.values():
+            self._check_defaults(flow.defaults)
+            for step in flow.steps.values():
+                self._check_defaults(step.riders.defaults)
+            for target in _targets_of(flow):
+                self._check_target(target, flow)
+
+    def _check_defaults(self, defaults: Defaults) -> None:
+        for name, door in defaults.doors():
+            if name in ("remind", "timeout"):
+                self._refuse(name, door, (ROUTE,), "there is no message to hand on")
+            elif name == "gone":
+                self._refuse(name, door, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
+
+    def _refuse(self, what: str, door: Door, targets: tuple[str, ...], why: str) -> None:
+        """Reserved words that mean nothing at this door."""
+        if door.then is not None and door.then.text in targets:
+            self._problems.add(
+                "E110",
+                door.then.mark,
+                f'{what}: "{door.then.text}" leads nowhere here, {why}',
+                "write /flow, /flow/step or end",
+            )
+
+    def _check_target(self, target: Target, flow: Flow | None) -> None:
+        if target.text in RESERVED:
+            return
+        if target.text.startswith("/"):
+            self._check_absolute(target)
+        elif flow is None:
+            self._problems.add(
+                "E112",
+                target.mark,
+                f'"{target.text}" is a step, and bot.yml belongs to no flow',
+                f"write /flow/{target.text}",
+            )
+        elif target.text not in (*flow.steps, *flow.unreadable):
+            fix = did_you_mean(target.text, [*flow.steps, *RESERVED], f"add the step to flow {flow.name}")
+            if target.text in self._flows:
+                fix = f"for the flow write /{target.text}"
+            self._problems.add("E102", target.mark, f'no step "{target.text}"', fix)
+
+    def _check_absolute(self, target: Target) -> None:
+        name, _, step = target.text[1:].partition("/")
+        flow = self._flows.get(name)
+        if flow is None:
+            self.check_flow(name, target.mark)
+        elif step and step not in (*flow.steps, *flow.unreadable):
+            fix = did_you_mean(step, flow.steps, f"add the step to flow {name}")
+            self._problems.add("E102", target.mark, f'no step "{step}" in flow {name}', fix)
+
+    def check_flow(self, name: str, mark: Mark) -> None:
+        """A flow of this name is there."""
+        if self._complete and name not in self._flows:
+            fix = did_you_mean(name, self._flows, "add a flow of this name")
+            self._problems.add("E103", mark, f'no flow "{name}"', fix)
+
+
+def _targets_of(flow: Flow) -> Iterator[Target]:
+    doors = [door for step in flow.steps.values() for door in doors_of(step)]
+    doors += [door for _, door in flow.defaults.doors()]
+    yield from (door.then for door in doors if door.then is not None)
+
+
+def doors_of(step: Step) -> Iterator[Door]:
+    """Every door that is written on a step."""
+    riders = step.riders
+    visited = None if riders.visits is None else riders.visits.otherwise
+    doors = (*(outcome.door for outcome in step.kind.outcomes().values()), riders.then, visited)
+    yield from (door for door in doors if door is not None)
+    yield from (door for _, door in riders.defaults.doors())

@@ -1,0 +1,70 @@
+"""What a YAML document is read as: a tree of nodes, each with its place in the file."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file; line and column count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it."""
+
+    mark: Mark
+    value: bool | int | float | str | None
+    text: str
+    quoted: bool = False
+    literal: bool = False  # a `|` block: its text begins in the line after the mark
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A sequence."""
+
+    mark: Mark
+    items: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A mapping in its written order. Keys are scalars."""
+
+    mark: Mark
+    entries: tuple[tuple[Scalar, "Node"], ...]
+
+    def get(self, key: str) -> "Node | None":
+        """The value under a key, or None."""
+        return next((node for name, node in self.entries if name.text == key), None)
+
+    def key_mark(self, key: str) -> Mark:
+        """Where a key stands; the map's own mark where it does not."""
+        return next((name.mark for name, _ in self.entries if name.text == key), self.mark)
+
+
+Node = Scalar | List | Map
+
+
+def fingerprint(node: Node) -> str:
+    """A short hash of what a node says, wherever and however it is written."""
+    return hashlib.sha256(repr(_content(node)).encode()).hexdigest()[:16]
+
+
+def _content(node: Node) -> Any:
+    match node:
+        case Scalar(value=value):
+            return value
+        case List(items=items):
+            return [_content(item) for item in items]
+        case Map(entries=entries):
+            return {key.text: _content(item) for key, item in entries}

@@ -1,0 +1,114 @@
+"""One model's answer while it comes: judged and said paragraph by paragraph, and read no longer than it is worth."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bot.ai.chat import ChatRequest, Completion, ToolCall
+from bot.ai.client import Stream
+from bot.ai.errors import EmptyAnswer, TimedOut
+from bot.core.errors import BotError
+from bot.core.values import Usage
+from bot.runtime.paragraphs import Paragraphs
+from bot.runtime.performers import Ended, Say
+
+_CHARACTERS = 8  # a token has at most, on the average: a longer answer does not keep to its `max_tokens`
+
+
+class Stopped(BotError):
+    """An answer that is read no further, although the model does its part. ``outcome``: ``unsafe`` or ``timeout``."""
+
+    def __init__(self, outcome: str, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+
+
+class Answer:
+    """Takes an answer's stream. The first ``most`` paragraphs are said as each is complete; the rest is its text.
+
+    ``judge`` gets each text and its number before it is said or given back, and raises `Stopped` if it may not be sent.
+    ``is_late`` tells whether the time for the whole answer is up.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        most: int,
+        say: Say,
+        judge: Callable[[str, int], None],
+        is_late: Callable[[], bool],
+    ) -> None:
+        self.request = request
+        self.said = 0
+        self._most = most
+        self._say = say
+        self._judge = judge
+        self._is_late = is_late
+        self._paragraphs = Paragraphs()
+        self._rest: list[str] = []
+        self._characters = 0
+        self._stream: Stream | None = None
+
+    def read(self, stream: Stream) -> Ended:
+        """Read to the end, or to where no answer ends.
+
+        Raises `bot.ai.errors.CompletionError` and `Stopped`.
+        """
+        self._stream = stream
+        for piece in stream:
+            self._take(piece)
+            if self._characters > _CHARACTERS * self.request.max_tokens:
+                return self._done((), "length", stream.usage)
+        completion = stream.completion
+        return self._done(completion.calls, _finish(completion), completion.usage)
+
+    def used(self) -> tuple[Usage, ...]:
+        """What has been used up so far; nothing before the answer has begun."""
+        return (self._stream.usage,) if self._stream and self._characters else ()
+
+    def _take(self, piece: str) -> None:
+        if self._is_late():
+            raise TimedOut("the answer takes too long")
+        self._characters += len(piece)
+        for paragraph in self._paragraphs.feed(piece):
+            if self.said < self._most:
+                self._send(paragraph)
+            else:
+                self._rest.append(paragraph)
+
+    def _send(self, paragraph: str) -> None:
+        self._judge(paragraph, self.said)
+        if not self._say(paragraph):
+            raise Stopped("timeout", "nobody waits for the answer any more")
+        self.said += 1
+
+    def _done(self, calls: Sequence[ToolCall], finish: str, usage: Usage) -> Ended:
+        text = "\n\n".join([*self._rest, self._paragraphs.rest()]).strip()
+        if text:
+            self._judge(text, self.said)
+        elif not calls and not self.said:
+            raise EmptyAnswer("the model has answered nothing")
+        called = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+        return Ended("done", answered(self.request.model, text, self.said, finish, called, usage), usage=(usage,))
+
+
+def answered(
+    model: str,
+    text: str,
+    said: int,
+    finish: str,
+    calls: Sequence[dict[str, str]] = (),
+    usage: Usage | None = None,
+) -> dict[str, Any]:
+    """The value of a `bot.core.events.CallEnded` of a model. ``text`` is what has not been said in paragraphs.
+
+    ``finish``: ``stop``, ``length`` (cut by its bound), ``tool_calls``, or ``cut``: the rest will never come.
+    ``tokens`` is what it used up, for the trace; 0 where nobody knows.
+    """
+    tokens = 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
+    return {"text": text, "said": said, "calls": list(calls), "finish": finish, "model": model, "tokens": tokens}
+
+
+def _finish(completion: Completion) -> str:
+    if completion.finish == "length":
+        return "length"
+    return "tool_calls" if completion.calls else "stop"

@@ -1,0 +1,220 @@
+"""Completing: a model is asked to go on with a conversation, within a budget, and others in its place if it fails."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Protocol
+
+from bot.ai.breaker import Breaker
+from bot.ai.chat import ChatRequest
+from bot.ai.client import Stream
+from bot.ai.errors import (
+    CompletionError,
+    EmptyAnswer,
+    InvalidRequest,
+    ModelNotInPackage,
+    NoToolSupport,
+    NotReached,
+    PackageRequired,
+    QuotaExceeded,
+    RateLimited,
+    TimedOut,
+    Unauthorized,
+)
+from bot.clock import Clock
+from bot.core.effects import Complete
+from bot.core.errors import BotError
+from bot.core.values import Usage
+from bot.runtime.answering import Answer, Stopped, answered
+from bot.runtime.calling import Caller
+from bot.runtime.performers import Ended, Say
+from bot.store.facts import Facts
+from bot.store.files import StoreUnavailable
+from bot.store.rows import CallRow
+
+MOST_FACTS = 1500  # tokens
+LONGEST_WAIT = timedelta(seconds=30)
+"""How long a contact is let wait for a service that says when it will answer again."""
+
+_OWN_TIME = 0.9  # of the effect's: what takes longer is given up by the performers, and what it used up unknown
+_OUTCOMES: dict[type[BotError], str] = {
+    InvalidRequest: "refused",
+    Unauthorized: "refused",
+    PackageRequired: "refused",
+    ModelNotInPackage: "refused",
+    NoToolSupport: "no_tools",
+    QuotaExceeded: "quota",
+    TimedOut: "timeout",
+    EmptyAnswer: "empty",
+    CompletionError: "down",
+}
+_FOR_THE_OPERATOR = ("refused", "quota")
+_NO_FAILURES = ("refused", "no_tools")
+_NOT_OF_THE_MODEL = (NotReached, RateLimited, Unauthorized, NoToolSupport)
+"""No reason to ask another model: it would fare no better, or (without tools) the same one is to be asked otherwise."""
+_FACTS = "## Facts"
+
+log = logging.getLogger(__name__)
+
+
+class Service(Protocol):
+    """The part of `bot.ai.client.Completions` that is needed here."""
+
+    def stream(self, request: ChatRequest, *, patient: bool = False) -> AbstractContextManager[Stream]:
+        """Ask, and read the answer while it comes. Raises `bot.ai.errors.CompletionError`."""
+        ...
+
+
+class Completing:
+    """Performs `Complete`. Safe to use from many threads.
+
+    ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
+    time; ``moderator`` a handler that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
+    each try: an answer that has begun is not stopped by it. Outcomes beside ``done`` (see
+    `bot.runtime.answering.answered`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
+    ``unsafe`` (the moderator did not let a text through), ``empty``.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        breaker: Breaker,
+        models: Sequence[str],
+        facts: Facts,
+        used: Callable[[str | None, datetime], int],
+        moderator: Callable[[str], Caller | None],
+        clock: Clock,
+    ) -> None:
+        self.facts = facts
+        self._service = service
+        self._breaker = breaker
+        self._models = models
+        self._used = used
+        self._moderator = moderator
+        self._clock = clock
+        self._failures: dict[str, str] = {}  # by model, the outcome of the last one
+
+    def __call__(self, row: CallRow, say: Say) -> Ended:
+        """Ask for an answer. Raises nothing."""
+        effect = row.effect
+        assert isinstance(effect, Complete)
+        if row.said:  # the process ended in the middle of an answer: another one would not go on with it
+            return Ended("done", answered("", "", row.said, "cut"))
+        try:
+            budget = self._used_up(row.contact, effect)
+        except StoreUnavailable as error:
+            return Ended("down", detail=str(error), again=True)
+        if budget:
+            return Ended("over_budget", detail=budget)
+        return self._ask_in_turn(row, effect, say)
+
+    def _used_up(self, contact: str, effect: Complete) -> str:
+        """Which budget is used up, in words; empty: none."""
+        midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        budget = effect.budget
+        if budget.contact is not None and self._used(contact, midnight) >= budget.contact:
+            return f"the contact's {budget.contact} tokens of today are used up"
+        if budget.all is not None and self._used(None, midnight) >= budget.all:
+            return f"today's {budget.all} tokens of all contacts are used up"
+        return ""
+
+    def _ask_in_turn(self, row: CallRow, effect: Complete, say: Say) -> Ended:
+        """Ask the first model that may be asked, and the next ones while nothing has been said."""
+        until = self._clock.now() + timedelta(seconds=effect.within * _OWN_TIME)
+        models = effect.models or self._models
+        failed = self._none_asked(models)
+        used: tuple[Usage, ...] = ()
+        for request in self._requests(effect, models):
+            judge = partial(self._judge, row, effect)
+            answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.now() >= until)
+            try:
+                ended = self._ask(answer, last=request.model == models[-1])
+            except CompletionError as error:
+                failure = self._failure(answer, error)
+                used += failure.usage
+                if answer.said or not failed.again:
+                    failed = failure
+                if answer.said or isinstance(error, _NOT_OF_THE_MODEL) or self._clock.now() >= until:
+                    break
+            else:
+                return replace(ended, usage=used + ended.usage)
+        return replace(failed, usage=used)
+
+    def _requests(self, effect: Complete, models: Sequence[str]) -> Iterator[ChatRequest]:
+        messages = self._messages(effect)
+        for model in models:
+            if self._breaker.allows(model):
+                yield ChatRequest(
+                    model,
+                    messages,
+                    effect.max_tokens,
+                    effect.temperature,
+                    effect.tools,
+                    reasoning_split=effect.reasoning_split,
+                )
+
+    def _messages(self, effect: Complete) -> Sequence[Mapping[str, Any]]:
+        """The messages, with what matters of the facts behind the first one's text."""
+        found = self.facts.search(effect.facts, effect.query, MOST_FACTS)
+        if not found:
+            return effect.messages
+        first, *others = effect.messages
+        return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
+
+    def _ask(self, answer: Answer, *, last: bool) -> Ended:
+        """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
+        try:
+            with self._service.stream(answer.request, patient=last) as stream:
+                ended = answer.read(stream)
+        except Stopped as stopped:
+            ended = Ended(stopped.outcome, detail=str(stopped), usage=answer.used())
+        self._breaker.succeeded(answer.request.model)
+        return ended
+
+    def _judge(self, row: CallRow, effect: Complete, text: str, number: int) -> None:
+        """Raise `Stopped` unless the effect's moderator says True: one that fails lets nothing through."""
+        if effect.moderate is None:
+            return
+        caller = self._moderator(effect.moderate)
+        if caller is None:
+            raise Stopped("unsafe", f'there is no handler "{effect.moderate}" to judge the text')
+        verdict = caller.call({"text": text}, f"{row.key}.{number}")
+        if verdict.outcome != "done" or verdict.value is not True:
+            raise Stopped("unsafe", verdict.detail or f'"{effect.moderate}" does not let the text through')
+
+    def _failure(self, answer: Answer, error: CompletionError) -> Ended:
+        """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""
+        model = answer.request.model
+        outcome = next(_OUTCOMES[cls] for cls in type(error).__mro__ if cls in _OUTCOMES)
+        self._note(model, outcome, error)
+        used = answer.used() if error.usage is None else (error.usage,)
+        if answer.said:
+            return Ended("done", answered(model, "", answer.said, "cut"), str(error), usage=used)
+        again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)
+        return Ended(outcome, None, str(error), again, error.reset_in, used)
+
+    def _note(self, model: str, outcome: str, error: CompletionError) -> None:
+        level = logging.ERROR if outcome in _FOR_THE_OPERATOR else logging.WARNING
+        log.log(level, 'model "%s": %s: %s', model, type(error).__name__, error.advice)
+        if outcome in _NO_FAILURES:
+            self._breaker.succeeded(model)
+            return
+        renewed_in = error.reset_in if outcome == "quota" else None
+        self._breaker.failed(model, None if renewed_in is None else self._clock.now() + renewed_in)
+        self._failures[model] = outcome
+
+    def _none_asked(self, models: Sequence[str]) -> Ended:
+        if not models:
+            log.error("no model is named: set BOT_AI_MODEL")
+            return Ended("refused", detail="no model is named: set BOT_AI_MODEL")
+        outcome = self._failures.get(models[0], "down")
+        return Ended(outcome, detail="each model failed lately and is left alone for a while")
+
+
+def no_service(row: CallRow, say: Say) -> Ended:
+    """Performs `Complete` where no service is set up."""
+    log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return Ended("refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")

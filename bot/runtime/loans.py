@@ -1,0 +1,94 @@
+"""Permits for the requests that a command has made for itself, out of the one budget that delivery keeps."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+from bot.clock import Clock
+from bot.core.errors import BotError
+from bot.gateway.errors import GatewayError
+from bot.gateway.rate import Rate
+from bot.runtime.pacing import Pacing
+from bot.store.rows import SYNC
+
+
+def _nobody() -> None:
+    """Nobody else uses the pacing."""
+
+
+class NoPermit(BotError):
+    """The gateway's limits left no room for a command's request."""
+
+
+@dataclass(slots=True)
+class Permit:
+    """Leave for one request. ``rate`` is what its answer said about limits; an error's is known by itself."""
+
+    rate: Rate | None = None
+
+
+class Loans:
+    """Lends permits, under the lock of ``pacing``. ``look`` is called, with the lock held, when that changes something.
+
+    ``waiting`` is how many commands wait for a permit.
+    """
+
+    def __init__(
+        self, lock: threading.Lock, pacing: Pacing, clock: Clock, look: Callable[[], object] = _nobody
+    ) -> None:
+        self.waiting = 0
+        self._lock = lock
+        self._pacing = pacing
+        self._clock = clock
+        self._look = look
+        self._changed = threading.Condition(lock)
+        self._closed = False
+
+    @contextmanager
+    def lend(self, timeout: float) -> Iterator[Permit]:
+        """A permit, once there is one: see `bot.runtime.delivery.Delivery.borrow`."""
+        with self._lock:
+            number = self._wait(timeout)
+        permit, requested = Permit(), True
+        try:
+            yield permit
+        except GatewayError as error:
+            requested, permit.rate = error.requested, error.rate
+            raise
+        finally:
+            with self._lock:
+                pause_until = permit.rate.retry_at(self._clock.now()) if permit.rate is not None else None
+                self.give_back(number, requested, permit.rate, pause_until)
+                self._look()
+
+    def give_back(self, permit: int, requested: bool, rate: Rate | None, pause_until: datetime | None) -> None:
+        """A permit comes back, anybody's, with what the answer to its request said. With the lock held."""
+        if requested:
+            self._pacing.ended(permit, self._clock.now(), rate)
+        else:
+            self._pacing.unused(permit)
+        if pause_until is not None:
+            self._pacing.pause(pause_until)
+        self._changed.notify_all()
+
+    def close(self) -> None:
+        """Nobody waits any longer. With the lock held."""
+        self._closed = True
+        self._changed.notify_all()
+
+    def _wait(self, timeout: float) -> int:
+        deadline = monotonic() + timeout
+        self.waiting += 1
+        try:
+            while (permit := self._pacing.take(self._clock.now(), SYNC)) is None:
+                if monotonic() >= deadline or self._closed:
+                    raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
+                opens = self._pacing.opens_at(self._clock.now(), SYNC)
+                self._clock.wait(self._changed, opens, deadline - monotonic())
+            return permit
+        finally:
+            self.waiting -= 1
+            self._look()

@@ -1,0 +1,103 @@
+"""A bot's templates held against the gateway's list: would a send of each be taken? (spec: Template-send errors)"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.flow.notices import TemplateUse
+from bot.gateway.account import TemplateInfo
+from bot.lang.nodes import Mark
+from bot.lang.problems import did_you_mean
+from bot.steps.notice import Notice
+
+APPROVED = "APPROVED"
+
+Known = Mapping[str, Mapping[str, TemplateInfo]]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why the gateway would refuse a template as a flow fills it; where not ``certain``, why it might."""
+
+    mark: Mark
+    what: str
+    fix: str
+    certain: bool = True
+
+
+def misfits(uses: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[Misfit]:
+    """Everything about a bot's templates that does not fit the gateway's, by file, line and column.
+
+    The list says which components a template has, and not how many parameters or of which type: two places
+    that fill one template differently are found all the same, since one of them must be wrong.
+    """
+    uses, known = list(uses), _by_name(listed)
+    found = {
+        *(misfit for use in uses for misfit in _against_list(use, known)),
+        *_against_each_other(uses),
+    }
+    return sorted(found, key=lambda misfit: (misfit.mark.path, misfit.mark.line, misfit.mark.column, misfit.what))
+
+
+def misfits_of(use: TemplateUse, others: Iterable[TemplateUse], listed: Iterable[TemplateInfo]) -> list[Misfit]:
+    """What does not fit of one use, which has a mark of its own, beside the ``others``."""
+    return [misfit for misfit in misfits([*others, use], listed) if misfit.mark == use.mark]
+
+
+def _by_name(listed: Iterable[TemplateInfo]) -> Known:
+    known: dict[str, dict[str, TemplateInfo]] = {}
+    for info in listed:
+        known.setdefault(info.name, {})[info.language] = info
+    return known
+
+
+def _against_list(use: TemplateUse, known: Known) -> Iterator[Misfit]:
+    notice = use.notice
+    what = f'template "{notice.name}"'
+    languages = known.get(notice.name)
+    if languages is None:
+        fix = did_you_mean(notice.name, known, "`bot templates` lists those there are")
+        yield Misfit(use.mark, f"{what} is not in the gateway's list", fix)
+        return
+    info = languages.get(notice.language)
+    if info is None:
+        yield Misfit(use.mark, f'{what} has no language "{notice.language}"', f"it has {', '.join(sorted(languages))}")
+        return
+    if info.status and info.status != APPROVED:
+        yield Misfit(use.mark, f"{what} ({notice.language}) is {info.status}", "only an APPROVED one can be sent")
+    if info.components:
+        yield from _against_components(use, frozenset(info.components))
+
+
+def _against_components(use: TemplateUse, components: frozenset[str]) -> Iterator[Misfit]:
+    notice, what = use.notice, f'template "{use.notice.name}" ({use.notice.language})'
+    filled = {
+        "HEADER": notice.header is not None,
+        "BODY": bool(notice.body),
+        "BUTTONS": bool(notice.buttons or use.replies),
+    }
+    for component, fills in filled.items():
+        if fills and component not in components:
+            has = ", ".join(sorted(components))
+            yield Misfit(use.mark, f"{what} has no {component}, which is filled here", f"it has {has}")
+    if "HEADER" in components and notice.header is None:
+        fix = "write what fills it as `header`, or `header: []` if nothing does and the gateway insists on it"
+        yield Misfit(use.mark, f"{what} has a HEADER, which is not filled here", fix, certain=False)
+
+
+def _against_each_other(uses: Sequence[TemplateUse]) -> Iterator[Misfit]:
+    first: dict[tuple[str, str], TemplateUse] = {}
+    for use in uses:
+        other = first.setdefault((use.notice.name, use.notice.language), use)
+        if _filling(use.notice) != _filling(other.notice):
+            yield Misfit(
+                use.mark,
+                f'template "{use.notice.name}" ({use.notice.language}) gets {_filling(use.notice)}, '
+                f"but {_filling(other.notice)} at {other.mark.path}:{other.mark.line}",
+                "one of the two will be refused: compare both with the template",
+            )
+
+
+def _filling(notice: Notice) -> str:
+    header = f"a header ({notice.header.kind})" if notice.header is not None else "no header"
+    links = f" and {len(notice.buttons)} in buttons" if notice.buttons else ""
+    return f"{header}, {len(notice.body)} in the body{links}"

@@ -1,0 +1,93 @@
+"""What the text of each setting means. All raise `ValueError` with what is wrong and what to write instead."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
+INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
+
+
+def url(text: str) -> str:
+    """A base address: http or https, without a name, a key or a query."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
+        raise ValueError("is no base address: write one such as https://gateway.example, with no name, key or query")
+    return text.rstrip("/")
+
+
+def secret(text: str) -> str:
+    """A key or a secret."""
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError("has spaces or other characters that no key has: copy it again")
+    return text
+
+
+def secrets(text: str) -> tuple[str, ...]:
+    """Signing secrets, with commas between them."""
+    found = tuple(secret(part.strip()) for part in text.split(",") if part.strip())
+    if not found:
+        raise ValueError("holds no secret: write one, or several with commas between them")
+    return found
+
+
+def models(text: str) -> tuple[str, ...]:
+    """Models' slugs, with commas between them; each counts once."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not found or not all(model.isprintable() and " " not in model for model in found):
+        raise ValueError("is no list of models: write one such as provider/model, or several with commas between them")
+    return found
+
+
+def key_in(text: str) -> str:
+    """Where the key of the chat-completion service goes."""
+    if text not in ("authorization", "x-api-key", "query"):
+        raise ValueError(f'is "{text[:40]}": write authorization, x-api-key or query')
+    return text
+
+
+def number(least: int, most: int) -> Callable[[str], int]:
+    """A whole number within bounds."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+            raise ValueError(f'is "{text[:40]}": write a whole number from {least} to {most}')
+        return int(text)
+
+    return parse
+
+
+def yes_or_no(text: str) -> bool:
+    """``yes`` or ``no``."""
+    if text not in ("yes", "no"):
+        raise ValueError(f'is "{text[:40]}": write yes or no')
+    return text == "yes"
+
+
+def tolerance(text: str) -> timedelta:
+    """How far off a webhook's timestamp may be: seconds, five minutes at least."""
+    return timedelta(seconds=number(300, int(MAX_TOLERANCE.total_seconds()))(text))
+
+
+def host(text: str) -> str:
+    """The name or address to listen at."""
+    if any(c.isspace() or c == "/" for c in text):
+        raise ValueError(f'is "{text[:40]}": write a host name or address, such as 127.0.0.1 or 0.0.0.0')
+    return text
+
+
+def path(text: str) -> str:
+    """The webhook's path."""
+    if not text.startswith("/") or any(c in "?#<> " for c in text) or text in INTERNAL_PATHS:
+        raise ValueError(f'is "{text[:40]}": write a path of your own, such as /webhook')
+    return text
+
+
+def store(path: Path) -> Path:
+    """The store's file, in a folder that is there."""
+    if path.is_dir():
+        raise ValueError(f"is the folder {path}: name a file, such as {path / 'bot.db'}")
+    if not path.parent.is_dir():
+        raise ValueError(f"lies in {path.parent}, which does not exist: make that folder first")
+    return path

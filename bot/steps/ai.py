@@ -1,0 +1,198 @@
+"""``ai``: a model takes turns with the contact, within the doors, tools and limits that the flow declares."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from bot.core.effects import Budget
+from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
+from bot.core.messages import Message
+from bot.lang.fields import Fields
+from bot.steps.ai_settings import check_model_errors
+from bot.steps.brief import Brief
+from bot.steps.doors import Door, door_at
+from bot.steps.exchange import Exchange
+from bot.steps.exits import exit_outcomes
+from bot.steps.guard import messages_of
+from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
+from bot.steps.prompt import read_commands
+from bot.steps.tool_calls import ToolCalls
+
+MOST_TURNS = 20  # where the step says nothing
+MOST_ROUNDS = 8  # requests in one turn
+MOST_MERGED = 5
+ERRORS = ("unsafe", "empty", "confused", "turns")  # beside those of every question to a model
+CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Ai(StepKind):
+    """What the model is told and may do, where it may lead, and how long all of it may last."""
+
+    brief: Brief
+    most_turns: int
+    turns_over: Door | None
+    budget_over: Door | None
+    verb: ClassVar[str] = "ai"
+    asks_models: ClassVar[bool] = True
+    takes_unread: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``ai`` with all its keys."""
+        brief = Brief.read(fields, reading)
+        most, turns_over = _read_turns(fields)
+        check_model_errors(fields, ERRORS)
+        budget_over = _read_budget_door(fields)
+        if budget_over is not None and brief.settings.budget == Budget():
+            fix = "write how many tokens a day: contact: 20000, or all: 1000000"
+            fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
+        return cls(brief, most, turns_over, budget_over)
+
+    @property
+    def waits(self) -> bool:
+        """Between its turns it waits for the contact."""
+        return True
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Each exit, the ends of turns and budget where they are declared, and failures."""
+        found = exit_outcomes(self.brief.exits)
+        if self.turns_over is not None:
+            found["turns.else"] = Outcome(self.turns_over, Falls.WRITTEN, success=False)
+        if self.budget_over is not None:
+            found["budget.else"] = Outcome(self.budget_over, Falls.WRITTEN, success=False)
+        found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+        return found
+
+    def uses(self) -> Iterator[Used]:
+        """The instructions and the templates of the tools."""
+        return self.brief.uses()
+
+    # -- the contact's side -----------------------------------------------------------------------
+
+    def enter(self, at: At) -> Decision:
+        """Answer what is unread; where nothing is, the model begins. Put again: repeat what was said last."""
+        exchange = Exchange.of(at.hold)
+        if exchange.asking is not None:
+            return ToolCalls(self.brief, at, exchange).ask()
+        if exchange.turns:
+            exchange.asked = False
+            return Decision(messages=exchange.last_said, hold=exchange.hold())
+        return self._turn(at, exchange, at.unread)
+
+    def claim(self, at: At, reply: Reply) -> Decision | None:
+        """A tap on the question whether something is to be done."""
+        exchange = Exchange.of(at.hold)
+        if reply.tap is None or exchange.asking is None:
+            return None
+        known = ToolCalls(self.brief, at, exchange).agreed(reply) is not None
+        return self._agreed(at, exchange, reply) if known else None
+
+    def answer(self, at: At, reply: Reply) -> Decision | None:
+        """The contact's next turn; or more of this one, while the model still works at it."""
+        exchange = Exchange.of(at.hold)
+        if exchange.asking is not None:
+            return self._agreed(at, exchange, reply)
+        if not exchange.asked:
+            return self._turn(at, exchange, reply)
+        exchange.add_reply(reply)
+        exchange.merged += 1
+        return self._request(at, exchange)
+
+    def _turn(self, at: At, exchange: Exchange, reply: Reply | None) -> Decision:
+        if exchange.turns < self.most_turns:
+            exchange.begin(reply)
+            return self._request(at, exchange)
+        if self.turns_over is not None:
+            return ending("turns.else", unread=reply)
+        raise StepFailed("turns", f"more than {self.most_turns} turns")
+
+    def _agreed(self, at: At, exchange: Exchange, reply: Reply) -> Decision:
+        calls = ToolCalls(self.brief, at, exchange)
+        return calls.answered(reply) or self._go_on(at, exchange, calls)
+
+    # -- the model's side -------------------------------------------------------------------------
+
+    def _request(self, at: At, exchange: Exchange) -> Decision:
+        exchange.ask()
+        if exchange.rounds > MOST_ROUNDS + exchange.merged:
+            raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
+        hears = bool(self.brief.settings.merges) and not exchange.spoken and exchange.merged < MOST_MERGED
+        return Decision(call=self.brief.request(at, exchange), awaits=True, hears=hears, hold=exchange.hold())
+
+    def resume(self, at: At, event: Awaited) -> Decision | None:
+        """A paragraph, the end of the answer, or the end of a tool's call. An agent ends the turn."""
+        exchange = Exchange.of(at.hold)
+        match event:
+            case ConversationAssigned():
+                return self._give_way(exchange)
+            case CallProgressed(text=text):
+                return Decision(messages=self._say(at, exchange, text, 1), goes_on=True, hold=exchange.hold())
+            case CallEnded() if exchange.running is not None:
+                calls = ToolCalls(self.brief, at, exchange)
+                calls.tool_ended(event)
+                return self._go_on(at, exchange, calls)
+            case CallEnded():
+                return self._answered(at, exchange, event)
+        return None
+
+    def _give_way(self, exchange: Exchange) -> Decision | None:
+        """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
+        if not exchange.turn:
+            return None
+        exchange.end(self.brief.history)
+        return Decision(hold=exchange.hold())
+
+    def _answered(self, at: At, exchange: Exchange, event: CallEnded) -> Decision:
+        exchange.asked = False
+        if event.outcome == "no_tools" and not exchange.plain:
+            exchange.plain = True
+            return self._request(at, exchange)
+        if event.outcome == "over_budget" and self.budget_over is not None:
+            return ending("budget.else", unread=exchange.unread)
+        if event.outcome != "done":
+            raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
+        text, calls = event.value["text"], event.value["calls"]
+        if exchange.plain:
+            text, calls = read_commands(text)
+        if event.value["finish"] == "length" and text:
+            text = f"{text.rstrip()}{CUT}"
+        messages = self._say(at, exchange, text, max(1, self.brief.messages - len(exchange.said)))
+        if not (exchange.said or calls):
+            raise StepFailed("empty", "the model's answer is empty")
+        exchange.add_answer(calls)
+        return self._go_on(at, exchange, ToolCalls(self.brief, at, exchange), messages)
+
+    def _say(self, at: At, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
+        """The text as messages, if it may be sent. Raises `StepFailed`."""
+        if not text.strip():
+            return ()
+        self.brief.check(at, exchange, text)
+        messages = messages_of(text, most)
+        exchange.said += [message.body for message in messages]
+        return messages
+
+    def _go_on(self, at: At, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()) -> Decision:
+        """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
+        decision = calls.work_off()
+        if decision is None and (calls.unseen or not exchange.said):
+            decision = self._request(at, exchange)
+        if decision is None:
+            exchange.end(self.brief.history)
+            decision = Decision(hold=exchange.hold())
+        return replace(decision, messages=(*said, *decision.messages), sets=calls.sets)
+
+
+def _read_turns(fields: Fields) -> tuple[int, Door | None]:
+    inner = fields.fields("turns")
+    if inner is None:
+        return MOST_TURNS, None
+    most = inner.integer("max", 1, 1000) if inner.require("max") else None
+    door = door_at(inner, "else") if inner.require("else") else None
+    inner.close()
+    return most or MOST_TURNS, door
+
+
+def _read_budget_door(fields: Fields) -> Door | None:
+    inner = fields.fields("budget")
+    return None if inner is None else door_at(inner, "else")

@@ -1,0 +1,123 @@
+"""What an AI turn may use and may say: on the step, else what ``bot.yml`` says for all of them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from bot.core.effects import Budget
+from bot.lang.fields import Fields
+from bot.lang.handlers import HandlerSpec
+from bot.lang.problems import did_you_mean
+
+_HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
+HISTORY = 2000  # tokens
+MOST_TOKENS = 100_000  # of an answer (spec: Limits)
+ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
+MESSAGES = 3
+MODEL_ERRORS = ("timeout", "down", "quota", "refused", "over_budget", "mismatch", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class AiSettings:
+    """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
+
+    ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a model may send addresses
+    of, ``moderate`` is the handler that judges each text, ``merges``: what a contact writes while the model works
+    is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
+    request).
+    """
+
+    models: tuple[str, ...] = ()
+    history: int | None = None
+    messages: int | None = None
+    links: tuple[str, ...] = ()
+    moderate: str | None = None
+    budget: Budget = field(default_factory=Budget)
+    merges: bool | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    reasoning_split: bool | None = None
+
+    def over(self, inherited: Self) -> Self:
+        """These, with what they leave out taken from the inherited ones."""
+        return replace(
+            self,
+            models=self.models or inherited.models,
+            history=inherited.history if self.history is None else self.history,
+            messages=inherited.messages if self.messages is None else self.messages,
+            links=(*self.links, *inherited.links),
+            moderate=self.moderate or inherited.moderate,
+            budget=Budget(
+                inherited.budget.contact if self.budget.contact is None else self.budget.contact,
+                inherited.budget.all if self.budget.all is None else self.budget.all,
+            ),
+            merges=inherited.merges if self.merges is None else self.merges,
+            max_tokens=inherited.max_tokens if self.max_tokens is None else self.max_tokens,
+            temperature=inherited.temperature if self.temperature is None else self.temperature,
+            reasoning_split=inherited.reasoning_split if self.reasoning_split is None else self.reasoning_split,
+        )
+
+
+def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, step: bool) -> AiSettings:
+    """Read the keys that stand on a step or under ``ai`` in ``bot.yml``."""
+    busy = fields.choice("while_busy", ("wait", "merge"))
+    links = fields.strings("links")
+    for host in links:
+        if not _HOST.fullmatch(host):
+            what = f'{fields.what}: links: "{host}" is no host'
+            fields.problems.add("E405", fields.mark_of("links"), what, "write the host alone, like shop.example")
+    return AiSettings(
+        fields.strings("model"),
+        fields.integer("history", 0, 100_000),
+        fields.integer("messages", 1, 10),
+        links,
+        _read_moderator(fields, handlers),
+        read_budget(fields, "else" if step else None),
+        None if busy is None else busy == "merge",
+        fields.integer("max_tokens", 1, MOST_TOKENS),
+        fields.number("temperature", 0, 2),
+        fields.boolean("reasoning_split") if fields.has("reasoning_split") else None,
+    )
+
+
+def read_budget(fields: Fields, needs: str | None = None) -> Budget:
+    """Read `budget`: the tokens of a day. ``needs`` is a key that must stand there too and is read by the step."""
+    inner = fields.fields("budget")
+    if inner is None:
+        return Budget()
+    budget = Budget(inner.integer("contact", 0), inner.integer("all", 0))
+    if needs is not None:
+        inner.require(needs)
+    inner.close()
+    return budget
+
+
+def _read_moderator(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> str | None:
+    """The handler that judges takes a text, nothing else that it needs, and says yes or no."""
+    name = fields.string("moderate")
+    if name is None:
+        return None
+    spec = handlers.get(name)
+    if spec is None:
+        fix = did_you_mean(name, handlers, "declare it in handlers.py")
+        fields.problems.add("E501", fields.mark_of("moderate"), f'{fields.what}: no handler "{name}"', fix)
+        return name
+    needed = {parameter.name for parameter in spec.parameters.values() if parameter.required}
+    if "text" not in spec.parameters or needed - {"text"}:
+        what = f'{fields.what}: handler "{name}" judges texts, so it takes one argument, `text`'
+        fields.problems.add("E502", fields.mark_of("moderate"), what, "declare it as def f(text: str) -> bool")
+    if spec.returns not in (bool, Any):
+        what = f'{fields.what}: handler "{name}" judges texts, so its result is true or false'
+        fields.problems.add("E507", fields.mark_of("moderate"), what, "declare it as def f(text: str) -> bool")
+    return name
+
+
+def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:
+    """The step's own `errors` are those that a question to a model can end with."""
+    known = (*MODEL_ERRORS, *more)
+    own = fields.fields("errors")
+    for name, _ in () if own is None else own.entries():
+        if name.text not in (*known, "else"):
+            fix = did_you_mean(name.text, known, f"write one of {', '.join(known)} or else")
+            fields.problems.add("E504", name.mark, f'{fields.what}: a model has no error "{name.text}"', fix)

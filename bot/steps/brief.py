@@ -1,0 +1,129 @@
+"""What a model is told at an AI step, and what it may use and say there."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bot.core.effects import Complete
+from bot.lang.fields import Fields
+from bot.lang.templates import Template
+from bot.steps.ai_settings import ANSWER_TOKENS, HISTORY, MESSAGES, AiSettings, read_ai_settings
+from bot.steps.exchange import Exchange
+from bot.steps.exits import Exit, read_exits
+from bot.steps.facts import read_facts
+from bot.steps.guard import leaks
+from bot.steps.kind import At, Reading, StepFailed, Used
+from bot.steps.links import foreign_link, links_in
+from bot.steps.notes import read_fill
+from bot.steps.prompt import LEAVE, RULES, commands_text, leave_tool, quoted_scope, remember_tool, system_text
+from bot.steps.tools import Tool, read_tools
+
+WITHIN = 60.0  # seconds for one answer of the model's
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The instructions, with the facts, tools, values and exits that go along with them."""
+
+    instructions: Template
+    facts: tuple[str, ...]  # documents that are searched
+    facts_text: str  # all of their text
+    facts_links: frozenset[str]  # addresses in it: they may be sent
+    tools: tuple[Tool, ...]
+    fill: Mapping[str, str]
+    exits: tuple[Exit, ...]
+    settings: AiSettings
+    within: float
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
+        instructions = fields.template("ai")
+        own = read_ai_settings(fields, reading.handlers, step=True)
+        facts, text = read_facts(fields, reading.documents)
+        within = fields.duration("within")
+        return cls(
+            Template.plain("", fields.mark) if instructions is None else instructions,
+            facts,
+            text,
+            frozenset(links_in(text)),
+            read_tools(fields, reading),
+            read_fill(fields, reading.variables),
+            read_exits(fields, reading.variables),
+            own.over(reading.ai),
+            WITHIN if within is None else within.total_seconds(),
+        )
+
+    def uses(self) -> Iterator[Used]:
+        """The instructions and the templates of the tools."""
+        yield Used(self.instructions)
+        for tool in self.tools:
+            yield from tool.uses()
+
+    @property
+    def notable(self) -> dict[str, str]:
+        """The variables that the model may note, each with what it is: of `fill`, and what an exit needs."""
+        needed = {name: f"needed: {name}" for way in self.exits for name in way.needs}
+        return {**needed, **self.fill}
+
+    @property
+    def messages(self) -> int:
+        """In how many messages one answer is sent at most."""
+        return self.settings.messages or MESSAGES
+
+    @property
+    def history(self) -> int:
+        """How many tokens of the exchange go along."""
+        return HISTORY if self.settings.history is None else self.settings.history
+
+    def exit(self, call: str) -> Exit | None:
+        """The exit that a call of the model's leaves by."""
+        return next((way for way in self.exits if f"{LEAVE}{way.name}" == call), None)
+
+    def tool(self, call: str) -> Tool | None:
+        """The tool that a call of the model's names."""
+        return next((tool for tool in self.tools if tool.name == call), None)
+
+    def request(self, at: At, exchange: Exchange) -> Complete:
+        """The question to the model, with the exchange so far."""
+        first = {"role": "system", "content": self._system(at, exchange)}
+        return Complete(
+            messages=(first, *exchange.history, *exchange.turn),
+            tools=() if exchange.plain else self._tools(at),
+            models=self.settings.models,
+            max_tokens=self.settings.max_tokens or ANSWER_TOKENS,
+            temperature=self.settings.temperature,
+            reasoning_split=self.settings.reasoning_split,
+            facts=self.facts,
+            query=exchange.query,
+            paragraphs=0 if exchange.plain else self.messages - 1,
+            budget=self.settings.budget,
+            moderate=self.settings.moderate,
+            flow=at.flow,
+            within=self.within,
+        )
+
+    def check(self, at: At, exchange: Exchange, text: str) -> None:
+        """Let a text of the model's pass, or raise `StepFailed`: an address of nobody's, or the instructions."""
+        instructions = self.instructions.render(quoted_scope(at.scope))
+        said = "\n".join([*exchange.spoken, *exchange.said, text])  # a leak may come in pieces
+        if leaks(said, instructions) or leaks(said, RULES):
+            raise StepFailed("unsafe", "the model repeated its instructions")
+        theirs = "\n".join(map(str, at.scope["contact"].values()))  # no leave to send what they call themselves
+        own = (link for link in links_in(instructions) if link not in theirs or link in self.instructions.source)
+        known = (*exchange.links, *own, *self.facts_links)
+        if foreign_link(text, self.settings.links, known) is not None:
+            raise StepFailed("unsafe", "the model wrote an address that nobody gave it")
+
+    def _system(self, at: At, exchange: Exchange) -> str:
+        instructions = self.instructions.render(quoted_scope(at.scope))
+        known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
+        commands = commands_text(self.exits, self.notable) if exchange.plain else []
+        return system_text(instructions, "" if self.facts else self.facts_text, at.now, known, commands)
+
+    def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
+        tools = [tool.wire() for tool in self.tools]
+        if self.fill:
+            tools.append(remember_tool(self.fill, at.variables))
+        tools += [leave_tool(way, self.fill, at.variables) for way in self.exits]
+        return tuple(tools)

@@ -1,0 +1,114 @@
+"""Addresses in a text: whatever a chat app would make something to tap of, however it is disguised."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+
+_TAIL = ".,;:!?*_~"
+_STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
+UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # letters that no space comes before
+_SCHEMED = re.compile(
+    rf"""(?:[a-z][a-z0-9+.-]{{0,20}}:[/\\]{{2}}|(?<![a-z0-9])www\.)(?:\[[^\s\[\]]{{2,60}}\][^{_STOPS}]*|[^{_STOPS}]+)
+    |(?<!\w)(?:(?:javascript|vbscript|mailto|smsto):(?=\S)|data:(?=[a-z]+/)|file:(?=/)|(?-i:tel|sms):(?=[+\d]))[^{_STOPS}]*
+    |(?<![\w.])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?![\w]|\.\d)(?:[:/?#][^{_STOPS}]*)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LETTER = r"\w\u0300-\u036f"
+_DOMAIN = re.compile(
+    rf"""(?:(?<![{_LETTER}@-])(?<!\w\.)|(?<=[{UNSPACED}]))
+    ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z])[^\W\d_]{{2,24}}))
+    (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_WIDE_DOT = re.compile(r"(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])", re.IGNORECASE)
+_ENDINGS = """
+    com net org info biz edu gov mil int name pro mobi asia app dev page web site website online shop store tech cloud
+    link click live club xyz top vip win bid loan money bank pay cash finance credit exchange market trade icu cyou
+    buzz space fun host press today world life work works zone center help support email news blog chat social media
+    agency group company digital network services solutions systems software download stream video games game bet
+    casino poker sale deals discount gift gifts promo cheap guru ninja rocks lol monster quest rest bar cafe pizza
+    travel tours delivery express direct global international foundation charity church africa arpa
+    ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt bw by bz ca cc cd
+    cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg er es et eu fi fj fk fm fo fr ga gd ge
+    gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh
+    ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw
+    mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw sa sb
+    sc sd se sg sh si sk sl sm sn so sr ss st su sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug uk
+    us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw
+    рф рус онлайн сайт москва укр бел срб қаз бг ею 中国 中國 公司 网络 网址 商城 香港 台湾 台灣 한국 भारत ไทย 新加坡
+"""
+_KNOWN_ENDINGS = frozenset(_ENDINGS.split())
+
+
+def links_in(text: str) -> Iterator[str]:
+    """Every address in a text as it is written, with or without its scheme. An e-mail address is none."""
+    for found in _SCHEMED.finditer(text):
+        if found[0][0].isalpha() or _is_ip(found[0]):
+            yield found[0].rstrip(_TAIL)
+    for found in _DOMAIN.finditer(_SCHEMED.sub(" ", text)):
+        if found[2] or _is_domain(found[1]):
+            yield found[0].rstrip(_TAIL)
+
+
+def foreign_link(text: str, hosts: Iterable[str], known: Collection[str]) -> str | None:
+    """The first address that is neither of an allowed host nor one that our own side gave the model.
+
+    The text is read as it is written, and as it looks: without what cannot be seen, and with plain letters.
+    """
+    names = [host.lower().removeprefix("www.") for host in hosts]
+    ours = {_bare(link) for each in known for link in (each, _looks(each))}
+    for reading in dict.fromkeys((text, _looks(text))):
+        for link in links_in(reading):
+            if _bare(link) not in ours and not _is_of(link, names):
+                return link
+    return None
+
+
+def without_invisible(text: str) -> str:
+    """A text without the characters that take no room and show nothing."""
+    return _INVISIBLE.sub("", text)
+
+
+def _looks(text: str) -> str:
+    plain = unicodedata.normalize("NFKC", _WIDE_DOT.sub(".", without_invisible(text)))
+    return re.sub(r"[*~`]", "", plain)  # marks of bold, struck and fixed text: a chat app does not show them
+
+
+def _is_domain(host: str) -> bool:
+    """Whether it ends as domains do. ``Yes.No`` is a sentence without its space, although there is ``.no``."""
+    *labels, ending = host.split(".")
+    sentence = len(ending) == 2 and ending.istitle() and len(labels) == 1
+    return not sentence and (ending.lower() in _KNOWN_ENDINGS or ending.lower().startswith("xn--"))
+
+
+def _is_ip(address: str) -> bool:
+    """Whether digits and dots are an IP address, and no version or amount (10.000.000.000)."""
+    parts = re.findall(r"\d+", address)[:4]
+    grouped = re.fullmatch(r"\d+(\.\d{3}){3}", address)
+    return not grouped and all(int(part) < 256 and str(int(part)) == part for part in parts)
+
+
+def _is_of(link: str, names: Iterable[str]) -> bool:
+    """Whether an address is of one of these hosts, or of one below them."""
+    authority = re.split(r"[/?#\\]", _without_scheme(link), maxsplit=1)[0].lower()
+    host = re.sub(r"(?::\d{1,5})?$", "", authority).strip("_").rstrip(".").removeprefix("www.")
+    if _without_scheme(link) == link:
+        host = re.sub(f"^[^.]*[{UNSPACED}]", "", host)  # words before it, which their script does not set off
+    return any(host == name or _is_below(host, name) for name in names)
+
+
+def _is_below(host: str, name: str) -> bool:
+    return host.endswith(f".{name}") and re.fullmatch("[a-z0-9.-]+", host.removesuffix(name)) is not None
+
+
+def _bare(link: str) -> str:
+    """An address without what a model may write in one way or another."""
+    return _without_scheme(link).lower().removeprefix("www.").rstrip(_TAIL + "/")
+
+
+def _without_scheme(link: str) -> str:
+    return re.sub(r"^[a-z0-9+.-]*https?://", "", link, flags=re.IGNORECASE)

@@ -1,0 +1,170 @@
+"""The tools of an AI step: handlers that a model may ask for, each with what is bound on our side."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.core.effects import Call
+from bot.core.values import UnstorableValue, plain
+from bot.lang.fields import Fields
+from bot.lang.handlers import HandlerSpec
+from bot.lang.nodes import List, Scalar
+from bot.lang.problems import did_you_mean
+from bot.lang.templates import Template
+from bot.steps.doors import Assignment, assignments
+from bot.steps.kind import Reading, Used
+from bot.steps.prompt import LEAVE, REMEMBER, function
+
+CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
+WITHIN = 10.0  # seconds
+_IT = frozenset({"it"})
+_SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One handler as a tool. ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first."""
+
+    handler: str
+    name: str
+    about: str
+    schema: Mapping[str, Any]
+    given: tuple[Assignment, ...] = ()
+    binds_contact: bool = False
+    confirms: bool = False
+    confirm: Template | None = None
+    within: float = WITHIN
+
+    def wire(self) -> dict[str, Any]:
+        """The tool as a model is told of it."""
+        return function(self.name, self.about, self.schema)
+
+    def call(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call:
+        """The call that a model asked for: what the flow binds stands over what the model gave."""
+        bound = {item.name: item.evaluate(scope) for item in self.given}
+        if self.binds_contact:
+            bound[CONTACT] = scope["contact"]["id"]
+        return Call(self.handler, {**arguments, **bound}, self.within)
+
+    def question(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
+        """What the contact is asked before it is done."""
+        if self.confirm is not None:
+            return self.confirm.render({**scope, "it": dict(arguments)})
+        lines = [f"{name}: {value}" for name, value in arguments.items()]
+        return "\n".join([self.about or self.name, *lines])
+
+    def uses(self) -> Iterator[Used]:
+        """The templates of the tool."""
+        for item in self.given:
+            for text in item.uses():
+                yield Used(text)
+        if self.confirm is not None:
+            yield Used(self.confirm, _IT)
+
+
+def read_tools(fields: Fields, reading: Reading) -> tuple[Tool, ...]:
+    """Read `tools`: names of handlers, or ``{call, with, confirm, about, within}``."""
+    tools: dict[str, Tool] = {}
+    node = fields.raw("tools")
+    items = node.items if isinstance(node, List) else () if node is None else (node,)
+    for item in items:
+        tool = _read_tool(fields, item, reading)
+        if tool is not None and tool.name in tools:
+            what = f'{fields.what}: a second tool "{tool.handler}"'
+            fields.problems.add("E121", item.mark, what, "keep one of them")
+        elif tool is not None:
+            tools[tool.name] = tool
+    return tuple(tools.values())
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """The arguments of a model's call; None where they are no object, or one that cannot be kept."""
+    try:
+        value = plain(json.loads(text or "{}"))
+        written = json.dumps(value, allow_nan=False, ensure_ascii=False).encode()  # no halves of characters either
+    except (ValueError, RecursionError, UnstorableValue):
+        return None
+    return value if isinstance(value, dict) and rb"\u0000" not in written else None
+
+
+def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
+    if isinstance(item, Scalar):
+        spec = _spec(fields, item.text, item.mark, reading)
+        return None if spec is None else _tool(fields, item.mark, spec)
+    inner = Fields(item, fields.problems, f"{fields.what}: tools")
+    inner.require("call")
+    name, given, about, within = (
+        inner.string("call"),
+        assignments(inner, "with"),
+        inner.string("about"),
+        inner.duration("within"),
+    )
+    asked = inner.is_text("confirm")
+    template = inner.template("confirm") if asked else None
+    confirms = asked or inner.boolean("confirm")
+    inner.close()
+    spec = None if name is None else _spec(fields, name, inner.mark_of("call"), reading)
+    if spec is None:
+        return None
+    for argument in given:
+        if argument.name not in spec.parameters:
+            what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
+            fields.problems.add(
+                "E502", argument.mark, what, did_you_mean(argument.name, spec.parameters, "leave it out")
+            )
+    seconds = WITHIN if within is None else within.total_seconds()
+    tool = _tool(fields, inner.mark, spec, given, about, confirms, template, seconds)
+    if tool is not None:
+        _check_question(fields, tool)
+    return tool
+
+
+def _check_question(fields: Fields, tool: Tool) -> None:
+    """What the question calls `it` is what the model gives: nothing that is bound, or that is no argument."""
+    if tool.confirm is None:
+        return
+    known = tool.schema["properties"]
+    for path in sorted(tool.confirm.paths):
+        if path[0] == "it" and len(path) > 1 and path[1] not in known:
+            what = f'{fields.what}: confirm: a model gives "{tool.handler}" no "{path[1]}"'
+            fix = did_you_mean(path[1], known, f"it gives {', '.join(known) or 'nothing'}")
+            fields.problems.add("E502", tool.confirm.mark, what, fix)
+
+
+def _spec(fields: Fields, name: str, mark: Any, reading: Reading) -> HandlerSpec | None:
+    spec = reading.handlers.get(name)
+    if spec is None:
+        fix = did_you_mean(name, reading.handlers, "declare it in handlers.py")
+        fields.problems.add("E501", mark, f'{fields.what}: no handler "{name}"', fix)
+    return spec
+
+
+def _tool(
+    fields: Fields,
+    mark: Any,
+    spec: HandlerSpec,
+    given: tuple[Assignment, ...] = (),
+    about: str | None = None,
+    confirms: bool = False,
+    confirm: Template | None = None,
+    within: float = WITHIN,
+) -> Tool | None:
+    from bot.lang.schemas import NoSchema, parameters_schema, summary  # pydantic: only where there are tools
+
+    bound = {item.name for item in given}
+    binds_contact = CONTACT in spec.parameters and CONTACT not in bound
+    try:
+        schema = parameters_schema(spec, bound | {CONTACT})
+    except NoSchema as error:
+        what = f'{fields.what}: no model can call "{spec.name}": {error}'
+        fields.problems.add("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
+        return None
+    name = _SIGNS.sub("_", spec.name)[:64]
+    if name == REMEMBER or name.startswith(LEAVE):
+        what = f'{fields.what}: the name "{spec.name}" means something else to a model'
+        fields.problems.add("E108", mark, what, f'give the handler one that is not "{REMEMBER}" and has no "{LEAVE}"')
+        return None
+    text = about or summary(spec)
+    return Tool(spec.name, name, text, schema, given, binds_contact, confirms, confirm, within)

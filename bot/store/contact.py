@@ -1,0 +1,81 @@
+"""All that a store keeps of one contact, in both files: where it stands, and how it is read to be handed out."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from bot.core import codec
+from bot.store.files import contact_files, inbox_path, open_reader, trouble_in_words
+
+_OWN = "contact = ?1"
+_NAMED = "(contact = ?1 OR (contact IS NULL AND CAST(body AS TEXT) GLOB '*[^0-9]' || ?1 || '[^0-9]*'))"
+
+OF_CONTACT: Mapping[str, str] = {
+    "sessions": _OWN,
+    "parked": _OWN,
+    "outbox": _OWN,
+    "calls": _OWN,
+    "turns": _OWN,
+    "statuses": "message_id IN (SELECT value FROM sent, json_each(sent.message_ids) WHERE sent.contact = ?1)",
+    "message_ids": "sent_id IN (SELECT id FROM sent WHERE contact = ?1)",
+    "sent": _OWN,
+    "recipients": _OWN,
+    "usage": _OWN,
+    "dead_letters": _NAMED,
+    "aliases": "contact = ?1 OR alias = ?1",
+    "suspects": "event_id LIKE 'time:' || ?1 || ':%'",
+}
+"""Every table of the engine's file that holds something of a contact, and which of its rows are that contact's.
+
+``?1`` is the number, of digits only. They can be deleted in this order.
+"""
+
+_ALIASES = "SELECT alias FROM aliases WHERE contact = ?"
+
+IN_LOG = f"{_NAMED} AND erased_at IS NULL"
+"""The events of the log that are a contact's; of those that are nobody's, the ones that name it somewhere inside."""
+
+
+def export(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
+    """All rows of a contact by table, those of the inbox's as ``log``; only tables that have some.
+
+    Times are texts, everything else is what it was in the conversation. Raises `bot.store.files.StoreMissing` and
+    `bot.store.files.StoreUnavailable`.
+    """
+    with trouble_in_words(store), closing(open_reader(store)) as engine:
+        numbers = numbers_of(engine, contact)
+        found = {table: _rows(engine, table, where, numbers) for table, where in OF_CONTACT.items()}
+    log = inbox_path(store)
+    with trouble_in_words(log), closing(open_reader(log)) as inbox:
+        found["log"] = _rows(inbox, "log", IN_LOG, numbers)
+    return {table: [dict(_revived(row)) for row in rows] for table, rows in found.items() if rows}
+
+
+def numbers_of(engine: sqlite3.Connection, contact: str) -> list[str]:
+    """The numbers by which a contact is known: its own first, then the gateway's other ones."""
+    return [contact, *(alias for (alias,) in engine.execute(_ALIASES, (contact,)))]
+
+
+def kept_files(store: Path, contact: str) -> list[Path]:
+    """The files of a contact's that its flows have kept."""
+    return sorted(file for file in contact_files(store, contact).rglob("*") if file.is_file())
+
+
+def _rows(connection: sqlite3.Connection, table: str, where: str, numbers: list[str]) -> list[dict[str, Any]]:
+    cursors = [connection.execute(f"SELECT * FROM {table} WHERE {where}", (number,)) for number in numbers]
+    return [dict(zip((c[0] for c in cursor.description), row, strict=True)) for cursor in cursors for row in cursor]
+
+
+def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Columns that hold JSON as the values they are; what cannot be read as it is."""
+    for column, value in row.items():
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "backslashreplace")
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            try:
+                value = codec.loads(value)
+            except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
+                pass  # of another version, or no JSON at all
+        yield column, value

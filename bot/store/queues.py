@@ -1,0 +1,105 @@
+"""The queues in the engine's file: messages to send, calls to make, events that are parked, and what was given up."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.core import codec
+from bot.core.effects import PutContact, Send
+from bot.store.rows import WINDOW, CallRow, OutboxRow
+
+ADD_SEND = """
+    INSERT INTO outbox (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+CLAIM = "UPDATE outbox SET claimed_at = ? WHERE id = ?"
+SEND_AGAIN = "UPDATE outbox SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
+SEND_ENDED = "DELETE FROM outbox WHERE id = ?"
+_SENDS = """
+    SELECT outbox.id, ref, key, contact, effect, priority, channel,
+        created_at, attempts, due_at, expires_at, last_inbound
+    FROM outbox LEFT JOIN sessions USING (contact)
+"""
+PENDING_SENDS = f"{_SENDS} WHERE outbox.id > ? AND claimed_at IS NULL ORDER BY outbox.id LIMIT ?"
+CLAIMED_SENDS = f"{_SENDS} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
+
+ADD_CALL = """
+    INSERT INTO calls (id, ref, key, contact, effect, created_at, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+CALL_AGAIN = "UPDATE calls SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
+CALL_SAID = "UPDATE calls SET said = said + 1 WHERE id = ?"
+CALL_ENDED = "DELETE FROM calls WHERE id = ?"
+PENDING_CALLS = """
+    SELECT id, ref, key, contact, effect, attempts, due_at, said FROM calls WHERE id > ? ORDER BY id LIMIT ?
+"""
+
+PARK = "INSERT INTO parked (contact, event, parked_at) VALUES (?, ?, ?)"
+UNPARK = "DELETE FROM parked WHERE id = ?"
+PARKED = "SELECT id, event FROM parked WHERE contact = ? ORDER BY id"
+
+ADD_DEAD_LETTER = "INSERT INTO dead_letters (what, contact, reason, body, at, send_id) VALUES (?, ?, ?, ?, ?, ?)"
+LETTER_ENDED = "DELETE FROM dead_letters WHERE id = ?"
+DEAD_LETTER = "SELECT what, contact, body, send_id FROM dead_letters WHERE id = ?"
+
+COUNTS = """
+    SELECT 'sessions', count(*) FROM sessions
+    UNION ALL SELECT 'parked', count(*) FROM parked
+    UNION ALL SELECT 'outbox', count(*) FROM outbox
+    UNION ALL SELECT 'calls', count(*) FROM calls
+    UNION ALL SELECT 'dead_letters', count(*) FROM dead_letters
+"""
+"""How many sessions there are, and how many rows each queue has, by table."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadSend:
+    """A message that was given up, as its dead letter remembers it. ``send_id`` was its id in the outbox."""
+
+    contact: str
+    key: str
+    outcome: str
+    effect: Send | PutContact
+    send_id: int | None
+
+
+def outbox_row(
+    id: int,
+    ref: str,
+    key: str,
+    contact: str,
+    effect: str,
+    priority: int,
+    channel: str | None,
+    created_at: str,
+    attempts: int,
+    due_at: str,
+    expires_at: str,
+    last_inbound: str | None,
+) -> OutboxRow:
+    """A message that is to be sent, from its row."""
+    return OutboxRow(
+        id=id,
+        ref=ref,
+        key=key,
+        contact=contact,
+        effect=codec.loads(effect),
+        priority=priority,
+        channel=channel,
+        created_at=datetime.fromisoformat(created_at),
+        attempts=attempts,
+        due_at=datetime.fromisoformat(due_at),
+        expires_at=datetime.fromisoformat(expires_at),
+        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + WINDOW,
+    )
+
+
+def call_row(id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int) -> CallRow:
+    """A call that is to be made, from its row."""
+    return CallRow(id, ref, key, contact, codec.loads(effect), attempts, datetime.fromisoformat(due_at), said)
+
+
+def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:
+    """The message of a dead letter, from its row; None where it is of something else."""
+    if what != "send":
+        return None
+    fields = codec.loads(body)
+    return DeadSend(contact, fields["key"], fields["outcome"], fields["effect"], send_id)

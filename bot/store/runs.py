@@ -1,0 +1,46 @@
+"""Runs of the engine: how each began and ended, and which events are suspected of having crashed it."""
+
+import sqlite3
+from dataclasses import dataclass
+
+_CRASHES_IN_A_ROW = 2
+
+_LAST = "SELECT clean, crashes, taking FROM meta"
+_SUSPECT = """
+    INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = crashes + 1
+"""
+_SUSPECTS = "SELECT event_id FROM suspects WHERE crashes >= ?"
+_STARTED = "UPDATE meta SET clean = 0, crashes = ?, taking = NULL"
+TAKING = "UPDATE meta SET taking = ?"
+CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects")
+ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a run of the engine begins. ``careful``: take events one a commit, marking each (DESIGN 2).
+
+    ``suspects`` are the events that were being taken at two crashes: they are not taken again.
+    """
+
+    careful: bool
+    suspects: frozenset[str]
+
+
+ORDINARY = Run(careful=False, suspects=frozenset())
+"""A run that nothing speaks against."""
+
+
+def begin(engine: sqlite3.Connection) -> Run:
+    """Note, within a transaction, that a run begins, and whether the last one came to its end.
+
+    After two crashes in a row without the engine ever having caught up, it is careful: so one kill, or many
+    of them in an engine that gets on, make no suspect of any event.
+    """
+    clean, crashes, taking = engine.execute(_LAST).fetchone()
+    crashes = 0 if clean else crashes + 1
+    if taking is not None:
+        engine.execute(_SUSPECT, (taking,))
+    engine.execute(_STARTED, (crashes,))
+    suspects = frozenset(id for (id,) in engine.execute(_SUSPECTS, (_CRASHES_IN_A_ROW,)))
+    return Run(crashes >= _CRASHES_IN_A_ROW, suspects)

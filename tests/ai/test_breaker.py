@@ -1,0 +1,81 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.ai.breaker import FAILURES, PAUSE, Breaker
+from bot.clock import MovableClock
+
+NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(NOW)
+
+
+@pytest.fixture
+def breaker(clock: MovableClock) -> Breaker:
+    return Breaker(clock)
+
+
+def fail(breaker: Breaker, times: int = FAILURES) -> None:
+    for _ in range(times):
+        breaker.failed("a")
+
+
+def test_a_model_that_keeps_failing_is_left_alone_and_the_others_are_not(breaker: Breaker) -> None:
+    fail(breaker, FAILURES - 1)
+    assert breaker.allows("a")
+    breaker.failed("a")
+    assert not breaker.allows("a")
+    assert breaker.allows("b")
+
+
+def test_only_failures_in_a_row_count(breaker: Breaker) -> None:
+    fail(breaker, FAILURES - 1)
+    breaker.succeeded("a")
+    fail(breaker, FAILURES - 1)
+    assert breaker.allows("a")
+
+
+def test_after_a_pause_one_may_try(breaker: Breaker, clock: MovableClock) -> None:
+    fail(breaker)
+    clock.move(PAUSE)
+    assert [breaker.allows("a") for _ in range(3)] == [True, False, False]
+
+
+def test_a_try_that_works_lets_everybody_in(breaker: Breaker, clock: MovableClock) -> None:
+    fail(breaker)
+    clock.move(PAUSE)
+    assert breaker.allows("a")
+    breaker.succeeded("a")
+    assert [breaker.allows("a") for _ in range(3)] == [True, True, True]
+
+
+def test_a_try_that_fails_begins_another_pause(breaker: Breaker, clock: MovableClock) -> None:
+    fail(breaker)
+    clock.move(PAUSE)
+    assert breaker.allows("a")
+    clock.move(PAUSE / 2)
+    breaker.failed("a")
+    clock.move(PAUSE / 2)
+    assert not breaker.allows("a")
+    clock.move(PAUSE / 2)
+    assert breaker.allows("a")
+
+
+def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: Breaker, clock: MovableClock) -> None:
+    fail(breaker)
+    clock.move(PAUSE)
+    assert breaker.allows("a")
+    clock.move(PAUSE)
+    assert breaker.allows("a")
+
+
+def test_a_model_that_is_of_no_use_until_a_time_is_left_alone_until_then(breaker: Breaker, clock: MovableClock) -> None:
+    breaker.failed("a", until=NOW + timedelta(hours=5))
+    fail(breaker)  # those that were on their way shorten nothing
+    clock.move(timedelta(hours=5) - timedelta(seconds=1))
+    assert not breaker.allows("a")
+    clock.move(timedelta(seconds=1))
+    assert breaker.allows("a")

@@ -1,0 +1,326 @@
+import json
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.emulator import MessageTemplate
+from bot.store.migrations import migrate
+from tests.cli.keeping import CONTACT, Kept, kept
+from tests.cli.terminal import Outcome, call, make_bot
+
+SALE = MessageTemplate("sale", "en", body="Hello {{1}}, {{2}} off")
+BOOK = "phone,name,share\n+62 812-3456-7890,Ann,10%\n6281234567891,Bo,20%\n6281234567892,Cy,30%\n"
+BODY = ("--body", "{{name}}", "--body", "{{ share }}!")
+FLOWS = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: end}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text(BOOK)
+    return make_bot(tmp_path, FLOWS)
+
+
+@pytest.fixture
+def bot(folder: Path) -> Iterator[Kept]:
+    with kept(folder, server=True) as running:
+        running.emulator.templates.add(SALE)
+        yield running
+
+
+def let_pass(bot: Kept, duration: timedelta) -> None:
+    clock = bot.emulator.clock
+    assert isinstance(clock, MovableClock)
+    until = clock.now() + duration
+    assert bot.engine.wait_settled(20)
+    while (due := bot.engine.next_due()) is not None and due <= until:
+        clock.move_to(due)
+        assert bot.engine.wait_settled(20)
+    clock.move_to(until)
+
+
+def broadcast(folder: Path, *more: str, stdin: str = "", file: str = "people.csv") -> tuple[int, list[str], str]:
+    ended = call("broadcast", "sale", folder / file, "--bot", folder, *BODY, *more, stdin=stdin)
+    return ended.code, ended.lines, ended.err
+
+
+def parameters(bot: Kept) -> dict[str, list[str]]:
+    components = {sent.to: sent.body["template"]["components"] for sent in bot.emulator.sent}
+    return {to: [parameter["text"] for parameter in found[0]["parameters"]] for to, found in components.items()}
+
+
+def test_it_shows_what_it_will_do_and_asks(folder: Path, bot: Kept) -> None:
+    code, lines, _ = broadcast(folder, stdin="n\n")
+    assert code == 1
+    assert lines[0] == f'sale (en) to {CONTACT}: "Ann" "10%!"'
+    assert lines[1] == "3 contacts: at 60 requests a minute and 10,000 a day that takes 1 minute or more."
+    assert bot.sent == []
+
+
+def test_everybody_gets_the_template_with_their_own_cells(folder: Path, bot: Kept) -> None:
+    code, lines, _ = broadcast(folder, "--yes", "--no-wait")
+    assert (code, lines[-1]) == (0, "3 added, 0 known, 0 opted out.")
+    let_pass(bot, timedelta(minutes=1))
+    assert parameters(bot) == {
+        CONTACT: ["Ann", "10%!"],
+        "6281234567891": ["Bo", "20%!"],
+        "6281234567892": ["Cy", "30%!"],
+    }
+
+
+def test_the_same_command_again_goes_on_and_sends_nothing_twice(folder: Path, bot: Kept) -> None:
+    broadcast(folder, "--yes", "--no-wait")
+    let_pass(bot, timedelta(minutes=1))
+    (folder / "people.csv").write_text(BOOK + "6281234567893,Di,40%\n")
+    code, lines, _ = broadcast(folder, "--yes", "--no-wait")
+    assert code == 0
+    assert "The broadcast has 3 contacts already; they do not get it twice." in lines
+    assert lines[-1] == "1 added, 3 known, 0 opted out."
+    let_pass(bot, timedelta(minutes=1))
+    assert len(bot.sent) == 4
+
+
+def test_it_waits_and_says_what_came_of_it(folder: Path, bot: Kept) -> None:
+    (folder / "one.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
+    code, lines, _ = broadcast(folder, "--yes", file="one.csv")
+    assert (code, lines[-1]) == (0, "1 sent.")
+
+
+def test_what_could_not_be_sent_is_said(folder: Path, bot: Kept) -> None:
+    (folder / "one.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
+    bot.emulator.faults.add("send_failed")
+    code, lines, _ = broadcast(folder, "--yes", file="one.csv")
+    assert (code, lines[-1]) == (1, "1 failed. `bot queue` says why.")
+
+
+REFUSED_BEFORE = {
+    "a name that is not there": (
+        MessageTemplate("sales", body="{{1}}"),
+        'not in the gateway\'s list (did you mean "sales"?)',
+    ),
+    "another language": (MessageTemplate("sale", "id", body="{{1}}"), 'has no language "en" (it has id)'),
+    "one that waits for approval": (MessageTemplate("sale", body="{{1}}", status="PENDING"), "is PENDING"),
+    "one without placeholders' part": (MessageTemplate("sale", header="Sale"), "has no BODY, which is filled here"),
+}
+
+
+@pytest.mark.parametrize(("template", "words"), REFUSED_BEFORE.values(), ids=REFUSED_BEFORE.keys())
+def test_what_the_gateway_would_refuse_is_said_before_anything_is_sent(
+    folder: Path, template: MessageTemplate, words: str
+) -> None:
+    with kept(folder, server=True) as bot:
+        bot.emulator.templates.add(template)
+        code, lines, err = broadcast(folder, "--yes")
+        assert (code, lines, bot.sent) == (1, [], [])
+    assert words in err and err.endswith("Nothing was sent.\n")
+    assert call("queue", "--bot", folder).lines[-1] == "0 messages wait to be sent, 0 given up."
+
+
+def test_a_template_that_a_flow_fills_with_another_number_of_parameters_is_said(tmp_path: Path) -> None:
+    step = "{template: {name: sale, language: en, body: [Ann]}, errors: {else: end}}"
+    make_bot(tmp_path, f"flow: main\nstart: {{otherwise: true}}\nsteps:\n  sale: {step}\n")
+    (tmp_path / "people.csv").write_text(BOOK)
+    with kept(tmp_path, server=True) as bot:
+        bot.emulator.templates.add(SALE)
+        code, _, err = broadcast(tmp_path, "--yes")
+        assert (code, bot.sent) == (1, [])
+    assert "gets no header, 2 in the body, but no header, 1 in the body at flows/main.yml:4" in err
+
+
+def test_a_header_that_is_not_filled_is_only_perhaps_wrong(folder: Path, bot: Kept) -> None:
+    bot.emulator.templates.add(MessageTemplate("sale", header="Sale", body="{{1}} {{2}}"))
+    code, lines, err = broadcast(folder, "--yes", "--no-wait")
+    assert (code, lines[-1]) == (0, "3 added, 0 known, 0 opted out.")
+    assert err.startswith("perhaps: ") and "has a HEADER, which is not filled here" in err
+
+
+def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot: Kept) -> None:
+    bot.emulator.faults.add("unauthorized")
+    code, lines, err = broadcast(folder, "--yes")
+    assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
+    assert "sale could not be looked up in the gateway's list: " in err
+    assert "Nothing can be sent until this is put right" in err
+
+
+def test_without_a_server_it_waits_for_one(folder: Path) -> None:
+    migrate(folder / "bot.db")
+    code, lines, _ = broadcast(folder, "--yes")
+    assert (code, lines[-1]) == (0, "No server runs: it begins when `bot serve` does.")
+    with kept(folder, template=SALE) as bot:
+        let_pass(bot, timedelta(minutes=1))
+        assert len(parameters(bot)) == 3
+
+
+def test_a_large_file_goes_in_pieces_that_the_server_takes(folder: Path, bot: Kept) -> None:
+    rows = [f"{6281234567890 + n},{'x' * 50},10%" for n in range(2000)]
+    (folder / "many.csv").write_text("phone,name,share\n" + "\n".join(rows))
+    code, lines, _ = broadcast(folder, "--yes", "--no-wait", file="many.csv")
+    assert (code, lines[-1]) == (0, "2,000 added, 0 known, 0 opted out.")
+    assert lines[1].endswith("that takes 40 minutes or more.")
+
+
+# -- stopping
+
+
+def test_a_broadcast_is_stopped_while_somebody_watches_it(
+    folder: Path, bot: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "many.csv").write_text("phone,name,share\n" + "\n".join(f"{6281234567890 + n},x,1%" for n in range(3000)))
+    told: list[Outcome] = []
+
+    def stop_meanwhile(seconds: float) -> None:
+        if not told:
+            told.append(call("broadcast", "--stop", "sale: many", "--bot", folder))
+
+    monkeypatch.setattr("bot.cli.broadcast.sleep", stop_meanwhile)
+    code, lines, _ = broadcast(folder, "--yes", file="many.csv")
+    (stopped,) = told
+    count = re.fullmatch(r"([\d,]+) contacts will not get it\.", stopped.lines[0])
+    assert stopped.code == 0 and count is not None
+    assert code == 0
+    assert lines[-1].endswith(f"{count[1]} stopped. It was stopped: --resume goes on with it.")
+    assert len(bot.sent) + int(count[1].replace(",", "")) == 3000
+
+
+def test_a_stopped_broadcast_goes_on_when_it_is_resumed(folder: Path) -> None:
+    migrate(folder / "bot.db")
+    name = "sale: people"
+    broadcast(folder, "--yes")
+    assert call("broadcast", "--stop", name, "--bot", folder).lines == ["3 contacts will not get it."]
+    assert call("broadcast", "--stop", name, "--bot", folder).lines == ["0 contacts will not get it."]
+    assert call("queue", "--bot", folder).lines[0] == 'broadcast "sale: people": 3 stopped'
+    code, _, err = broadcast(folder, "--yes")
+    assert code == 1
+    assert f'was stopped before 3 contacts had it. To go on with it, write bot broadcast --resume "{name}"' in err
+    with kept(folder, server=True) as bot:
+        bot.emulator.templates.add(SALE)
+        assert bot.engine.wait_settled(20)
+        assert bot.sent == []
+        resumed = call("broadcast", "--resume", name, "--bot", folder)
+        assert (resumed.code, resumed.lines[0]) == (0, "3 contacts had been left out, and will get it.")
+        assert resumed.lines[-1] == "3 sent."
+        assert len(bot.sent) == 3
+
+
+@pytest.mark.parametrize("server", [True, False])
+@pytest.mark.parametrize("option", ["--stop", "--resume"])
+def test_a_name_that_is_not_there_is_refused_in_words(folder: Path, option: str, server: bool) -> None:
+    migrate(folder / "bot.db")
+    with kept(folder, server=True) if server else nullcontext():
+        refused = call("broadcast", option, "sale", "--bot", folder)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == 'there is no broadcast "sale" (`bot queue` lists those that are not done)\n'
+
+
+@pytest.mark.parametrize("arguments", [(), ("sale",), ("--stop", "a", "--resume", "a"), ("sale", "{}", "--stop", "a")])
+def test_one_thing_at_a_time(folder: Path, arguments: tuple[str, ...]) -> None:
+    words = (argument.format(folder / "people.csv") for argument in arguments)
+    assert call("broadcast", *words, "--bot", folder).code == 2
+
+
+def test_what_a_broadcast_could_not_send_is_sent_again_with_it(folder: Path, bot: Kept) -> None:
+    bot.emulator.faults.add("send_failed")
+    assert broadcast(folder, "--yes")[1][-1] == "3 failed. `bot queue` says why."
+    bot.emulator.faults.clear()
+    again = call("queue", "retry", "--all", "--broadcast", "sale: people", "--yes", "--bot", folder)
+    assert again.out == "To be sent again: 3 messages.\n"
+    assert call("queue", "retry", "--all", "--broadcast", "sale: people", "--yes", "--bot", folder).code == 0
+    assert broadcast(folder, "--yes")[1][-1] == "3 sent."
+    assert len(bot.sent) == 3
+
+
+# -- its file
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("name,share\nAnn,1\n", ':1: there is no column "phone"'),
+        ("phone,name,share\nAnn,Ann,1\n", ':2: "Ann" is no phone number'),
+        ("phone,name,share\n62812345678,Ann,1\n62812345678,Bo,1\n", ":3: 62812345678 stands in line 2 already"),
+        ("phone,name,share\n62812345678,,1\n", ":2: parameter 1 is empty"),
+        ("phone,name,share\n62812345678,Ann,1,2\n", ":2: there are more cells than columns"),
+        ("phone,name\n62812345678,Ann\n", '--body names a column "share", which is not there (there are: name)'),
+        ("phone,name,share\n", "there is nobody to send to"),
+    ],
+)
+def test_a_faulty_file_is_explained_line_by_line(folder: Path, text: str, complaint: str) -> None:
+    (folder / "people.csv").write_text(text)
+    code, lines, err = broadcast(folder, "--yes")
+    assert (code, lines) == (1, [])
+    assert complaint in err
+
+
+def test_columns_of_numbers_are_the_parameters(folder: Path, bot: Kept) -> None:
+    (folder / "people.csv").write_text("phone;2;1;note\n6281234567890;20%;Ann;old customer\n")
+    assert call("broadcast", "sale", folder / "people.csv", "--bot", folder, "--yes").code == 0
+    assert parameters(bot) == {CONTACT: ["Ann", "20%"]}
+
+
+# -- bot send
+
+
+def test_a_text_is_sent_while_the_window_is_open(folder: Path, bot: Kept) -> None:
+    bot.user("hi")
+    ended = call("send", "+62 812 3456 7890", "Your parcel is here", "--bot", folder)
+    assert (ended.code, ended.lines) == (0, [f"The message to {CONTACT} was sent."])
+    assert bot.emulator.sent[-1].body["text"] == {"body": "Your parcel is here"}
+
+
+def test_why_a_message_was_not_sent_is_said(folder: Path, bot: Kept) -> None:
+    ended = call("send", CONTACT, "Hello?", "--bot", folder)
+    assert ended.code == 1
+    assert ended.err.startswith(f"The message to {CONTACT} was not sent: the 24-hour window is shut")
+    assert "(a template can be sent at any time: --template NAME)" in ended.err
+
+
+@pytest.mark.parametrize("contact", ["12", "abc", "081234567890", ""])
+def test_what_is_no_number_is_sent_nothing(folder: Path, contact: str) -> None:
+    migrate(folder / "bot.db")
+    ended = call("send", contact, "Hello", "--bot", folder)
+    assert ended.code == 1
+    assert ended.err == f'"{contact}" is no phone number: write its digits, with the country code\n'
+
+
+def test_programs_are_told_what_became_of_a_message(folder: Path, bot: Kept) -> None:
+    bot.user("hi")
+    told = json.loads(call("send", CONTACT, "Your parcel is here", "--json", "--bot", folder).out)
+    assert (told["contact"], told["outcome"]) == (CONTACT, "sent")
+
+
+def test_a_template_needs_no_window(folder: Path, bot: Kept) -> None:
+    ended = call("send", CONTACT, "--template", "sale", "--body", "Ann", "--body", "10%", "--bot", folder)
+    assert (ended.code, ended.lines) == (0, [f"The message to {CONTACT} was sent."])
+    assert parameters(bot) == {CONTACT: ["Ann", "10%"]}
+
+
+def test_without_a_server_a_message_waits(folder: Path) -> None:
+    migrate(folder / "bot.db")
+    ended = call("send", CONTACT, "Hello", "--bot", folder)
+    assert (ended.code, ended.lines) == (0, [f"The message to {CONTACT} waits to be sent: `bot queue` shows it."])
+    (pending,) = json.loads(call("queue", "--bot", folder, "--json").out)["pending"]
+    assert pending["contact"] == CONTACT
+
+
+@pytest.mark.parametrize("arguments", [(), ("text", "--template", "sale")])
+def test_a_message_is_a_text_or_a_template(folder: Path, arguments: tuple[str, ...]) -> None:
+    assert call("send", CONTACT, *arguments, "--bot", folder).code == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "parameter"),
+    [
+        ("Hello", {"type": "text", "text": "Hello"}),
+        ("https://shop.example/a.PNG", {"type": "image", "image": {"link": "https://shop.example/a.PNG"}}),
+        ("https://shop.example/bill.pdf", {"type": "document", "document": {"link": "https://shop.example/bill.pdf"}}),
+        ("see a.png", {"type": "text", "text": "see a.png"}),
+    ],
+)
+def test_a_header_that_is_the_address_of_a_file_is_that_file(header: str, parameter: dict[str, object]) -> None:
+    from bot.cli.mailing import header as read
+
+    assert read(header) == parameter

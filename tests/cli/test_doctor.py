@@ -1,0 +1,161 @@
+"""`bot doctor`: what it finds, and that it leaves everybody in peace."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.emulator import MessageTemplate
+from bot.store.files import inbox_path
+from tests.cli.keeping import kept
+from tests.cli.terminal import call, make_bot
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+steps:
+  hello: {say: Hello}
+  offer: {template: {name: offer, language: en, body: ["2"]}, errors: {else: end}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of ours; what a command sets from .env is undone after the test."""
+    for name in [*os.environ, "BOT_GATEWAY_URL", "BOT_GATEWAY_KEY", "BOT_WEBHOOK_SECRET", "BOT_PUBLIC_URL"]:
+        if name.startswith("BOT_"):
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)
+
+
+def settings(folder: Path, **values: str) -> None:
+    (folder / ".env").write_text("".join(f"BOT_{name.upper()}={value}\n" for name, value in values.items()))
+    (folder / ".env").chmod(0o600)
+    os.utime(folder / ".env", (0, 0))  # before any server was started
+
+
+def doctor(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    shown = call("doctor", folder, *options, "--json")
+    return shown.code, json.loads(shown.out)
+
+
+def about(found: list[dict[str, Any]], what: str) -> list[str]:
+    return [f"{one['state']}: {one['what']}" for one in found if one["about"] == what]
+
+
+def test_a_bot_that_is_ready_has_nothing_that_fails(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path, server=True) as bot:
+        bot.user("hi")
+        sent = len(bot.emulator.sent)
+        bot.emulator.templates.add(MessageTemplate("offer", body="{{1}}"))
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        code, found = doctor(tmp_path)
+        assert len(bot.emulator.sent) == sent, "nobody is sent anything"
+    assert [one for one in found if one["state"] == "fail"] == [] and code == 0
+    assert about(found, "gateway")[-1].startswith("ok: the key is accepted; templates of the channel: ")
+    assert about(found, "templates") == ["ok: all 1 that the flows name can be sent"]
+    assert about(found, "server") == ["ok: it runs; messages that wait to be sent: 0"]
+    assert any("its clock and ours differ by" in one for one in about(found, "gateway"))
+    assert about(found, "webhook") == ["warn: its public address is not known"]
+
+
+def test_settings_that_the_running_server_has_not_read_are_told(tmp_path: Path) -> None:
+    with kept(tmp_path, server=True) as bot:
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        later = (tmp_path / "bot.db.sock").stat().st_mtime + 1
+        os.utime(tmp_path / ".env", (later, later))
+        _, found = doctor(tmp_path)
+    (server,) = about(found, "server")
+    assert server.startswith("warn: it runs, and ") and server.endswith(".env has been changed since its start")
+
+
+def test_without_settings_each_is_named_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    code, found = doctor(tmp_path)
+    assert code == 1
+    assert len(about(found, "settings")) == 3 and "BOT_GATEWAY_URL is missing" in about(found, "settings")[0]
+    assert about(found, "flows") == [f"ok: 1 flow in {os.path.relpath(tmp_path)}, without problems"]
+    assert about(found, "store")[0].startswith("warn: there is no store at")
+
+
+def test_a_key_that_is_refused_a_template_that_is_not_there_and_faulty_flows_fail(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path, server=True) as bot:
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        code, found = doctor(tmp_path)
+        assert code == 1
+        assert any("fail: flows/main.yml:6" in one and '"offer" is not in' in one for one in about(found, "templates"))
+        bot.emulator.faults.add("unauthorized")
+        _, found = doctor(tmp_path)
+        assert any("fail: its templates cannot be listed: unauthorized" in one for one in about(found, "gateway"))
+    (tmp_path / "flows" / "main.yml").write_text("flow: main\nsteps: {}\n")
+    _, found = doctor(tmp_path)
+    assert about(found, "flows")[0].startswith("fail: ")
+
+
+def test_a_gateway_that_is_not_there_is_said_once_with_what_to_do(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    settings(tmp_path, gateway_url="http://127.0.0.1:9", gateway_key="key", webhook_secret="s")
+    shown = call("doctor", tmp_path)
+    assert shown.code == 1
+    failing = [line for line in shown.lines if line.startswith("fail")]
+    assert failing == ["fail  gateway    no connection to 127.0.0.1:9: Connection refused"]
+    assert "check BOT_GATEWAY_URL and the network" in shown.out
+    assert shown.lines[-1] == "1 thing to put right."
+
+
+def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path) as bot:
+        bot.user("hi")  # the template is unknown: it is given up
+    now = datetime.now(UTC)
+    with closing(sqlite3.connect(inbox_path(tmp_path / "bot.db"))) as db, db:
+        db.execute("UPDATE meta SET stale = 3, stale_at = ?", ((now - timedelta(hours=1)).isoformat(),))
+        db.execute("UPDATE log SET received_at = ?", ((now - timedelta(days=9)).isoformat(),))
+    (tmp_path / "bot.db").chmod(0o644)
+    (tmp_path / ".env").write_text("")
+    (tmp_path / ".env").chmod(0o644)
+    code, found = doctor(tmp_path)
+    assert code == 1
+    store, events = about(found, "store"), about(found, "events")
+    assert (
+        any("others on this machine can read" in one for one in store)
+        and "warn: messages and turns that were given up: 1" in store
+    )
+    assert "warn: the last came 9 days ago" in events
+    assert events[-1].startswith("fail: rightly signed ones that were refused for their timestamps: 3")
+    assert about(found, "secrets")[0].startswith("warn: others on this machine can read")
+
+
+def test_a_store_of_an_older_version_is_no_riddle(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    with closing(sqlite3.connect(tmp_path / "bot.db")) as db, db:
+        db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '2 %'")
+    _, found = doctor(tmp_path)
+    assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
+
+
+def test_a_damaged_store_fails_in_words(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    (tmp_path / "bot.db").write_bytes(b"this is no database" * 500)
+    code, found = doctor(tmp_path)
+    assert code == 1 and about(found, "store")[0].startswith("fail: ")
+
+
+def test_a_server_that_cannot_send_fails_with_the_gateways_words(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    with kept(tmp_path, server=True) as bot:
+        settings(tmp_path, gateway_url=bot.emulator.url, gateway_key=bot.emulator.api_key, webhook_secret="s")
+        bot.emulator.faults.add("unauthorized")
+        bot.user("hi")
+        code, found = doctor(tmp_path)
+    assert code == 1
+    assert about(found, "server")[0].startswith("fail: nothing can be sent: unauthorized")

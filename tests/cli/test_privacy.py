@@ -1,0 +1,106 @@
+"""What a person may ask for: all that is kept of it, and that it is kept no longer."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.store.files import FileLock, contact_files
+from tests.cli.keeping import CONTACT, kept
+from tests.cli.terminal import call
+
+BOB = "6289876543210"
+
+
+def holding(folder: Path, number: str) -> list[str]:
+    files = [file for file in folder.glob("bot.*") if file.is_file() and file.suffix != ".yml"]
+    return [file.name for file in files if number.encode() in file.read_bytes()]
+
+
+def test_all_that_is_kept_of_a_contact_is_printed_with_its_files(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi", "3")
+        bot.user("hello", contact=BOB)
+    photo = contact_files(tmp_path / "bot.db", CONTACT) / "photo.jpg"
+    photo.parent.mkdir(parents=True)
+    photo.write_bytes(b"a photo")
+    shown = call("contacts", "export", f"+{CONTACT}", "--bot", tmp_path)
+    assert shown.code == 0 and BOB not in shown.out
+    kept_of = json.loads(shown.out)
+    assert kept_of["contact"] == CONTACT
+    assert [row["body"]["data"]["body"] for row in kept_of["log"]] == ["hi", "3"]
+    assert kept_of["sessions"][0]["state"]["contact"] == CONTACT
+    assert {"turns", "sent", "sessions", "log"} <= kept_of.keys()
+    assert kept_of["files"] == [str(photo)]
+
+
+def test_of_a_contact_that_never_wrote_there_is_nothing_to_show_or_to_erase(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    for command in ("export", "erase"):
+        refused = call("contacts", command, BOB, "--bot", tmp_path)
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith(f"nothing is kept of {BOB}")
+
+
+@pytest.mark.parametrize("server", [True, False])
+def test_an_erased_contact_is_in_no_file_and_starts_anew(tmp_path: Path, server: bool) -> None:
+    with kept(tmp_path, server=server) as bot:
+        bot.user("hi")
+        bot.user("hi", "2", contact=BOB)
+        if server:
+            erased = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
+            assert holding(tmp_path, CONTACT) == []
+    if not server:
+        erased = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
+    assert erased.code == 0, erased.err
+    assert f"of {CONTACT} are erased. The gateway's own contact and your backups are not touched." in erased.out
+    assert holding(tmp_path, CONTACT) == []
+    assert call("contacts", "export", CONTACT, "--bot", tmp_path).code == 1
+    assert call("contacts", "export", BOB, "--bot", tmp_path).code == 0
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+        assert bot.sent == ["text", "text"]
+
+
+def test_what_waits_to_be_sent_to_an_erased_contact_is_not_sent(tmp_path: Path) -> None:
+    with kept(tmp_path, server=True) as bot:
+        bot.emulator.faults.add("unauthorized", count=1)
+        bot.user("hi")
+        assert bot.sent == []
+        assert call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes").code == 0
+        assert call("queue", "--bot", tmp_path).lines == ["0 messages wait to be sent, 0 given up."]
+        bot.user("hi", contact=BOB)
+        assert isinstance(bot.emulator.clock, MovableClock)
+        bot.emulator.clock.move(timedelta(minutes=2))
+        assert bot.engine.wait_settled(20)
+        assert {sent.to for sent in bot.emulator.sent} == {BOB}
+
+
+def test_it_asks_first(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    asked = call("contacts", "erase", CONTACT, "--bot", tmp_path, stdin="n\n")
+    assert asked.code == 1 and f"of {CONTACT} for good?" in asked.out
+    assert call("contacts", "export", CONTACT, "--bot", tmp_path).code == 0
+
+
+def test_a_server_that_runs_and_does_not_answer_keeps_its_store(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    lock = FileLock(tmp_path / "bot.db")
+    refused = call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes")
+    lock.release()
+    assert refused.code == 1
+    assert "is in use by another process" in refused.err
+
+
+@pytest.mark.parametrize("words", ["", "Ann", "*"])
+def test_what_is_no_number_is_refused(tmp_path: Path, words: str) -> None:
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    for command in ("export", "erase"):
+        refused = call("contacts", command, "--bot", tmp_path, "--", words)
+        assert refused.code == 1 and "is no number" in refused.err

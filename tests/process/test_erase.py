@@ -1,0 +1,47 @@
+"""A contact is erased from a bot that really runs, by both of its processes, whichever of them dies meanwhile."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+from bot import local
+from bot.store.files import inbox_path
+from bot.store.reader import StoreReader
+from tests.cli.terminal import call
+from tests.process.serving import CONTACT, Serve, until
+
+
+def holding(store: Path) -> list[str]:
+    files = [file for file in store.parent.glob(f"{store.stem}.*") if file.is_file()]
+    return [file.name for file in files if CONTACT.encode() in file.read_bytes()]
+
+
+def test_both_processes_erase_their_part_and_the_command_waits_for_both(serve: Serve, folder: Path) -> None:
+    serving = serve().up()
+    assert serving.post("evt-1") == serving.post("evt-2") == 200
+    serving.settle(2)
+    assert {file.removesuffix("-wal") for file in holding(serving.store)} == {"bot.db", inbox_path(serving.store).name}
+    erased = call("contacts", "erase", CONTACT, "--bot", folder, "--yes")
+    assert erased.code == 0, erased.err
+    assert holding(serving.store) == []
+    assert serving.post("evt-1") == 200  # the gateway did not hear the first answer
+    assert serving.status()["sessions"] == 0
+    assert serving.post("evt-3") == 200
+    until(lambda: serving.status()["sessions"] == 1)
+
+
+def test_an_erasure_comes_to_its_end_though_both_are_killed_on_the_way(serve: Serve, folder: Path) -> None:
+    serving = serve().up()
+    assert serving.post("evt-1") == 200
+    serving.settle(1)
+    web = serving.child("web")
+    os.kill(web, signal.SIGSTOP)
+    assert "error" not in local.ask(serving.store, {"do": "erase", "contact": CONTACT})
+    os.kill(serving.child("engine"), signal.SIGKILL)
+    os.kill(web, signal.SIGKILL)
+    reader = StoreReader(serving.store)
+    until(lambda: reader.erasures() == [])
+    reader.close()
+    until(lambda: holding(serving.store) == [])
+    assert json.loads(call("sessions", "--bot", folder, "--json").out) == []

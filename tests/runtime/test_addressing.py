@@ -1,0 +1,40 @@
+"""By which number a contact is known."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.core.events import MessageReceived
+from bot.runtime.addressing import addressed, learn_alias
+from bot.runtime.batch import Batch
+from bot.store.migrations import migrate
+from bot.store.runs import ORDINARY
+from bot.store.state import Store
+from tests.runtime.turns_kit import START, advance
+
+ANN, BOB = "6281234567890", "6281234567891"
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Iterator[Batch]:
+    migrate(tmp_path / "bot.db")
+    with closing(Store(tmp_path / "bot.db")) as store:
+        yield Batch(store, advance, ORDINARY, START)
+
+
+def message(contact: str) -> MessageReceived:
+    return MessageReceived("evt_1", contact, START, START, "text", "hi")
+
+
+def test_an_event_under_an_alias_is_the_contacts(batch: Batch) -> None:
+    learn_alias(batch, BOB, ANN)
+    assert addressed(batch, message(BOB)) == message(ANN)
+
+
+def test_a_number_that_has_written_in_this_very_batch_is_nobodys_alias(batch: Batch) -> None:
+    batch.take(message(BOB))
+    learn_alias(batch, BOB, ANN)
+    assert addressed(batch, message(BOB)) == message(BOB)
+    assert batch.commit.aliases == {}

@@ -1,0 +1,474 @@
+"""Broadcasts: each contact once, whatever is repeated or killed; never many at once in the outbox; opt-outs honoured."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.core.effects import Send
+from bot.core.messages import Template
+from bot.core.session import Session
+from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.broadcasts import AHEAD, fill_outbox, read_template
+from bot.runtime.operator import operate
+from bot.store.commit import Commit
+from bot.store.inbox import InboxWriter
+from bot.store.rows import CAMPAIGN, OPTED_OUT, REPLY, SYNC, OutboxRow
+from bot.store.runs import ORDINARY
+from bot.store.state import Store
+from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
+from tests.runtime.delivering import Bench
+from tests.runtime.turns_kit import LONG, START, World, advance, begin, open_world, sent
+
+SALE = {"name": "sale", "language": "en"}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = open_world(tmp_path / "bot.db")
+    yield made
+    made.close()
+
+
+def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> dict[str, Any]:
+    recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in contacts]
+    answer = world.turns.operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
+    world.settle()
+    return answer
+
+
+def people(number: int, start: int = 0) -> list[str]:
+    return [str(6280000000000 + n) for n in range(start, start + number)]
+
+
+def done(world: World, rows: list[OutboxRow]) -> None:
+    for row in rows:
+        world.delivery.rows.remove(row)
+        world.turns.sent(sent(row))
+    world.settle()
+
+
+def test_each_contact_gets_the_template_filled_in_for_it(world: World) -> None:
+    assert ask(world, *people(2)) == {"added": 2, "known": 0, "opted_out": 0}
+    first, second = world.delivery.wait_for(2)
+    assert first.effect == Send(Template("sale", "en", None, ({"type": "text", "text": "for 6280000000000"},)))
+    assert (first.contact, first.priority) == (people(1)[0], CAMPAIGN)
+    assert (first.expires_at - first.created_at).days == 1
+    assert first.key != second.key
+
+
+def test_the_outbox_never_holds_many_and_a_reply_does_not_stand_behind_them(world: World) -> None:
+    ask(world, *people(250))
+    assert len(world.delivery.wait_for(AHEAD)) == AHEAD
+    world.say("49", "hi")
+    assert [row.priority for row in world.delivery.rows[AHEAD:]] == [REPLY, REPLY]
+    done(world, world.delivery.rows[:30])
+    assert sum(row.priority == CAMPAIGN for row in world.delivery.rows) == AHEAD
+    assert world.reader.broadcast("spring") == {"sent": 30, "waiting": 220}
+
+
+def test_nobody_is_added_twice(world: World) -> None:
+    ask(world, *people(2))
+    done(world, list(world.delivery.rows))
+    assert ask(world, *people(3), people(1)[0]) == {"added": 1, "known": 3, "opted_out": 0}
+    assert [row.contact for row in world.delivery.rows] == people(1, 2)
+    assert ask(world, *people(2), name="summer") == {"added": 2, "known": 0, "opted_out": 0}
+
+
+def test_what_became_of_each_message_is_kept(world: World) -> None:
+    ask(world, *people(3))
+    for row, state in zip(world.delivery.wait_for(3), ("sent", "failed", "opted_out"), strict=True):
+        world.turns.sent(sent(row, state))
+    world.settle()
+    assert world.reader.broadcast("spring") == {"sent": 1, "failed": 1, "opted_out": 1}
+    assert [letter.contact for letter in world.reader.dead_letters()] == people(1, 1)
+    assert world.reader.session(people(1, 1)[0]) is None  # no conversation hears of it
+
+
+def test_who_has_opted_out_is_not_added(world: World) -> None:
+    world.stop()
+    restarted = begin(world.path, world.clock, world.inbox, prepare=lambda store: opt_out(store, people(1)[0]))
+    assert ask(restarted, *people(2)) == {"added": 1, "known": 0, "opted_out": 1}
+    restarted.stop()
+
+
+def opt_out(store: Store, contact: str) -> None:
+    commit = Commit(store.cursor(), START)
+    commit.set_session(Session(contact, tags=(OPTED_OUT,)), None)
+    store.write(commit)
+
+
+def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Path) -> None:
+    ask(world, *people(150))
+    before = {row.contact: row.key for row in world.delivery.wait_for(AHEAD)}
+    done(world, world.delivery.rows[:10])
+    left = shutil.copytree(tmp_path, tmp_path / "left by a kill")
+    inbox = InboxWriter(left / "bot.db", world.clock)
+    restarted = begin(left / "bot.db", world.clock, inbox)
+    try:
+        again = {row.contact: row.key for row in restarted.delivery.wait_for(AHEAD)}
+        assert {contact: key for contact, key in again.items() if contact in before}.items() <= before.items()
+        assert set(again) == set(people(AHEAD, 10))
+        assert ask(restarted, *people(150))["added"] == 0
+    finally:
+        restarted.close()
+
+
+def test_the_same_request_twice_in_one_commit_adds_once(world: World) -> None:
+    request = {"do": "broadcast", "name": "n", "template": SALE, "recipients": [{"contact": "628111111"}] * 2}
+    assert world.turns.operate(request) == {"added": 1, "known": 1, "opted_out": 0}
+
+
+def test_its_message_stands_in_the_trace(world: World) -> None:
+    ask(world, *people(1))
+    (turn,) = world.trace(people(1)[0])
+    assert (turn.rule, turn.event) == ("broadcast", {"do": "broadcast", "name": "spring"})
+
+
+def test_another_template_under_the_same_name_is_refused(world: World) -> None:
+    ask(world, *people(1))
+    with pytest.raises(RequestRefused, match="choose another name"):
+        ask(world, *people(2), template={"name": "other", "language": "en"})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"template": {"name": "sale"}, "recipients": []},
+        {"template": {"name": "", "language": "en"}, "recipients": []},
+        {"template": SALE, "recipients": ["62811"]},
+        {"template": SALE, "recipients": [{"contact": "+62811"}]},
+        {"template": SALE, "recipients": [{"contact": "62811", "body": "one"}]},
+        {"template": SALE, "recipients": [{"contact": "62811", "body": [1]}]},
+        {"template": {**SALE, "header": "text"}, "recipients": []},
+    ],
+)
+def test_a_request_that_makes_no_sense_is_refused_whole(world: World, request_: dict[str, Any]) -> None:
+    with pytest.raises(RequestRefused):
+        world.turns.operate({"do": "broadcast", "name": "n", **request_})
+    assert world.reader.broadcast("n") == {}
+
+
+# -- stopping
+
+
+def stop(world: World, name: str = "spring") -> dict[str, Any]:
+    answer = world.turns.operate({"do": "stop", "name": name})
+    world.settle()
+    return answer
+
+
+def resume(world: World, name: str = "spring") -> dict[str, Any]:
+    answer = world.turns.operate({"do": "resume", "name": name})
+    world.settle()
+    return answer
+
+
+def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world: World) -> None:
+    ask(world, *people(150))
+    first, second, *_ = world.delivery.wait_for(AHEAD)
+    done(world, [first])
+    world.delivery.in_flight = {second.id}
+    assert stop(world) == {"stopped": 148, "in_flight": 1}
+    assert world.delivery.rows == [second]
+    assert world.reader.broadcast("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
+    world.report(second, "failed", "no such number")
+    assert world.reader.broadcast("spring") == {"sent": 1, "failed": 1, "stopped": 148}
+    assert world.reader.counts()["outbox"] == 0
+    assert world.reader.unfinished_broadcasts() == {"spring": {"stopped": 148}}
+    assert world.turns.operate({"do": "status"})["stopped"] == 148
+
+
+def test_stopped_twice_is_stopped_once(world: World) -> None:
+    ask(world, *people(3))
+    world.delivery.in_flight = {world.delivery.wait_for(3)[0].id}
+    assert stop(world) == {"stopped": 2, "in_flight": 1}
+    assert stop(world) == {"stopped": 0, "in_flight": 1}
+    assert world.reader.broadcast("spring") == {"waiting": 1, "stopped": 2}
+
+
+def test_a_broadcast_that_nobody_knows_cannot_be_stopped_nor_resumed(world: World) -> None:
+    ask(world, *people(3))
+    for do in (stop, resume):
+        with pytest.raises(RequestRefused, match='there is no broadcast "sprign"'):
+            do(world, "sprign")
+    assert len(world.delivery.rows) == 3
+
+
+def test_another_broadcast_and_replies_are_left_alone(world: World) -> None:
+    ask(world, *people(2))
+    ask(world, *people(2), name="summer")
+    world.say(people(1)[0], "hi")
+    stop(world)
+    assert [(row.contact, row.priority) for row in world.delivery.rows] == [
+        *((contact, CAMPAIGN) for contact in people(2)),
+        *((people(1)[0], REPLY),) * 2,
+    ]
+    assert world.reader.broadcast("summer") == {"waiting": 2}
+
+
+def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_it_had(world: World) -> None:
+    ask(world, *people(2))
+    keys = {row.contact: row.key for row in world.delivery.wait_for(2)}
+    stop(world)
+    with pytest.raises(RequestRefused, match='was stopped: `bot broadcast --resume "spring"`'):
+        ask(world, *people(3))
+    assert world.delivery.rows == []
+    assert resume(world) == {"resumed": 2}
+    assert {row.contact: row.key for row in world.delivery.rows} == keys
+    assert resume(world) == {"resumed": 0}
+    assert ask(world, *people(3))["added"] == 1
+
+
+def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: World) -> None:
+    ask(world, *people(2))
+    first, _ = world.delivery.wait_for(2)
+    world.delivery.rows.remove(first)  # delivery has done it, and its report is not taken yet
+    assert stop(world) == {"stopped": 1, "in_flight": 1}
+    world.report(first)
+    assert world.reader.broadcast("spring") == {"sent": 1, "stopped": 1}
+
+
+def test_stopping_stands_in_the_trace(world: World) -> None:
+    ask(world, *people(1))
+    stop(world)
+    assert [turn.notes for turn in world.trace(people(1)[0])] == [["message 1"], ["message 1 was taken back"]]
+    with world.reader._lock:
+        rows = world.reader._connection.execute("SELECT event, rule, notes FROM turns WHERE contact IS NULL").fetchall()
+    assert rows == [('{"do":"stop","name":"spring"}', "operator", '["1 stopped, 0 in flight"]')]
+
+
+def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(world: World, tmp_path: Path) -> None:
+    ask(world, *people(150))
+    flying = world.delivery.wait_for(AHEAD)[0]
+    before = shutil.copytree(tmp_path, tmp_path / "killed before")
+    world.delivery.in_flight = {flying.id}
+    stop(world)
+    after = shutil.copytree(tmp_path, tmp_path / "killed after", ignore=shutil.ignore_patterns("killed*"))
+    with continued(before, world) as restarted:
+        assert len(restarted.delivery.wait_for(AHEAD)) == AHEAD
+        assert restarted.reader.broadcast("spring") == {"waiting": 150}
+    with continued(after, world) as restarted:
+        restarted.settle()
+        assert [(row.id, row.key) for row in restarted.delivery.rows] == [(flying.id, flying.key)]
+        done(restarted, list(restarted.delivery.rows))
+        assert restarted.reader.broadcast("spring") == {"sent": 1, "stopped": 149}
+        assert resume(restarted) == {"resumed": 149}
+        assert len(restarted.delivery.rows) == AHEAD
+
+
+def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_meanwhile(world: World) -> None:
+    ask(world, *people(150))
+    world.delivery.wait_for(AHEAD)
+    connection = world.store._connection
+    connection.execute("PRAGMA query_only = on")
+    with ThreadPoolExecutor(1) as operator:
+        asked = operator.submit(world.turns.operate, {"do": "stop", "name": "spring"})
+        assert world.delivery.wait_until_empty()
+        connection.execute("PRAGMA query_only = off")
+        assert asked.result(LONG) == {"stopped": 150, "in_flight": 0}
+    world.settle()
+    assert world.reader.broadcast("spring") == {"stopped": 150}
+
+
+def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_path: Path) -> None:
+    ask(world, *people(2))
+    world.turns.claim(world.delivery.wait_for(2)[0])
+    killed = shutil.copytree(tmp_path, tmp_path / "killed")
+    with closing(Store(killed / "bot.db")) as store:  # as a command does where no server runs
+        batch = Batch(store, advance, ORDINARY, START)
+        assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 1, "in_flight": 1}
+        store.write(batch.commit)
+    with continued(killed, world) as restarted:
+        restarted.settle()
+        assert restarted.delivery.rows == []
+        assert restarted.reader.broadcast("spring") == {"unknown": 1, "stopped": 1}
+
+
+def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> None:
+    with closing(Store(copied(world) / "bot.db")) as store:
+        batch = Batch(store, advance, ORDINARY, START)
+        recipients = [{"contact": contact} for contact in people(3)]
+        add = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
+        assert operate(batch, add)["added"] == 3
+        assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 3, "in_flight": 0}
+        with pytest.raises(RequestRefused, match="was stopped"):
+            operate(batch, add)
+        fill_outbox(batch)
+        store.write(batch.commit)
+        assert (store.stopped_of("spring"), store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0, 0)
+
+
+def test_delivery_gives_back_what_is_not_in_flight_and_the_rest_goes_on() -> None:
+    go_on = threading.Event()
+    with peer() as server:
+        server.answers(lambda connection: go_on.wait(LONG) and accepted()(connection))
+        bench = Bench(server.url, limits=(1, 10_000), reserve=0)
+        flying, behind, other, left = (bench.row(contact, priority=CAMPAIGN) for contact in ("1", "1", "2", "3"))
+        bench.offer(flying, behind, other, left)
+        server.wait_for_requests(1)
+        assert bench.delivery.take_back({flying.id, behind.id, other.id, 4711}) == {behind.id, other.id}
+        assert bench.delivery.take_back({flying.id, behind.id, other.id}) == set()
+        go_on.set()
+        bench.reported(1)
+        bench.settle()
+        bench.move_to_next()
+        bench.reported(2)
+        bench.settle()
+        assert [result.row for result in bench.results] == [flying, left]
+        assert bench.delivery.status().waiting == 0 and bench.delivery.next_due() is None
+        bench.delivery.stop(5)
+
+
+@pytest.mark.parametrize(
+    ("failure", "given_back"), [(refused("RATE_LIMIT_EXCEEDED", 429), True), (hang_up, False)], ids=["no", "unclear"]
+)
+def test_what_may_have_been_sent_is_not_given_back(failure: Answer, given_back: bool) -> None:
+    with peer() as server:
+        server.answers(failure)
+        bench = Bench(server.url)
+        row, behind = bench.row("1", priority=CAMPAIGN), bench.row("1", priority=CAMPAIGN)
+        bench.offer(row, behind)
+        assert bench.reported(1).state == "retry"
+        bench.settle()
+        assert bench.delivery.take_back({row.id}) == ({row.id} if given_back else set())
+        bench.move_to_next()
+        last = bench.reported(2 if given_back else 3)
+        assert (last.row, last.state) == (behind, "sent")
+        bench.delivery.stop(5)
+
+
+# -- what was given up
+
+
+def letters(world: World) -> list[int]:
+    return world.reader.letters(sends_only=False, code=None, broadcast=None)
+
+
+def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(world: World) -> None:
+    ask(world, *people(2))
+    first, second = world.delivery.wait_for(2)
+    world.report(first, "failed", "no")
+    world.report(second, "unknown", "timed out")
+    world.delivery.rows.clear()
+    ids = world.reader.letters(sends_only=True, code=None, broadcast="spring")
+    assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": []}
+    world.settle()
+    again = {row.contact: row for row in world.delivery.rows}
+    assert {row.priority for row in again.values()} == {CAMPAIGN}
+    assert again[first.contact].key != first.key  # under the old one the gateway may only repeat its refusal
+    assert again[second.contact].key == second.key  # under it the gateway sends nothing twice
+    done(world, list(world.delivery.rows))
+    assert world.reader.broadcast("spring") == {"sent": 2}
+    assert letters(world) == []
+
+
+def test_many_messages_that_are_sent_again_let_replies_go_first(world: World) -> None:
+    world.say("62811", "hi")
+    for row in list(world.delivery.rows):
+        world.report(row, "failed", "132012: Template does not exist")
+    world.delivery.rows.clear()
+    ids = world.reader.letters(sends_only=True, code="132012", broadcast=None)
+    world.turns.operate({"do": "retry", "ids": ids})
+    assert [(row.effect.message.body, row.priority) for row in world.delivery.rows] == [
+        ("1: hi", SYNC),
+        ("2: hi", SYNC),
+    ]
+
+
+@pytest.mark.parametrize(("first", "second", "left"), [("drop", "retry", 0), ("retry", "drop", 1), ("drop", "drop", 0)])
+def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
+    world: World, first: str, second: str, left: int
+) -> None:
+    world.say("62811", "report")
+    world.report(world.delivery.rows[0], "failed", "no")
+    ids = letters(world)
+    with closing(Store(copied(world) / "bot.db")) as store:
+        batch = Batch(store, advance, ORDINARY, START)
+        assert operate(batch, {"do": first, "ids": ids}) == {"done": ids, "missing": []}
+        assert operate(batch, {"do": second, "ids": ids}) == {"done": [], "missing": ids}
+        store.write(batch.commit)
+        assert (store.counts()["dead_letters"], store.counts()["outbox"]) == (0, left)
+
+
+def test_drop_and_retry_of_one_letter_at_once_do_one_of_them(world: World) -> None:
+    world.say("62811", "report")
+    world.report(world.delivery.pop(), "failed", "no")
+    ids = letters(world)
+    with ThreadPoolExecutor(8) as operators:
+        asked = [{"do": do, "ids": ids} for do in ("drop", "retry") * 4]
+        answers = list(operators.map(world.turns.operate, asked))
+    world.settle()
+    assert sorted(len(answer["done"]) for answer in answers) == [0] * 7 + [1]
+    retried = any(answer["done"] for answer in answers[1::2])
+    assert len(world.delivery.rows) == retried
+
+
+@pytest.mark.parametrize("ids", [["1"], [True], [1] * 501, [None]])
+@pytest.mark.parametrize("do", ["retry", "drop"])
+def test_letters_are_named_by_numbers(world: World, do: str, ids: list[Any]) -> None:
+    with pytest.raises(RequestRefused, match="list of 500 numbers"):
+        world.turns.operate({"do": do, "ids": ids})
+
+
+@pytest.mark.parametrize("do", ["retry", "drop"])
+def test_numbers_of_no_letter_are_missing(world: World, do: str) -> None:
+    ids = [0, -1, 7, 2**63, 10**30]
+    assert world.turns.operate({"do": do, "ids": ids}) == {"done": [], "missing": ids}
+
+
+def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: World) -> None:
+    answers = [world.turns.operate({"do": "send", "contact": "62811", "text": text}) for text in ("a", "b", "c")]
+    first, _, third = world.delivery.wait_for(3)
+    world.report(third, "unknown", "timed out")
+    world.report(first, "failed", "no such number")
+    outcomes = [world.reader.send_outcome(answer["id"]) for answer in answers]
+    assert outcomes == [("failed", "no such number"), None, ("unknown", "timed out")]
+
+
+def copied(world: World) -> Path:
+    return shutil.copytree(world.path.parent, world.path.parent / "copy")
+
+
+@contextmanager
+def continued(folder: Path, world: World) -> Iterator[World]:
+    """What the next run makes of the files that a kill has left."""
+    restarted = begin(folder / "bot.db", world.clock, InboxWriter(folder / "bot.db", world.clock))
+    try:
+        yield restarted
+    finally:
+        restarted.close()
+
+
+# -- one message
+
+
+def test_an_operator_sends_one_message(world: World) -> None:
+    answer = world.turns.operate({"do": "send", "contact": "62811", "text": "Your parcel is here"})
+    (row,) = world.delivery.wait_for(1)
+    assert (row.id, row.priority, row.effect.message.body) == (answer["id"], REPLY, "Your parcel is here")
+    assert world.reader.send_outcome(row.id) is None
+    world.report(row, "failed", "no such number")
+    assert world.reader.send_outcome(row.id) == ("failed", "no such number")
+
+
+@pytest.mark.parametrize("message", [{}, {"text": ""}, {"text": "x" * 5000}, {"template": {"name": "t"}}])
+def test_a_message_that_cannot_be_sent_is_refused(world: World, message: dict[str, Any]) -> None:
+    with pytest.raises(RequestRefused):
+        world.turns.operate({"do": "send", "contact": "62811", **message})
+
+
+@pytest.mark.parametrize("header", [{}, {"type": "image"}, {"type": "image", "image": "x"}, {"text": "x"}, "x", [], 7])
+def test_a_header_that_is_no_parameter_is_refused_in_words(header: Any) -> None:
+    with pytest.raises(RequestRefused, match="perhaps a header"):
+        read_template({"name": "sale", "language": "en", "header": header})
+
+
+def test_a_header_by_the_gateways_own_id_is_taken() -> None:
+    header = {"type": "image", "image": {"id": "4711"}}
+    assert read_template({"name": "sale", "language": "en", "header": header}).header == header

@@ -1,0 +1,472 @@
+"""Completing: whatever a model does, it ends in one outcome, within its bounds, and nothing is said twice."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from bot.ai.breaker import FAILURES, PAUSE, Breaker
+from bot.ai.client import Completions
+from bot.clock import MovableClock
+from bot.core.effects import Budget, Complete
+from bot.emulator.completion import CompletionService, Model
+from bot.lang.handlers import handler, handlers_in
+from bot.runtime.calling import Calling
+from bot.runtime.completing import LONGEST_WAIT, Completing
+from bot.runtime.performers import CallResult, Ended, Performers
+from bot.store.facts import Facts
+from bot.store.files import StoreUnavailable
+from bot.store.rows import CallRow
+
+NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
+ONE, TWO = "acme/one", "acme/two"
+ANN = "6281234567890"
+SYSTEM = {"role": "system", "content": "You are the assistant of Acme Shop."}
+ASKED = {"role": "user", "content": "What about returns?"}
+FACTS = {"shop": "# Returns\n\nWithin 30 days.\n\n" + "\n\n".join(f"# Part {n}\n\n{'Steel. ' * 40}" for n in range(50))}
+THREE = "One.\n\nTwo.\n\nThree."
+
+
+@handler("allows")
+def allows(text: str) -> bool:
+    return "bad" not in text
+
+
+@handler("breaks")
+def breaks(text: str) -> bool:
+    raise RuntimeError(text)
+
+
+@handler("answers_nothing")
+def answers_nothing(text: str) -> None:
+    return None
+
+
+class Bench:
+    """A real service, a real client, and a clock that is moved."""
+
+    def __init__(self, service: CompletionService) -> None:
+        self.service = service
+        self.clock = MovableClock(NOON)
+        self.said: list[str] = []
+        self.used: dict[str | None, int] = {}
+        self.since: set[datetime] = set()
+        self.client = Completions(service.url, service.key, seconds=60, idle=20)
+        self.completing = self.make(ONE, TWO)
+
+    def make(self, *models: str) -> Completing:
+        functions = {function.__name__: function for function in (allows, breaks, answers_nothing)}
+        moderator = Calling(handlers_in([functions])).caller
+        breaker = Breaker(self.clock)
+        return Completing(self.client, breaker, models, Facts(FACTS), self.tokens_used, moderator, self.clock)
+
+    def tokens_used(self, contact: str | None, since: datetime) -> int:
+        self.since.add(since)
+        return self.used.get(contact, 0)
+
+    def row(self, said: int = 0, **effect: Any) -> CallRow:
+        return CallRow(1, "e1#0", "key1", ANN, Complete((SYSTEM, ASKED), **effect), 0, NOON, said)
+
+    def say(self, text: str) -> bool:
+        self.said.append(text)
+        return True
+
+    def ask(self, **effect: Any) -> Ended:
+        return self.completing(self.row(**effect), self.say)
+
+    def answer(self, **effect: Any) -> dict[str, Any]:
+        ended = self.ask(**effect)
+        assert ended.outcome == "done", ended
+        return dict(ended.value)
+
+    def asked(self) -> list[str]:
+        """The models that were asked, in order."""
+        return [request.body["model"] for request in self.service.requests("chat/completions")]
+
+
+@pytest.fixture
+def service() -> Iterator[CompletionService]:
+    with CompletionService(models=[Model(ONE), Model(TWO), Model("acme/plain", tools=False)]) as service:
+        yield service
+
+
+@pytest.fixture
+def bench(service: CompletionService) -> Iterator[Bench]:
+    bench = Bench(service)
+    yield bench
+    bench.client.close()
+    assert service.unknown_fields == set()
+
+
+# What is said, and what is left
+
+
+def test_the_first_paragraphs_are_said_and_the_rest_is_the_answers_text(bench: Bench) -> None:
+    bench.service.say(THREE, chunks=3)
+    answer = bench.answer(paragraphs=1)
+    assert answer.pop("tokens") > 0
+    assert answer == {"text": "Two.\n\nThree.", "said": 1, "calls": [], "finish": "stop", "model": ONE}
+    assert bench.said == ["One."]
+
+
+def test_nothing_is_said_early_where_that_is_not_wanted(bench: Bench) -> None:
+    bench.service.say(THREE)
+    assert bench.answer()["text"] == THREE
+    assert bench.said == []
+
+
+def test_an_answer_may_be_said_to_its_last_word(bench: Bench) -> None:
+    bench.service.say("One.\n\n")
+    answer = bench.answer(paragraphs=3)
+    assert (bench.said, answer["text"], answer["said"]) == (["One."], "", 1)
+
+
+def test_tool_calls_come_with_the_text_around_them(bench: Bench) -> None:
+    bench.service.say("Let me see.\n\nOne moment.", calls=[("find", {"number": "AB1"})])
+    answer = bench.answer(paragraphs=3, tools=({"type": "function", "function": {"name": "find"}},))
+    assert (bench.said, answer["text"], answer["finish"]) == (["Let me see."], "One moment.", "tool_calls")
+    ((name, arguments),) = [(call["name"], call["arguments"].replace(" ", "")) for call in answer["calls"]]
+    assert (name, arguments) == ("find", '{"number":"AB1"}')
+
+
+def test_thoughts_are_never_said(bench: Bench) -> None:
+    bench.service.behaviour.reasoning = "left"
+    bench.service.say("One.\n\nTwo.", think="They are rude.\n\nVery.", chunks=2)
+    assert bench.answer(paragraphs=3)["text"] == "Two."
+    assert bench.said == ["One."]
+
+
+def test_an_answer_that_was_cut_by_its_bound_is_one(bench: Bench) -> None:
+    bench.service.say("One. Two", finish="length")
+    answer = bench.answer()
+    assert (answer["text"], answer["finish"]) == ("One. Two", "length")
+
+
+# What the model is told
+
+
+def test_what_matters_of_the_facts_is_told_behind_the_instructions(bench: Bench) -> None:
+    bench.answer(facts=("shop",), query="returns?")
+    (request,) = bench.service.requests("chat/completions")
+    first, second = request.body["messages"]
+    assert first["content"] == SYSTEM["content"] + "\n\n## Facts\n\n# Returns\nWithin 30 days."
+    assert second == ASKED
+
+
+def test_without_a_match_the_messages_go_as_they_are(bench: Bench) -> None:
+    bench.answer(facts=("shop",), query="🎈")
+    assert bench.service.requests("chat/completions")[0].body["messages"] == [SYSTEM, ASKED]
+
+
+def test_a_step_may_name_its_models_and_bounds(bench: Bench) -> None:
+    bench.answer(models=(TWO,), max_tokens=50, temperature=0.1)
+    (request,) = bench.service.requests("chat/completions")
+    told = {name: request.body[name] for name in ("model", "max_tokens", "temperature")}
+    assert told == {"model": TWO, "max_tokens": 50, "temperature": 0.1}
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "outcome", "again", "asked"),
+    [
+        ("invalid_request_error", {}, "refused", False, 2),
+        ("invalid_request_error", {"http": 401}, "refused", False, 1),
+        ("model_requires_package", {}, "refused", False, 2),
+        ("model_not_in_package", {}, "refused", False, 2),
+        ("model_no_tool_support", {}, "no_tools", False, 1),
+        ("quota_exceeded", {"reset_in": 7200}, "quota", False, 2),
+        ("rate_limit_exceeded", {}, "down", True, 1),
+        ("rate_limit_exceeded", {"reset_in": 5}, "down", True, 1),
+        ("rate_limit_exceeded", {"reset_in": 3600}, "down", False, 1),
+        ("server_error", {}, "down", False, 2),
+        ("provider_error", {}, "down", True, 2),
+    ],
+)
+def test_each_error_has_its_outcome(
+    bench: Bench,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    options: dict[str, Any],
+    outcome: str,
+    again: bool,
+    asked: int,
+) -> None:
+    for _ in range(2):
+        bench.service.fail(name, message="cannot do: What about returns?", **options)
+    with caplog.at_level(logging.DEBUG):
+        ended = bench.ask(paragraphs=3)
+    assert (ended.outcome, ended.again, ended.usage) == (outcome, again, ())
+    assert bench.asked() == [ONE, TWO][:asked]
+    assert ONE in caplog.text
+    for secret in ("What about returns", ANN, bench.service.key):
+        assert secret not in caplog.text
+
+
+def test_a_rate_limit_says_how_long_to_wait(bench: Bench) -> None:
+    bench.service.fail("rate_limit_exceeded", reset_in=5)
+    assert bench.ask().wait == timedelta(seconds=5) < LONGEST_WAIT
+
+
+@pytest.mark.parametrize("name", ["provider_error", "server_error", "quota_exceeded", "model_not_in_package"])
+def test_another_model_answers_in_place_of_one_that_fails(bench: Bench, name: str) -> None:
+    bench.service.fail(name)
+    bench.service.say("Hello.")
+    answer = bench.answer()
+    assert (answer["text"], answer["model"]) == ("Hello.", TWO)
+
+
+def test_another_model_answers_when_the_stream_broke_off_before_anything_was_said(bench: Bench) -> None:
+    bench.service.say(THREE, cut_after=10)
+    bench.service.say("Hello.")
+    ended = bench.ask(paragraphs=3)
+    assert (ended.outcome, ended.value["text"], bench.said) == ("done", "Hello.", [])
+
+
+@pytest.mark.parametrize("names", [("provider_error", "quota_exceeded"), ("quota_exceeded", "provider_error")])
+def test_when_one_of_the_models_may_answer_later_all_is_tried_again(bench: Bench, names: tuple[str, str]) -> None:
+    for name in names:
+        bench.service.fail(name)
+    ended = bench.ask()
+    assert (ended.outcome, ended.again) == ("down", True)
+
+
+def test_what_the_second_model_said_stays_said(bench: Bench) -> None:
+    bench.service.fail("provider_error")
+    bench.service.say("One.\n\n" + "two " * 500, cut_after=30_000, chunks=4)
+    ended = bench.ask(paragraphs=3)
+    assert (ended.outcome, ended.value["finish"], ended.value["model"]) == ("done", "cut", TWO)
+    assert (ended.again, bench.said) == (False, ["One."])
+
+
+def test_what_was_said_stays_said_and_the_cut_answer_is_not_asked_for_again(bench: Bench) -> None:
+    whole = "One.\n\nTwo.\n\n" + "three " * 500
+    bench.service.say(whole, cut_after=30_000, chunks=4)
+    ended = bench.ask(paragraphs=3)
+    assert ended.value == {"text": "", "said": 2, "calls": [], "finish": "cut", "model": ONE, "tokens": 0}
+    assert (ended.outcome, ended.again, bench.said, bench.asked()) == ("done", False, ["One.", "Two."], [ONE])
+    (usage,) = ended.usage
+    assert usage.estimated
+    assert usage.prompt_tokens > 10
+    assert usage.completion_tokens > 10
+
+
+def test_after_a_crash_in_the_middle_of_an_answer_nothing_is_asked_again(bench: Bench) -> None:
+    ended = bench.ask(said=2, paragraphs=3)
+    assert (ended.outcome, ended.value["finish"], ended.value["said"]) == ("done", "cut", 2)
+    assert bench.service.requests() == []
+
+
+def test_a_service_that_cannot_be_reached_is_down(bench: Bench) -> None:
+    bench.service.stop()
+    ended = bench.ask()
+    assert (ended.outcome, ended.again, ended.usage) == ("down", True, ())
+
+
+def test_an_empty_answer_is_one_of_the_outcomes(bench: Bench) -> None:
+    for _ in range(2):
+        bench.service.say("  \n\n ")
+    ended = bench.ask(paragraphs=3)
+    assert (ended.outcome, ended.again, len(ended.usage)) == ("empty", False, 2)
+
+
+def test_a_page_of_a_proxy_is_no_answer(bench: Bench) -> None:
+    for status in (200, 404):
+        bench.service.send(status, b"<html>Log in: What about returns?</html>")
+    assert (bench.ask(paragraphs=3).outcome, bench.asked(), bench.said) == ("down", [ONE, TWO], [])
+
+
+def test_a_model_that_hangs_is_given_up_and_the_next_one_asked(bench: Bench) -> None:
+    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.2)
+    bench.completing = bench.make(ONE, TWO)
+    bench.service.hang()
+    bench.service.say("Here I am.")
+    assert bench.ask().outcome == "done"
+    assert bench.asked() == [ONE, TWO]
+
+
+def test_a_model_that_thinks_first_is_waited_for_where_no_other_can_be_asked(bench: Bench) -> None:
+    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.1)
+    bench.completing = bench.make(ONE)
+    bench.service.say(chunks=["After some thought: yes."], delay=0.5)
+    ended = bench.ask()
+    assert (ended.outcome, ended.value["text"]) == ("done", "After some thought: yes.")
+
+
+def test_when_the_time_is_up_no_other_model_is_asked(bench: Bench) -> None:
+    def answers_late(request: dict[str, Any]) -> str:
+        bench.clock.move(timedelta(seconds=55))
+        return THREE
+
+    bench.service.answer_with(answers_late)
+    ended = bench.ask(paragraphs=3, within=60.0)
+    assert (ended.outcome, bench.said, bench.asked()) == ("timeout", [], [ONE])
+
+
+def test_an_answer_that_drips_is_ended_in_time(bench: Bench) -> None:
+    bench.service.drip("One.\n\n", delay=0.0)
+
+    def say(text: str) -> bool:
+        bench.clock.move(timedelta(seconds=20))
+        return bench.say(text)
+
+    ended = bench.completing(bench.row(paragraphs=10, within=60.0), say)
+    assert (ended.value["finish"], bench.said) == ("cut", ["One.", "One.", "One."])
+    assert bench.service.wait_until(lambda: bench.service.counts.get("abandoned") == 1)
+
+
+def test_an_answer_without_end_is_bounded(bench: Bench) -> None:
+    bench.service.drip("blah ", delay=0.0)
+    answer = bench.answer(max_tokens=10)
+    assert answer["finish"] == "length"
+    assert 80 < len(answer["text"]) < 100
+    assert bench.service.wait_until(lambda: bench.service.counts.get("abandoned") == 1)
+
+
+def test_nobody_reads_on_when_nobody_waits_any_more(bench: Bench) -> None:
+    bench.service.drip("One.\n\n", delay=0.0)
+    ended = bench.completing(bench.row(paragraphs=10), lambda text: False)
+    assert ended.outcome == "timeout"
+    assert (bench.asked(), len(ended.usage)) == ([ONE], 1)
+    assert bench.service.wait_until(lambda: bench.service.counts.get("abandoned") == 1)
+
+
+def test_without_any_model_the_operator_is_told(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.completing = bench.make()
+    assert bench.ask().outcome == "refused"
+    assert "BOT_AI_MODEL" in caplog.text
+
+
+# The breaker
+
+
+def test_a_model_that_keeps_failing_is_left_alone_then_tried_once(bench: Bench) -> None:
+    bench.completing = bench.make(ONE)
+    for _ in range(FAILURES):
+        bench.service.fail("provider_error")
+        assert bench.ask().again
+    ended = bench.ask()
+    assert (ended.outcome, ended.again, len(bench.asked())) == ("down", False, FAILURES)
+    bench.clock.move(PAUSE)
+    bench.service.say("Hello.")
+    assert bench.answer()["text"] == "Hello."
+    assert bench.answer()["model"] == ONE
+
+
+def test_a_model_whose_quota_is_used_up_is_left_alone_until_it_is_renewed(bench: Bench) -> None:
+    bench.completing = bench.make(ONE)
+    bench.service.fail("quota_exceeded", reset_in=7200)
+    assert [bench.ask().outcome, bench.ask().outcome] == ["quota", "quota"]
+    assert len(bench.asked()) == 1
+    bench.clock.move(timedelta(hours=2))
+    assert bench.ask().outcome == "done"
+
+
+def test_a_request_that_is_refused_says_nothing_against_the_model(bench: Bench) -> None:
+    bench.completing = bench.make(ONE)
+    for _ in range(FAILURES + 1):
+        bench.service.fail("invalid_request_error")
+        assert bench.ask().outcome == "refused"
+    assert bench.ask().outcome == "done"
+
+
+# Budgets and usage
+
+
+def test_usage_is_the_services_own_count_where_it_says(bench: Bench) -> None:
+    bench.service.say("Hello.", usage=True)
+    (usage,) = bench.ask().usage
+    assert (usage.model, usage.estimated) == (ONE, False)
+    bench.service.say("Hello.", usage=False)
+    (usage,) = bench.ask().usage
+    assert (usage.model, usage.estimated) == (ONE, True)
+    assert usage.prompt_tokens > 0 < usage.completion_tokens
+
+
+def test_every_try_counts(bench: Bench) -> None:
+    bench.service.say(THREE * 20, cut_after=1000, chunks=2)
+    bench.service.say("Hello.")
+    assert [usage.model for usage in bench.ask().usage] == [ONE, TWO]
+
+
+@pytest.mark.parametrize(("contact", "everybody", "asked"), [(99, 999, 1), (100, 999, 0), (99, 1000, 0)])
+def test_beyond_a_budget_nothing_is_asked(bench: Bench, contact: int, everybody: int, asked: int) -> None:
+    bench.used = {ANN: contact, None: everybody}
+    ended = bench.ask(budget=Budget(contact=100, all=1000))
+    assert ended.outcome == ("done" if asked else "over_budget")
+    assert len(bench.asked()) == asked
+    assert bench.since == {datetime(2030, 5, 1, tzinfo=UTC)}
+
+
+def test_a_budget_that_cannot_be_read_is_not_spent(bench: Bench) -> None:
+    def fails(contact: str | None, since: datetime) -> int:
+        raise StoreUnavailable("bot.db cannot be used now")
+
+    bench.completing._used = fails
+    ended = bench.ask(budget=Budget(all=1))
+    assert (ended.outcome, ended.again, bench.asked()) == ("down", True, [])
+
+
+# The moderator
+
+
+def test_each_text_is_judged_before_it_is_sent(bench: Bench) -> None:
+    bench.service.say("One.\n\nTwo.\n\nThree.")
+    assert bench.answer(paragraphs=1, moderate="allows")["text"] == "Two.\n\nThree."
+    assert bench.said == ["One."]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("bad.\n\nTwo.", []), ("One.\n\nbad.\n\nTwo.", ["One."]), ("One, bad.", [])]
+)
+def test_what_is_not_let_through_is_not_sent_nor_asked_for_again(bench: Bench, text: str, said: list[str]) -> None:
+    bench.service.say(text)
+    ended = bench.ask(paragraphs=3, moderate="allows")
+    assert (ended.outcome, ended.again, bench.said, bench.asked()) == ("unsafe", False, said, [ONE])
+    assert ended.usage
+
+
+@pytest.mark.parametrize("moderator", ["breaks", "answers_nothing", "gone"])
+def test_a_moderator_that_fails_lets_nothing_through(
+    bench: Bench, moderator: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.service.say("One.\n\nTwo.")
+    assert bench.ask(paragraphs=3, moderate=moderator).outcome == "unsafe"
+    assert bench.said == []
+    assert "One." not in caplog.text
+
+
+# With the performers
+
+
+def test_a_try_that_failed_is_repeated_and_its_paragraphs_are_reported_in_order(bench: Bench) -> None:
+    results: list[CallResult] = []
+    changed = threading.Condition()
+
+    def report(result: CallResult) -> None:
+        with changed:
+            results.append(result)
+            changed.notify_all()
+
+    def after(count: int) -> list[str]:
+        with changed:
+            assert changed.wait_for(lambda: len(results) >= count, 20)
+        return [result.outcome for result in results]
+
+    performers = Performers(bench.completing, bench.clock, report, random=Random(1))
+    performers.start()
+    for _ in range(2):
+        bench.service.fail("provider_error")
+    bench.service.say(THREE, chunks=1)
+    performers.offer([bench.row(paragraphs=2)])
+    assert after(1) == ["retry"]
+    bench.clock.move(timedelta(seconds=2))
+    assert after(4) == ["retry", "said", "said", "done"]
+    assert [result.value for result in results[1:3]] == ["One.", "Two."]
+    assert results[-1].value["text"] == "Three."
+    performers.stop(10)

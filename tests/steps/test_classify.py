@@ -1,0 +1,62 @@
+"""`classify`: a model picks one of the declared doors, and says nothing."""
+
+import pytest
+
+from tests.talk import Talk
+
+FLOW = """\
+flow: front
+start: {otherwise: true}
+steps:
+  sort:
+    classify: What is this message about?
+    exits:
+      order: {when: an order or a parcel, then: order}
+      person: {when: they want a person, then: person}
+    other: route
+    errors: {else: broken}
+  order: {say: About an order., then: end}
+  person: {ai: Talk., exits: {x: end}, errors: {else: end}}
+  broken: {say: Broken., then: end}
+---
+flow: hours
+start: {words: [hours]}
+steps:
+  a: {say: From 9., then: end}
+"""
+
+
+def test_the_model_is_given_the_doors_and_the_message_apart() -> None:
+    chat = Talk(FLOW)
+    chat.user("where is my parcel")
+    system, user = chat.prompt
+    assert "order: an order or a parcel" in system["content"]
+    assert user == {"role": "user", "content": "where is my parcel"}
+    assert chat.model("order") == ["About an order."]
+
+
+@pytest.mark.parametrize("answer", [" Order.", "**order**", "The answer is: order"])
+def test_the_door_is_found_in_what_the_model_says(answer: str) -> None:
+    chat = Talk(FLOW)
+    chat.user("parcel")
+    assert chat.model(answer) == ["About an order."]
+
+
+def test_what_the_contact_wrote_is_left_to_the_next_step() -> None:
+    chat = Talk(FLOW)
+    chat.user("a human please")
+    chat.model("person")
+    assert chat.prompt[-1] == {"role": "user", "content": "a human please"}
+
+
+@pytest.mark.parametrize("answer", ["none", "something", "", "order or person"])
+def test_no_door_or_more_than_one_is_other(answer: str) -> None:
+    chat = Talk(FLOW.replace("other: route", "other: broken"))
+    chat.user("hm")
+    assert chat.model(answer) == ["Broken."]
+
+
+def test_a_failure_leads_where_the_flow_says() -> None:
+    chat = Talk(FLOW)
+    chat.user("hm")
+    assert chat.model_ends("down") == ["Broken."]

@@ -1,0 +1,144 @@
+"""A contact, whole: everything that is kept of one can be shown and erased, and nobody else's."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.store.contact import OF_CONTACT, export, kept_files
+from bot.store.files import contact_files, files_folder, inbox_path
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.state import Store
+from tests.store.store_kit import START
+
+ANN, BOB, ALIAS = "6281234567890", "6289876543210", "6281111111111"
+NOT_OF_CONTACTS = {"meta", "broadcasts", "erasures", "_sqlite_migrations", "sqlite_sequence"}
+OTHER = f'{{"data": {{"who": "{ANN}9", "and": 1{ANN}}}}}'
+LETTER = f'{{"data": {{"conversation": 7, "who": "{ANN}"}}}}'
+AT = START.isoformat()
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = Store(path)
+    yield store
+    store.close()
+
+
+def fill(path: Path, contact: str) -> None:
+    """A row in every table that can hold one, written by nobody's code: each column that must have a value gets one."""
+    with closing(sqlite3.connect(path)) as db, db:
+        for table in OF_CONTACT:
+            columns = {
+                c[1]: c[2] for c in db.execute(f"PRAGMA table_info({table})") if not (c[5] and c[2] == "INTEGER")
+            }
+            row: dict[str, object] = {
+                name: 1 if kind == "INTEGER" else f"{name} {contact}" for name, kind in columns.items()
+            }
+            row |= {name: AT for name in row if name.endswith("_at") or name == "at"}
+            fixed = {
+                "contact": contact,
+                "what": "event",
+                "status": "read",
+                "message_ids": f'["m {contact}"]',
+                "message_id": f"m {contact}",
+                "send_id": None,
+                "alias": ALIAS if contact == ANN else "6282222222222",
+                "event_id": f"time:{contact}:1:2",
+                "state": '{"$tuple": []}',
+            }
+            row |= {name: value for name, value in fixed.items() if name in row}
+            if table == "message_ids":
+                row["sent_id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sent").fetchone()[0]
+            if table == "sent":
+                row["id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sent").fetchone()[0]
+            marks = ", ".join("?" * len(row))
+            db.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+
+
+def rows_in(path: Path) -> dict[str, int]:
+    with closing(sqlite3.connect(path)) as db:
+        return {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in OF_CONTACT}
+
+
+def write_log(inbox: InboxWriter) -> None:
+    for number, (contact, body) in enumerate(((ANN, "hi, I am Ann"), (BOB, "hi"), (None, LETTER), (ALIAS, "me again"))):
+        inbox.append(f"d{number}", f"evt_{number}", "message.inbound", contact, START, body.encode(), True)
+
+
+def test_every_table_is_known_to_hold_something_of_contacts_or_not_to(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables == OF_CONTACT.keys() | NOT_OF_CONTACTS
+
+
+def test_an_export_has_every_row_of_the_contact_and_no_other(path: Path, inbox: InboxWriter) -> None:
+    for contact in (ANN, BOB):
+        fill(path, contact)
+    write_log(inbox)
+    shown = export(path, ANN)
+    assert shown.keys() == OF_CONTACT.keys() | {"log"}
+    assert [row["event_id"] for row in shown["log"]] == ["evt_0", "evt_2", "evt_3"]
+    assert shown["log"][1]["body"]["data"]["who"] == ANN
+    assert BOB not in str(shown)
+
+
+def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
+    path: Path, store: Store, inbox: InboxWriter, log: InboxReader
+) -> None:
+    for contact in (ANN, BOB):
+        fill(path, contact)
+        contact_files(path, contact).mkdir(parents=True)
+        (contact_files(path, contact) / "photo.jpg").write_bytes(b"a photo")
+    write_log(inbox)
+    store.erase(ANN, log.last_seq(), START)
+    assert store.finish_erasures(log.has_of), "the log has not forgotten yet"
+    assert kept_files(path, ANN) != []
+    for number in (ANN, ALIAS):
+        inbox.erase(log.of_contact(number, log.last_seq()))
+    assert not store.finish_erasures(log.has_of)
+    assert set(rows_in(path).values()) == {1}
+    assert export(path, ANN) == {} and kept_files(path, ANN) == []
+    assert export(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path, BOB)) == 1
+    for file in (*path.parent.glob("bot.*"), *files_folder(path).rglob("*")):
+        if file.is_file():
+            assert not re.search(f"{ANN}|{ALIAS}|Ann".encode(), file.read_bytes()), file.name
+
+
+def test_an_erased_event_is_not_taken_again_and_its_repetition_is_recognised(
+    inbox: InboxWriter, log: InboxReader
+) -> None:
+    write_log(inbox)
+    inbox.erase(log.of_contact(ANN, 4))
+    assert [row.event_id for row in log.after(0, 10)] == ["evt_1", "evt_3"]
+    assert inbox.append("d0", "evt_0", "message.inbound", ANN, START, b"hi", True).duplicate
+    assert not log.has_after(4)
+
+
+def test_what_came_after_the_erasure_stays(inbox: InboxWriter, log: InboxReader) -> None:
+    write_log(inbox)
+    inbox.append(None, "evt_9", "message.inbound", ANN, START, b"hello again", True)
+    inbox.erase(log.of_contact(ANN, 4))
+    assert [row.event_id for row in log.after(0, 10)] == ["evt_1", "evt_3", "evt_9"]
+
+
+def test_an_erasure_that_was_cut_short_is_finished_by_the_next_run(path: Path, clock: MovableClock) -> None:
+    fill(path, ANN)
+    first = Store(path)
+    first.erase(ANN, 0, START)
+    first.close()
+    second = Store(path)
+    assert not second.finish_erasures(lambda contact, upto: False)
+    with closing(sqlite3.connect(inbox_path(path))) as db:
+        assert db.execute("SELECT count(*) FROM log").fetchone() == (0,)
+    second.close()
+    assert ANN.encode() not in path.read_bytes()
+
+
+def test_a_longer_number_is_somebody_elses(inbox: InboxWriter, log: InboxReader) -> None:
+    inbox.append(None, "evt_1", "conversation.opened", None, START, OTHER.encode(), True)
+    assert log.of_contact(ANN, 1) == [] and log.of_contact(f"{ANN}9", 1) == [1]

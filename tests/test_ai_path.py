@@ -1,0 +1,401 @@
+"""AI turns by the whole real path: web, engine, delivery, and the two services emulated, each answer streamed."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.emulator.completion import Answer, CompletionService, Model
+from bot.folder import read_folder
+from bot.program import Program, load_program
+from bot.settings import ModelService
+from bot.simulation.simulation import Simulation
+from bot.steps.guard import leaks
+from tests.process.serving import until
+from tests.test_hostile_texts import EVALUATED, OTHER, TEXTS, obedient
+
+START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
+SHOP = Path(__file__).parent.parent / "examples" / "shop"
+BOT = "name: Test\nwords: {stop: {say: Bye!, then: end}}\ndefaults: {timeout: {after: 20h, then: end}}\n"
+FLOW = """\
+flow: main
+start: {otherwise: true}
+vars: {number: {type: text}}
+steps:
+  talk:
+    ai: You help the contacts of a shop.
+    facts: facts.md
+    tools: [orders.count]
+    fill: {number: the number of their order}
+    exits: {done: {when: all is said, then: bye}}
+    errors: {timeout: slow, quota: spent, over_budget: spent, else: sorry}
+  bye: {say: "Bye, {{ number }}.", then: end}
+  slow: {say: It takes too long., then: end}
+  spent: {say: No more today., then: end}
+  sorry: {say: Not now., then: end}
+"""
+HANDLERS = """
+from bot import handler
+
+@handler("orders.count")
+def count(contact: str) -> int:
+    \"\"\"Count the orders.\"\"\"
+    return 3
+"""
+FACTS = "Open daily from 9 to 18."
+
+Start = Callable[..., Simulation]
+
+
+@pytest.fixture
+def service() -> Iterator[CompletionService]:
+    with CompletionService(
+        models=[Model("acme/swift"), Model("acme/wise"), Model("acme/plain", tools=False)]
+    ) as service:
+        yield service
+
+
+@pytest.fixture
+def start(tmp_path: Path, service: CompletionService) -> Iterator[Start]:
+    """A bot of these files, with some of the service's models; it is ended with the test."""
+    started: list[Simulation] = []
+
+    def begin(*models: str, flow: str = FLOW, program: Program | None = None) -> Simulation:
+        models = models or ("acme/swift", "acme/wise")
+        settings = ModelService(service.url, service.key, models, "authorization")
+        clock = MovableClock(START)
+        simulation = Simulation(program or program_in(tmp_path, flow), clock, models=settings).__enter__()
+        started.append(simulation)
+        return simulation
+
+    yield begin
+    service.stop()  # first: nobody waits then for an answer that never ends
+    for simulation in started:
+        simulation.__exit__()
+
+
+def program_in(folder: Path, flow: str = FLOW, facts: str = FACTS) -> Program:
+    for name, text in {"bot.yml": BOT, "flow.yml": flow, "handlers.py": HANDLERS, "facts.md": facts}.items():
+        (folder / name).write_text(text)
+    return load_program(read_folder(folder))
+
+
+def said(simulation: Simulation) -> list[str]:
+    return [bubble.text for bubble in simulation.heard()]
+
+
+def asked(service: CompletionService) -> list[list[str]]:
+    """What the model was asked each time: the texts behind the instructions."""
+    return [[message["content"] for message in seen.body["messages"][1:]] for seen in service.requests()]
+
+
+class Held:
+    """A model that answers when it is let."""
+
+    def __init__(self, service: CompletionService) -> None:
+        self.service = service
+        self.asked = 0
+        self._free = threading.Event()
+        service.answer_with(self._answer)
+
+    def _answer(self, request: dict[str, Any]) -> str:
+        self.asked += 1
+        number = self.asked
+        assert number > 1 or self._free.wait(30)
+        return f"Answer {number}.\n\nThat is all of {number}."
+
+    def wait_until_asked(self) -> None:
+        """Wait until the model works."""
+        until(lambda: self.asked)
+
+    def let(self) -> None:
+        self._free.set()
+
+
+def test_an_answer_goes_paragraph_by_paragraph_in_order_and_its_end_last(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start()
+    service.say("One.\n\nTwo.\n\nThree.\n\nFour.", chunks=1)
+    simulation.user("hi")
+    assert said(simulation) == ["One.", "Two.", "Three.\n\nFour."]
+    service.say("Five.")
+    simulation.user("and?")
+    assert said(simulation) == ["Five."]
+    assert asked(service)[1] == ["hi", "One.\n\nTwo.\n\nThree.\n\nFour.", "and?"]
+    assert service.unknown_fields == set()
+
+
+def test_what_comes_while_the_model_works_waits_and_is_answered_after_it(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start()
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    simulation.emulator.receive(simulation.contact, "two")
+    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Answer 1.", "That is all of 1.", "Answer 2.", "That is all of 2."]
+    assert [texts[-1] for texts in asked(service)] == ["one", "two"]
+
+
+def test_with_merge_it_is_taken_along_and_only_the_new_answer_is_sent(start: Start, service: CompletionService) -> None:
+    simulation = start(flow=FLOW.replace("    tools:", "    while_busy: merge\n    tools:"))
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    simulation.emulator.receive(simulation.contact, "two")
+    assert service.wait_until(lambda: model.asked == 2)
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Answer 2.", "That is all of 2."]
+    assert ["one", "two"] in asked(service)
+
+
+def test_tools_values_and_an_exit_in_one_answer(start: Start, service: CompletionService) -> None:
+    simulation = start()
+    service.say("Let me see.\n\n", calls=[("orders_count", {})])
+    service.say("", calls=[("remember", {"number": "7"}), ("leave_done", {})])
+    simulation.user("how many?")
+    assert said(simulation) == ["Let me see.", "Bye, 7."]
+    assert service.requests()[1].body["messages"][-1]["content"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("server_error", "Not now."), ("invalid_request_error", "Not now."), ("quota_exceeded", "No more today.")],
+)
+def test_what_no_repeating_helps_leads_at_once_where_the_flow_says(
+    start: Start, service: CompletionService, name: str, answer: str
+) -> None:
+    simulation = start("acme/swift")
+    service.fail(name, 400 if name == "invalid_request_error" else None)
+    simulation.user("hi")
+    assert said(simulation) == [answer]
+    assert len(service.requests()) == 1
+
+
+def test_a_service_that_fails_twice_and_then_works_answers_late_but_once(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift")
+    service.fail("provider_error")
+    service.fail("provider_error")
+    service.say("Here I am.")
+    simulation.user("hi")
+    assert said(simulation) == []
+    simulation.wait(timedelta(seconds=10))
+    assert said(simulation) == ["Here I am."]
+    assert len(service.requests()) == 3
+
+
+@pytest.mark.parametrize("name", ["quota_exceeded", "server_error", "provider_error", "model_not_in_package"])
+def test_the_second_model_answers_in_place_of_the_first(start: Start, service: CompletionService, name: str) -> None:
+    simulation = start()
+    service.fail(name)
+    service.say("The wise one here.")
+    simulation.user("hi")
+    assert said(simulation) == ["The wise one here."]
+    assert [seen.body["model"] for seen in service.requests()] == ["acme/swift", "acme/wise"]
+    assert simulation.dead_letters() == []
+
+
+def test_a_model_without_tools_notes_and_leaves_in_words(start: Start, service: CompletionService) -> None:
+    simulation = start("acme/plain")
+    service.say("Thank you.\nNOTE number: 7\nLEAVE done")
+    simulation.user("it is 7")
+    assert said(simulation) == ["Thank you.", "Bye, 7."]
+    assert "tools" not in service.requests()[-1].body
+
+
+def test_a_model_that_hangs_is_given_up_and_what_came_meanwhile_is_taken(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift")
+    service.hang()
+    simulation.emulator.receive(simulation.contact, "hi")
+    assert service.wait_until(lambda: service.counts.get("requests", 0) == 1)
+    simulation.emulator.receive(simulation.contact, "hello?")
+    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    service.say("I am back.")
+    simulation.wait(timedelta(seconds=61))
+    assert said(simulation) == ["It takes too long.", "I am back."]
+
+
+def test_an_answer_that_drips_for_ever_is_ended(start: Start, service: CompletionService) -> None:
+    simulation = start("acme/swift")
+    service.drip("word ", delay=0.0)
+    simulation.user("hi")
+    (answer,) = [*said(simulation)][:1]
+    assert answer.startswith("word word")
+    service.say("Fine.")
+    simulation.user("and?")
+    assert said(simulation)[-1] == "Fine."
+
+
+def test_an_answer_that_is_cut_before_anything_was_said_is_asked_for_again(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift")
+    service.say("Good morning to you.", cut_after=250)
+    service.say("Good morning.")
+    simulation.user("hi")
+    simulation.wait(timedelta(seconds=5))
+    assert said(simulation) == ["Good morning."]
+
+
+def test_an_answer_that_is_cut_after_its_first_paragraph_is_not_asked_for_again(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift")
+    service.say(chunks=("One.\n\n", "Two", "x" * 5_000), cut_after=2_000)
+    simulation.user("hi")
+    simulation.wait(timedelta(seconds=60))
+    assert said(simulation) == ["One."]
+    assert len(service.requests()) == 1
+    service.say("Three.")
+    simulation.user("and?")
+    assert asked(service)[-1] == ["hi", "One.", "and?"]
+    assert said(simulation) == ["Three."]
+
+
+@pytest.mark.parametrize("text", ["half a pair \ud83d", "a NUL \0 in it", "\u202e backwards", "\x1b[2J"])
+def test_odd_characters_of_a_model_are_no_reason_for_silence(
+    start: Start, service: CompletionService, text: str
+) -> None:
+    simulation = start("acme/swift")
+    chunk = {"id": "c", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]}
+    service.send(200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+    simulation.user("hi")
+    assert len(said(simulation)) == 1
+    assert simulation.dead_letters() == []
+    simulation.user("and?")
+    assert len(said(simulation)) == 1
+
+
+@pytest.mark.parametrize("value", ["\ud83d", "a\0b"])
+def test_odd_characters_in_the_arguments_of_a_call_are_no_reason_either(
+    start: Start, service: CompletionService, value: str
+) -> None:
+    simulation = start("acme/swift")
+    call = {"index": 0, "id": "c1", "type": "function"}
+    call["function"] = {"name": "remember", "arguments": json.dumps({"number": value})}
+    chunk = {"id": "c", "choices": [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    service.send(200, f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+    service.say("Noted.")
+    simulation.user("hi")
+    assert said(simulation) == ["Noted."]
+    assert simulation.dead_letters() == []
+
+
+def test_a_budget_that_is_used_up_is_a_door_and_is_there_again_the_next_day(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(
+        "acme/swift", flow=FLOW.replace("    tools:", "    budget: {contact: 50, else: spent}\n    tools:")
+    )
+    service.say("Hello.")
+    simulation.user("hi")
+    simulation.user("and?")
+    assert said(simulation) == ["Hello.", "No more today."]
+    assert len(service.requests()) == 1
+    simulation.wait(timedelta(hours=14))
+    service.say("Good morning.")
+    simulation.user("hi")
+    assert said(simulation) == ["Good morning."]
+
+
+def test_an_agent_who_takes_over_while_the_model_works_is_not_talked_over(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start()
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    simulation.emulator.receive(simulation.contact, "two")
+    simulation.emulator.assign(simulation.contact)
+    until(lambda: simulation.session().agent)
+    model.let()
+    simulation.settle()
+    assert said(simulation) == []
+    simulation.emulator.resolve(simulation.contact)
+    simulation.user("three")
+    assert said(simulation) == ["Answer 2.", "That is all of 2."]
+    assert asked(service)[-1] == ["one", "three"]
+    assert simulation.dead_letters() == []
+
+
+def test_flows_facts_and_handlers_may_change_while_the_model_works(
+    start: Start, service: CompletionService, tmp_path: Path
+) -> None:
+    simulation = start()
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    simulation.swap(program_in(tmp_path, FLOW.replace("of a shop", "of a bakery"), "Closed on Mondays."))
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Answer 1.", "That is all of 1."]
+    simulation.user("two")
+    system = service.requests()[-1].body["messages"][0]["content"]
+    assert "of a bakery" in system
+    assert "Closed on Mondays." in system
+    assert FACTS not in system
+
+
+def test_a_step_that_an_edit_takes_away_while_the_model_works_ends_in_words_or_not_at_all(
+    start: Start, service: CompletionService, tmp_path: Path
+) -> None:
+    simulation = start()
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    plain = "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: Plain., then: end}}\n"
+    simulation.swap(program_in(tmp_path, plain))
+    simulation.emulator.receive(simulation.contact, "two")
+    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Plain."]
+    assert simulation.dead_letters() == []
+
+
+def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
+    start: Start, service: CompletionService
+) -> None:
+    program = load_program(read_folder(SHOP))
+    instructions = next(iter(program.library.flows["assistant"].steps["talk"].kind.uses())).text.source
+    simulation = start(program=program)
+
+    def obey(request: dict[str, Any]) -> Answer:
+        last = request["messages"][-1]
+        if last["role"] != "user":
+            return Answer("Done.")
+        text, calls = obedient(last["content"], request["messages"])
+        offered = {tool["function"]["name"] for tool in request.get("tools", ())}
+        return Answer(text, calls=[call for call in calls if call[0] in offered] or calls)
+
+    service.answer_with(obey)
+    for text in TEXTS[::20]:
+        simulation.restart()
+        simulation.user("hi")
+        simulation.user(text)
+        heard = "\n".join(said(simulation))
+        assert heard, "never silence"
+        assert EVALUATED not in heard
+        assert OTHER not in heard.replace(text, "")
+        assert "evil" not in heard
+        assert not leaks(heard, instructions)
+        assert simulation.session().contact == simulation.contact
+    for seen in service.requests():
+        system, *others = seen.body["messages"]
+        assert not any(text in system["content"] for text in TEXTS[::20])
+        assert all(message["role"] != "system" for message in others)
+    assert service.unknown_fields == simulation.emulator.unknown_fields == set()

@@ -1,0 +1,215 @@
+"""AI turns, and calls, among everything else that may happen to a contact meanwhile: agents, edits, old buttons."""
+
+from bot import handler
+from bot.core.effects import Call, Complete
+from bot.core.events import ContactChanged, ConversationAssigned
+from tests.talk import CONTACT, Talk
+
+BOT = """\
+name: Test
+words: {stop: {say: Bye!, then: end}, more: {then: again}}
+defaults: {timeout: {after: 20h, then: end}, old_taps: explain}
+"""
+FLOW = """\
+flow: main
+start: {otherwise: true}
+vars: {number: {type: text}}
+steps:
+  talk:
+    ai: You help the contacts of a shop.
+    while_busy: merge
+    tools: [{call: cancel, confirm: true}, count]
+    exits: {done: {when: all is said, then: fetch}, pick: {when: they want to choose, then: pick}}
+    errors: {else: sorry}
+  sorry: {say: Not now., then: end}
+  fetch: {call: count, save: number, within: 5s, errors: {else: sorry}}
+  shown: {say: "It is {{ number }}.", then: end}
+  pick: {ask: Which one?, buttons: [A, B], then: talk}
+"""
+
+
+@handler("cancel")
+def cancel(contact: str) -> str:
+    """Cancel the order."""
+    return contact
+
+
+@handler("count")
+def count() -> str:
+    """Count the orders."""
+    return "3"
+
+
+def talk(flow: str = FLOW) -> Talk:
+    return Talk(flow, BOT, {"cancel": cancel, "count": count})
+
+
+def assigned(chat: Talk) -> ConversationAssigned:
+    return ConversationAssigned(chat.next_id(), CONTACT, chat.now, "conv_1", "Ann", "Budi")
+
+
+def test_an_agent_who_takes_over_while_the_model_works_answers_in_its_place() -> None:
+    chat = talk()
+    chat.user("where is my parcel?")
+    chat.paragraph("Let me see.")
+    chat.take(assigned(chat))
+    assert chat.paragraph("It is") == []
+    assert chat.model("on its way.") == []
+    assert chat.user("hello?") == []
+    assert chat.closed() == [], "the answer is as old as the question, which the agent has answered"
+    assert chat.user("one more thing") == []
+    assert [message["content"] for message in chat.prompt[1:]] == [
+        "where is my parcel?",
+        "Let me see.",
+        "one more thing",
+    ]
+    assert chat.model("Yes?") == ["Yes?"]
+
+
+def test_what_comes_while_the_agent_has_the_conversation_is_never_parked() -> None:
+    chat = talk(FLOW.replace("merge", "wait"))
+    chat.user("hi")
+    assert chat.session.busy
+    chat.take(assigned(chat))
+    assert not chat.session.busy
+
+
+def test_a_tool_that_ends_under_an_agents_hands_leads_to_nothing() -> None:
+    chat = talk()
+    chat.user("how many?")
+    chat.model("", ("count", {}))
+    chat.take(assigned(chat))
+    asked = len(chat.asked)
+    assert chat.returns("3") == []
+    assert len(chat.asked) == asked
+    chat.closed()
+    assert chat.at == "main/talk"
+    assert not chat.session.busy
+
+
+def test_a_question_of_before_the_agent_is_not_agreed_to_behind_it() -> None:
+    chat = talk()
+    chat.user("cancel it")
+    assert chat.model("", ("cancel", {})) == [["Cancel the order.", "Yes", "No"]]
+    chat.take(assigned(chat))
+    chat.closed()
+    chat.tap("Yes")
+    assert not any(isinstance(effect, Call) for effect in chat.effects)
+    chat.user("yes")
+    assert not any(isinstance(effect, Call) for effect in chat.effects)
+    assert chat.prompt[-1]["content"] == "yes"
+
+
+def test_an_agent_who_comes_between_two_turns_changes_nothing_of_the_exchange() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.model("Hello.")
+    chat.take(assigned(chat))
+    chat.closed()
+    chat.user("again")
+    assert [message["content"] for message in chat.prompt[1:]] == ["hi", "Hello.", "again"]
+
+
+def test_a_handlers_result_is_kept_until_the_agent_is_done_and_then_gone_on_with() -> None:
+    chat = talk()
+    chat.user("count them")
+    chat.model("", ("leave_done", {}))
+    chat.take(assigned(chat))
+    assert chat.returns("3") == []
+    assert chat.user("well?") == []
+    assert chat.wait("30h") == []
+    assert chat.closed() == ["It is 3."]
+
+
+def test_a_result_that_was_kept_outlives_neither_its_step_nor_a_second_end() -> None:
+    chat = talk()
+    chat.user("count them")
+    chat.model("", ("leave_done", {}))
+    chat.take(assigned(chat))
+    chat.returns("3")
+    chat.library = talk(FLOW.replace("  fetch: {call: count, save: number, within: 5s, errors: {else: sorry}}", "  other: {ask: Well?}")
+                        .replace("then: fetch", "then: other")).library  # fmt: skip
+    assert chat.closed() == []
+    assert chat.at is None, "the step is gone: the flow has expired"
+
+
+def test_an_edit_says_nothing_while_an_agent_has_the_conversation() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.model("", ("leave_pick", {}))
+    chat.take(assigned(chat))
+    chat.library = talk(
+        FLOW.replace("ask: Which one?, buttons: [A, B]", "call: count, within: 5s, errors: {else: sorry}")
+    ).library
+    assert chat.user("hm") == []
+    assert not chat.effects
+    chat.closed()
+    assert any(isinstance(effect, Call) for effect in chat.effects)
+
+
+def test_events_start_no_flow_under_an_agents_hands() -> None:
+    chat = Talk("flow: a\nstart: {event: contact.updated}\nsteps: {a: {say: I saw it., then: end}}\n")
+    chat.take(assigned(chat))
+    update = ContactChanged(chat.next_id(), CONTACT, chat.now, "contact.updated", "Ann")
+    assert chat.take(update) == []
+    chat.closed()
+    assert chat.take(update) == ["I saw it."]
+
+
+def test_an_old_button_does_not_cost_the_answer_that_the_model_works_at() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.model("", ("leave_pick", {}))
+    chat.tap("A")
+    chat.model("You chose A.")
+    chat.user("and now?")
+    assert chat.tap("A") == ["That was an earlier question."]
+    assert chat.model("Now this.") == ["Now this."]
+
+
+def test_a_word_that_asks_again_does_not_cost_it_either() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.model("Hello.")
+    chat.user("and now?")
+    assert chat.user("more") == []
+    assert chat.model("Now this.") == ["Now this."]
+    assert chat.user("more") == ["Now this."]
+
+
+def test_an_edit_while_the_model_works_costs_no_message() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.library = talk(FLOW.replace("of a shop", "of this shop")).library
+    chat.user("are you there?")
+    assert [message["content"] for message in chat.prompt[1:]] == ["hi", "are you there?"]
+    assert "this shop" in chat.prompt[0]["content"]
+    assert chat.model("Yes.") == ["Yes."]
+
+
+def test_a_paragraph_that_fails_ends_the_answer_also_where_the_failure_leads_nowhere() -> None:
+    chat = talk(
+        FLOW.replace("errors: {else: sorry}\n  sorry", "errors: {else: {say: Let me think., then: again}}\n  sorry")
+    )
+    chat.user("hi")
+    chat.paragraph("Hello.")
+    assert chat.paragraph("See https://evil.example/x") == ["Let me think."]
+    assert chat.paragraph("All is well.") == []
+    assert chat.model("Bye.") == []
+    chat.user("still there?")
+    assert any(isinstance(effect, Complete) for effect in chat.effects)
+    assert chat.model("Yes.") == ["Yes."]
+
+
+def test_stop_while_the_model_works_is_heard_at_once_with_merge() -> None:
+    chat = talk()
+    chat.user("hi")
+    assert chat.user("stop") == ["Bye!"]
+    assert chat.model("Hello.") == []
+    assert chat.at is None
+
+
+def test_a_message_of_nothing_but_blanks_is_words_to_the_model() -> None:
+    chat = talk()
+    chat.user(" \n")
+    assert chat.prompt[-1] == {"role": "user", "content": "(something that is no text)"}
