@@ -244,7 +244,7 @@ def test_killed_in_a_tools_handler_it_calls_it_again_with_the_same_key(
     models.say("Let me see.", calls=[("orders_find", {})])
     models.say("It is found.")
     gateway.receive(CONTACT, "where is it?")
-    until((folder / "notes").exists)
+    until(lambda: (folder / "notes").exists() and (folder / "notes").read_text().endswith("\n"))
     kill_engine(serving)
     wait_for(gateway, "Let me see.", "It is found.")
     first, second = (folder / "notes").read_text().splitlines()
