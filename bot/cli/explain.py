@@ -16,6 +16,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    StartRequested,
     StatusReported,
     Tapped,
     TimeReached,
@@ -93,6 +94,8 @@ def event_in_words(event: Event | Mapping[str, Any]) -> str:
             return f"a message was {status}"
         case HandoffClosed():
             return "the conversation was resolved"
+        case StartRequested(flow=flow, by=by):
+            return f"start of {flow} by {by}"
         case ResetRequested(by=by):
             return f"reset by {by}"
     return printable(", ".join(f"{name}: {value}" for name, value in event.items())) or "no event"

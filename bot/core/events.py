@@ -180,6 +180,23 @@ class StatusReported:
 
 @stored
 @dataclass(frozen=True, slots=True)
+class StartRequested:
+    """A program, or an operator, starts a flow for the contact, with values for its variables.
+
+    ``busy`` says what becomes of it while the contact is in a flow: skip, after or interrupt.
+    """
+
+    id: str
+    contact: str
+    at: datetime
+    flow: str
+    data: dict[str, Any]
+    busy: str = "after"
+    by: str = "operator"
+
+
+@stored
+@dataclass(frozen=True, slots=True)
 class ResetRequested:
     """An operator ends everything this contact is in."""
 
@@ -201,5 +218,6 @@ Event = (
     | ConversationAssigned
     | HandoffClosed
     | StatusReported
+    | StartRequested
     | ResetRequested
 )

@@ -33,6 +33,30 @@ class Frame:
     interrupts: bool = False  # it cut in on the one below, which did not ask for it
     coming_back: bool = False  # after an interruption the contact is asked whether to go on
     left: str | None = None  # the question ("flow/step") that was left without an answer: `back` leads there
+    corrected: str | None = None  # the step that is gone back to, to correct its answer
+    corrected_at: str | None = None  # the step that is returned to when that has been answered
+
+
+BUSY = ("skip", "after", "interrupt")
+"""What becomes of a start while the contact is in a flow: it is left out, it waits, or it cuts in."""
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
+
+    ``flow`` is the flow, or ``flow/step``. ``every`` repeats it (five fields of cron, in the bot's time zone), as
+    long as that comes before ``until``.
+    """
+
+    name: str
+    flow: str
+    at: datetime
+    inputs: dict[str, Any] = field(default_factory=dict)
+    busy: str = "after"
+    every: str | None = None
+    until: datetime | None = None
 
 
 @stored
@@ -49,6 +73,9 @@ class Session:
     known_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
     agent: str | None = None  # who has taken the conversation over in the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
+    language: str | None = None  # the contact's, where one was chosen; else the bot's first
+    kept: dict[str, Any] = field(default_factory=dict)  # what outlives the conversation: the variables with `keep`
+    plans: tuple[Plan, ...] = ()  # the flows that are to start
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 

@@ -11,7 +11,7 @@ from bot.engine.frames import FlowBroken
 from bot.engine.interruptions import come_back
 from bot.engine.routing import reroute
 from bot.engine.work import Work
-from bot.flow.definition import Step
+from bot.flow.definition import Step, Way
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
@@ -88,9 +88,18 @@ class Walk:
             self.open(f"/{flow}", inputs, came_from=frame.flow)
 
     def follow(
-        self, outcome: str, decision: Decision | None = None, taken: StepTaken | None = None, *, expired: bool = False
+        self,
+        outcome: str,
+        decision: Decision | None = None,
+        taken: StepTaken | None = None,
+        *,
+        expired: bool = False,
+        objection: str | None = None,
     ) -> None:
-        """Leave the active step by an outcome, or stay where the outcome leads nowhere."""
+        """Leave the active step by an outcome, or stay where the outcome leads nowhere.
+
+        ``objection`` is said in place of what the outcome's door says, and is as good as the question put again.
+        """
         work, frame, step = self.work, self.work.frame, self.work.step
         way = step.ways[outcome]
         if taken is None:
@@ -101,7 +110,9 @@ class Walk:
         try:
             if way.success:
                 self._succeed(step, decision)
-            if way.door is not None:
+            if objection is not None:
+                work.send(Text(objection))
+            elif way.door is not None:
                 self.pass_door(way.door)
         except FAILURES as failed:
             frame.vars, work.session.tags = kept
@@ -112,9 +123,20 @@ class Walk:
         target = way.target
         if target is not None:
             target = work.library.machines[frame.flow].follow(frame.step, outcome)
+        target = None if objection is not None and target == AGAIN else self._corrected(way, target)
         taken.outcome, taken.target = outcome, target
         if target is not None:
             self.go(target, expired=expired)
+
+    def _corrected(self, way: Way, target: str | None) -> str | None:
+        """The target, but for an answer that is to be corrected: after it comes the step that sent there."""
+        frame = self.work.frame
+        if way.door is not None and way.door.corrects:
+            frame.corrected, frame.corrected_at = target, frame.step
+        elif target is not None and frame.step == frame.corrected:
+            back, frame.corrected, frame.corrected_at = frame.corrected_at, None, None
+            return back if way.success else target
+        return target
 
     def _succeed(self, step: Step, decision: Decision | None) -> None:
         """`save`, `set` and `tag` happen on leaving with success; `set` reads the values from before it."""

@@ -13,20 +13,26 @@ from bot.core.turn import Trace
 from bot.core.values import Record
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
+from bot.lang import hidden
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import Assignment
 from bot.steps.kind import At, Reply, StepFailed
 from bot.steps.riders import Defaults
 
+LANGUAGE = "language"
+"""The name that the contact's language has in flows whose bot speaks several."""
+
 
 class Work:
     """What a turn reads and writes; where it goes is `Walk`'s affair."""
 
     def __init__(self, library: Library, session: Session, event: Event) -> None:
-        self.library = library
         self.session = replace(session, frames=tuple(replace(frame) for frame in session.frames))
+        self._all = library
+        self.library = library.in_language(session.language)
         self.event = event
+        self._draws = 0
         self.now = event.at.astimezone(library.bot.timezone)
         self.effects: list[Effect] = []
         self.trace = Trace()
@@ -85,13 +91,21 @@ class Work:
             "now": self.now,
             "today": self.now.date(),
             "came_from": None,
+            hidden.DRAW: self._draw,
         }
+        if self.library.bot.languages:
+            scope["language"] = scope[hidden.LANGUAGE] = self.session.language or self.library.bot.languages[0]
         if frame is not None:
             scope["came_from"] = frame.came_from
             flow = self.library.flows.get(frame.flow)  # an edit may have removed it
             variables = {} if flow is None else flow.variables
             scope.update((name, frame.vars.get(name, variable.value)) for name, variable in variables.items())
         return scope
+
+    def _draw(self) -> float:
+        """The turn's next random number."""
+        self._draws += 1
+        return self.library.draw(f"{self.event.id}/{self._draws}")
 
     def _contact(self) -> Record:
         session = self.session
@@ -109,18 +123,30 @@ class Work:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
         frame, variables = self.frame, self.flow.variables
         values = {name: variable.value for name, variable in variables.items()}
-        for name in values.keys() & frame.vars.keys():
-            with suppress(Mismatch):
-                values[name] = variables[name].coerce(frame.vars[name], self.now)
+        brought = {name: value for name, value in self.session.kept.items() if name in values and variables[name].keep}
+        for name, value in {**brought, **frame.vars}.items():
+            if name in values:
+                with suppress(Mismatch):
+                    values[name] = variables[name].coerce(value, self.now)
         frame.vars = {**frame.vars, **values}
 
     def assign(self, name: str, value: Any) -> None:
         """Give a variable its value. Raises `Mismatch`."""
+        if name == LANGUAGE and self.library.bot.languages:
+            self._speak(value)
+            return
         variable = self.flow.variables.get(name)
-        self.frame.vars = {
-            **self.frame.vars,
-            name: value if variable is None else variable.coerce(value, self.now),
-        }
+        value = value if variable is None else variable.coerce(value, self.now)
+        self.frame.vars = {**self.frame.vars, name: value}
+        if variable is not None and variable.keep:
+            self.session.kept = {**self.session.kept, name: value}
+
+    def _speak(self, language: Any) -> None:
+        """The contact's language from now on."""
+        if language not in self.library.bot.languages:
+            raise Mismatch(f"it is none of {', '.join(self.library.bot.languages)}")
+        self.session.language = language
+        self.library = self._all.in_language(language)
 
     def assign_all(self, assignments: Iterable[Assignment]) -> None:
         """Do a `set`: every value is worked out before any is given."""

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.flow.checks import check
 from bot.flow.definition import BotDefinition, Flow
@@ -12,6 +12,7 @@ from bot.flow.reader import read_bot, read_flow
 from bot.flow.triggers import Triggers
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.flow.wiring import wired
+from bot.lang.draws import Draw, drawn
 from bot.lang.handlers import HandlerSpec
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problem, Problems
@@ -30,6 +31,12 @@ class Library:
     words: Mapping[str, Door]  # the bot's words, normalised
     version: str
     documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
+    translations: Mapping[str, "Library"] = field(default_factory=dict)  # the same bot in its other languages
+    draw: Draw = drawn
+
+    def in_language(self, language: str | None) -> "Library":
+        """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
+        return self.translations.get(language or "", self)
 
     @property
     def asks_models(self) -> bool:

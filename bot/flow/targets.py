@@ -34,6 +34,7 @@ class Targets:
                 self._check_defaults(step.riders.defaults)
             for target in _targets_of(flow):
                 self._check_target(target, flow)
+            self._check_corrections(flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
         for name, door in defaults.doors():
@@ -41,6 +42,14 @@ class Targets:
                 self._refuse(name, door, (ROUTE,), "there is no message to hand on")
             elif name == "gone":
                 self._refuse(name, door, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
+
+    def _check_corrections(self, flow: Flow) -> None:
+        """Only an answer of the same flow can be corrected: by the step that asks for it."""
+        for target in (door.then for step in flow.steps.values() for door in doors_of(step) if door.corrects):
+            step = None if target is None else flow.steps.get(target.text)
+            if target is not None and target.text not in flow.unreadable and (step is None or not step.kind.asks):
+                what = f'"{target.text}" asks nothing that could be corrected'
+                self._problems.add("E110", target.mark, what, f"name a step of flow {flow.name} with a question")
 
     def _refuse(self, what: str, door: Door, targets: tuple[str, ...], why: str) -> None:
         """Reserved words that mean nothing at this door."""

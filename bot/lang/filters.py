@@ -8,36 +8,15 @@ from typing import Any
 from jinja2 import Undefined, pass_context
 from jinja2.runtime import Context
 
-from bot.core.errors import BotError
 from bot.core.values import Location, Media
-from bot.lang import durations
+from bot.lang import draws, durations
+from bot.lang.failures import TemplateFailed, kind_of
 
 MAX_TEXT = 64 * 1024  # characters of one rendered text, and of every text on the way there
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (type(None), "null"),
-    (bool, "true or false"),
-    (str, "a text"),
-    ((int, float, Decimal), "a number"),
-    (datetime, "a date with a time"),
-    (date, "a date"),
-    (time, "a time of day"),
-    (timedelta, "a duration"),
-    ((list, tuple), "a list"),
-    (Mapping, "a record"),
-)
-
-
-class TemplateFailed(BotError):
-    """A template or an expression cannot be worked out with the values at hand. The text holds none of them."""
-
-
-def kind_of(value: Any) -> str:
-    """What a value is, in words: errors say this instead of the value, which may be a contact's text."""
-    return next((words for types, words in _KINDS if isinstance(value, types)), "a value of another kind")
 
 
 def shown(value: Any) -> str:
@@ -161,6 +140,7 @@ def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
+    **draws.FILTERS,
     "abs": _absolute,
     "capitalize": _on_text(str.capitalize),
     "date": _date,
@@ -190,5 +170,8 @@ def _duration(unit: str) -> Callable[[Any], timedelta]:
     return of
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {unit: _duration(unit) for unit in ("minutes", "hours", "days", "weeks")}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **draws.FUNCTIONS,
+    **{unit: _duration(unit) for unit in ("minutes", "hours", "days", "weeks")},
+}
 TESTS = ("defined", "undefined", "none")

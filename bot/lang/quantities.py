@@ -1,6 +1,7 @@
 """Variables that count: numbers, whole numbers and dates."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -113,9 +114,9 @@ class DateVariable(Variable):
             fields.problems.add("E307", fields.mark_of("before"), what, "swap them")
         return cls(name, fields.mark, value, after, before, within)
 
-    def accept(self, answer: Answer, now: datetime) -> Any:
+    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The day that an answer means, within the bounds. Raises `Unfit`."""
-        found = Variable.accept(self, answer, now)
+        found = Variable.accept(self, answer, now, scope)
         today = now.date()
         if self.after is not None and found <= _day(self.after, today):
             raise Unfit("it is too early")

@@ -16,7 +16,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from bot.core.values import Location, Media
-from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, TESTS, TemplateFailed, kind_of, shown
+from bot.lang.failures import TemplateFailed, kind_of
+from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, TESTS, shown
 from bot.lang.problems import did_you_mean
 
 MAX_ITERATIONS = 10_000  # of all loops of one rendering together

@@ -70,7 +70,6 @@ class MediaVariable(Variable):
     """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left."""
 
     kinds: tuple[str, ...] = MEDIA_KINDS
-    keep: bool = False
     most: int | None = None  # bytes
     type: ClassVar[str] = "media"
 
@@ -87,14 +86,14 @@ class MediaVariable(Variable):
         if most is not None and not keep:
             what = f"{fields.what}: max where the file is not kept: its size is not known"
             fields.problems.add("E307", fields.mark_of("max"), what, "add keep: true, or leave it out")
-        return cls(name, fields.mark, value, kinds, keep, most)
+        return cls(name, fields.mark, value, kinds, most, keep=keep)
 
     def bytes_allowed(self, kind: str) -> int:
         """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
 
-    def accept(self, answer: Answer, now: datetime) -> Any:
+    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The file. Raises `Unfit` for anything else, and for files of other kinds."""
         if answer.media is None or answer.media.kind not in self.kinds:
             raise Unfit(f"a file is expected: {', '.join(self.kinds)}")

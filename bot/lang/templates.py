@@ -12,7 +12,8 @@ import jinja2
 from jinja2 import nodes
 from jinja2.parser import Parser
 
-from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, TemplateFailed, shown
+from bot.lang.failures import TemplateFailed
+from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, shown
 from bot.lang.grammar import Uses
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems

@@ -1,7 +1,7 @@
 """What a variable is: which answers of a contact it takes, and which values of a flow or a handler."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, ClassVar, Self
@@ -10,10 +10,18 @@ from bot.core.errors import BotError
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.nodes import Mark
+from bot.lang.templates import Template
 
 
 class Unfit(BotError):
-    """A contact's answer is no value of the variable. The text does not repeat the answer."""
+    """A contact's answer is no value of the variable. The text does not repeat the answer.
+
+    ``objection`` is what the contact is told instead of the step's `retry`, where the variable says so.
+    """
+
+    def __init__(self, reason: str, objection: Template | None = None) -> None:
+        super().__init__(reason)
+        self.objection = objection
 
 
 class Mismatch(BotError):
@@ -36,6 +44,7 @@ class Variable:
     name: str
     mark: Mark
     value: Any = None
+    keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
     type: ClassVar[str] = ""
 
     @classmethod
@@ -43,8 +52,8 @@ class Variable:
         """Read the settings that this type has of its own."""
         return cls(name, fields.mark, value)
 
-    def accept(self, answer: Answer, now: datetime) -> Any:
-        """The value that an answer stands for. ``now`` is in the bot's time zone. Raises `Unfit`."""
+    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
+        """The value that an answer stands for. ``now`` is in the bot's time zone, ``scope`` the turn's. Raises `Unfit`."""
         text = (answer.text or "").strip()
         if not text:
             raise Unfit("a text is expected")

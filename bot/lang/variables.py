@@ -21,7 +21,7 @@ TYPES: dict[str, type[Variable]] = {
         EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable,
     )
 }  # fmt: skip
-LATER = {"keep": "variables that outlive a conversation", "check": "checks of answers", "country": "national numbers"}
+LATER = {"check": "checks of answers", "country": "national numbers"}
 TAKEN = frozenset({
     *FUNCTIONS, "contact", "now", "today", "came_from", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",
@@ -44,7 +44,8 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
             problems.add("E304", fields.mark_of("type"), f'{what}: no type "{kind}"', fix)
         return TextVariable(name, node.mark)
     fields.boolean("optional")  # says to the reader that null is expected: every variable may be null
-    variable = declared.read(name, None, fields)
+    keep = fields.boolean("keep")
+    variable = replace(declared.read(name, None, fields), keep=keep)
     initial = fields.raw("value")
     fields.close(LATER)
     return variable if initial is None else _starting_at(variable, initial, problems)

@@ -19,7 +19,7 @@ from bot.lang.variables import Answer, Unfit, Variable
 from bot.lang.words import normalise
 from bot.steps.choice_reader import read_choices
 from bot.steps.choices import Choices, Shown
-from bot.steps.doors import LATER, Door, door_at, door_from
+from bot.steps.doors import Door, door_at, door_from
 from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
 from bot.steps.limits import check_length, check_text
 
@@ -174,7 +174,7 @@ class Ask(StepKind):
             takes = self.choices is None and bool(reply.text and reply.text.strip())
             return ending("then", saved=reply.text) if takes else None
         try:
-            value = self.variable.accept(Answer(reply.text, reply.media, reply.location), at.now)
+            value = self.variable.accept(Answer(reply.text, reply.media, reply.location), at.now, at.scope)
         except Unfit:
             return None
         keeping = self._keeping
@@ -217,5 +217,5 @@ def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Door | None]:
         return (), None
     inner.require("words")
     words, door = inner.strings("words"), door_from(inner)
-    inner.close(LATER)
+    inner.close()
     return words, door

@@ -6,7 +6,7 @@ from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
 from bot.lang.templates import compile_template
 from bot.steps.choices import Choices, FixedChoice, MadeChoices
-from bot.steps.doors import LATER, Door, door_from, target_of, value_of
+from bot.steps.doors import Door, door_from, target_of, value_of
 
 
 def read_choices(fields: Fields) -> Choices | None:
@@ -137,5 +137,5 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str, sectio
     )
     if value is not None and not isinstance(value, Scalar):
         problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", "write it on one line")
-    fields.close(LATER)
+    fields.close()
     return choice

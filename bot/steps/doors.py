@@ -11,7 +11,6 @@ from bot.lang.templates import Expression, Template
 
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
-LATER = {"if": "choices that are hidden by a condition"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A target, with what is said, asked, set and tagged on the way there."""
+    """A target, with what is said, asked, set and tagged on the way there.
+
+    ``corrects``: its target is a question whose answer is to be corrected; when it has one, this step comes again.
+    """
 
     mark: Mark
     then: Target | None = None
@@ -49,6 +51,7 @@ class Door:
     ask: Template | None = None
     set: tuple[Assignment, ...] = ()
     tag: tuple[Template, ...] = ()
+    corrects: bool = False
 
     @property
     def speaks(self) -> bool:
@@ -93,7 +96,7 @@ def door_of(node: Node, problems: Problems, what: str) -> Door | None:
         return None if target is None else Door(node.mark, then=target)
     fields = Fields(node, problems, what)
     door = door_from(fields)
-    fields.close(LATER)
+    fields.close()
     return door
 
 
@@ -105,14 +108,21 @@ def door_at(fields: Fields, key: str) -> Door | None:
 
 def door_from(fields: Fields) -> Door:
     """Read the keys of a door out of a map that may hold others as well."""
-    then = fields.raw("then")
+    corrects = fields.has("correct")
+    key = "correct" if corrects else "then"
+    if corrects and fields.has("then"):
+        fields.raw("then")
+        what = f'{fields.what}: "then" beside "correct"'
+        fields.problems.add("E121", fields.mark_of("then"), what, "keep one: `correct` comes back by itself")
+    then = fields.raw(key)
     return Door(
         fields.mark,
-        then=None if then is None else target_of(then, fields.problems, f"{fields.what}: then"),
+        then=None if then is None else target_of(then, fields.problems, f"{fields.what}: {key}"),
         say=fields.template("say"),
         ask=fields.template("ask"),
         set=assignments(fields, "set"),
         tag=fields.templates("tag"),
+        corrects=corrects,
     )
 
 

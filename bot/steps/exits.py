@@ -8,7 +8,7 @@ from bot.lang.fields import Fields
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.variables import Variable
-from bot.steps.doors import LATER, Door, door_from, target_of
+from bot.steps.doors import Door, door_from, target_of
 from bot.steps.kind import Falls, Outcome
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
@@ -53,7 +53,7 @@ def read_exits(fields: Fields, variables: Mapping[str, Variable]) -> tuple[Exit,
             if variable not in variables:
                 fix = did_you_mean(variable, variables, f"declare it under vars: {variable}: {{type: text}}")
                 fields.problems.add("E301", each.mark_of("needs"), f'{each.what}: no variable "{variable}"', fix)
-        each.close(LATER)
+        each.close()
         known = tuple(variable for variable in needs if variable in variables)
         found.append(Exit(name.text, name.mark, when or f"it is about: {name.text}", known, door))
     return tuple(found)

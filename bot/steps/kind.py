@@ -194,6 +194,10 @@ class StepKind:
         """A reply that no word took. None: it is no answer."""
         return None
 
+    def objection(self, at: At, reply: Reply) -> str | None:
+        """What is said to a reply that is no answer, in place of the step's `retry`."""
+        return None
+
     def resume(self, at: At, event: Awaited) -> Decision | None:
         """What the step waited for has happened. None: it means nothing here."""
         return None

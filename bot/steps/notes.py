@@ -53,5 +53,5 @@ def noted(arguments: Mapping[str, Any], names: Collection[str], at: At) -> tuple
 def _accepted(variable: Variable, value: Any, at: At) -> Any:
     if isinstance(value, str | int | float):
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        return variable.accept(Answer(text), at.now)
+        return variable.accept(Answer(text), at.now, at.scope)
     return variable.coerce(value, at.now)

@@ -8,7 +8,7 @@ from typing import Self
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map, Mark
 from bot.lang.templates import Template
-from bot.steps.doors import LATER, Assignment, Door, assignments, door_at, door_from, door_of
+from bot.steps.doors import Assignment, Door, assignments, door_at, door_from, door_of
 from bot.steps.notice import Notice, read_notice
 
 LATER_RIDERS = {"schedule": "scheduled flows", "cancel": "scheduled flows"}
@@ -174,7 +174,7 @@ def _read_retry(fields: Fields) -> Retry | None:
     if inner is None:
         return None
     retry = Retry(inner.mark, inner.integer("max", 0, 100), door_at(inner, "else"), door_from(inner))
-    inner.close(LATER)
+    inner.close()
     return retry
 
 
@@ -190,7 +190,7 @@ def _read_timed(fields: Fields, key: str) -> Timed | None:
         inner.boolean("fixed") if not reminds and inner.has("fixed") else None,
         door_from(inner),
     )
-    inner.close(LATER)
+    inner.close()
     return timed
 
 

@@ -8,7 +8,7 @@ from bot.core.events import SendEnded
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map
 from bot.lang.words import Option, match
-from bot.steps.doors import LATER, Door, door_at, door_from, target_of
+from bot.steps.doors import Door, door_at, door_from, target_of
 from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
 from bot.steps.notice import Notice, read_notice
 from bot.steps.replies import ReplyId, value_hash
@@ -118,6 +118,6 @@ def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
             continue
         door_fields = Fields(node, fields.problems, what)
         words, door = door_fields.strings("words"), door_from(door_fields)
-        door_fields.close(LATER)
+        door_fields.close()
         found.append(ReplyButton(title.text, words, door))
     return tuple(found)

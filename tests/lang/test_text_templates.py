@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.core.values import Location, Media, Record
 from bot.lang.filters import FILTERS, MAX_TEXT, shown
+from bot.lang.hidden import DRAW
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.lang.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
@@ -32,6 +33,7 @@ SCOPE: dict[str, Any] = {
     "starts": datetime(2030, 5, 6, 2, 30, tzinfo=UTC),
     "photo": Media("image", "https://x.example/1"),
     "text": "{{ 7*7 }} {% for %} %(n)s {n.__class__}",
+    DRAW: lambda: 0.5,
     "big": "x" * (MAX_TEXT - 10),
     "many": list(range(200)),
 }
@@ -96,6 +98,7 @@ FILTERED = {
     "last": ("{{ names | last }}{{ nothing | last }}", "Bo"),
     "length": ("{{ names | length }} {{ 'abc' | length }} {{ nothing | length }}", "2 3 0"),
     "lower": ("{{ 'ABC' | lower }}", "abc"),
+    "pick": ("{{ names | pick }}{{ [] | pick }}", "Bo"),
     "round": ("{{ 2.675 | round(2) }} {{ 2.5 | round }}", "2.68 3"),
     "time": ("{{ starts | time }}", "09:30"),
     "title": ("{{ 'a pen' | title }}", "A Pen"),
