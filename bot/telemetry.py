@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 _LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
-_QUIET = ("waitress.queue", "urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
+_QUIET = ("urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
 _PACKAGE = Path(__file__).parent.parent
 
 

@@ -7,6 +7,7 @@ sender gets the 413 and not a reset; senders that drip their requests cannot tak
 answers what has arrived before it shuts the door.
 """
 
+import logging
 import select
 import socket
 from io import BytesIO
@@ -33,6 +34,8 @@ class Server:
     """Serves an app on a listening socket until `stop` is called, by a signal handler or another thread."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int = THREADS) -> None:
+        # it warns of every request that waits for a thread: that is no trouble, and a line each would be some
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         self._sockets: dict[int, Any] = {}
         self._stopping = False
         self._look_at = 0.0
