@@ -17,7 +17,7 @@ from bot.lang.variables import Mismatch
 from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
 from bot.steps.kind import NOTHING, At, Awaited, Decision, FlowEnded, StepFailed, ending
 
-MOST_STEPS = 100  # a turn; a loop that the checks could not see ends here
+MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 FAILURES = (StepFailed, TemplateFailed, Mismatch)  # what is wrong in a flow: an outcome, where one is declared
 
 
@@ -106,7 +106,7 @@ class Walk:
             taken = StepTaken(frame.flow, frame.step)
             work.trace.steps.append(taken)
         frame.awaits = None
-        kept = frame.vars, work.session.tags
+        before = work.given()
         try:
             if way.success:
                 self._succeed(step, decision)
@@ -115,7 +115,7 @@ class Walk:
             elif way.door is not None:
                 self.pass_door(way.door)
         except FAILURES as failed:
-            frame.vars, work.session.tags = kept
+            work.take_back(before)
             self.follow(self._failing(failed, leaving=outcome), taken=taken)
             return
         if way.success and step.kind.asks:

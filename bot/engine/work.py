@@ -8,7 +8,7 @@ from typing import Any
 from bot.core.effects import Effect, Send, effect_ref
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import Message, Template, clipped, violations
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Plan, Session
 from bot.core.turn import Trace
 from bot.core.values import Record
 from bot.flow.definition import Flow, Step
@@ -20,6 +20,7 @@ from bot.steps.doors import Assignment
 from bot.steps.kind import At, Reply, StepFailed
 from bot.steps.riders import Defaults
 
+Given = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
 LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""
 
@@ -140,6 +141,17 @@ class Work:
         self.frame.vars = {**self.frame.vars, name: value}
         if variable is not None and variable.keep:
             self.session.kept = {**self.session.kept, name: value}
+
+    def given(self) -> Given:
+        """What leaving a step may give: for `take_back`."""
+        session = self.session
+        return self.frame.vars, session.kept, session.tags, session.plans, session.language
+
+    def take_back(self, before: Given) -> None:
+        """Leave nothing given since then: the step was not left after all."""
+        session = self.session
+        self.frame.vars, session.kept, session.tags, session.plans, session.language = before
+        self.library = self._all.in_language(session.language)
 
     def _speak(self, language: Any) -> None:
         """The contact's language from now on."""

@@ -8,6 +8,7 @@ from bot.lang import durations
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems, did_you_mean, nearest
 from bot.lang.templates import Expression, Template, compile_expression, compile_template
+from bot.lang.variants import AnyOf
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -168,6 +169,19 @@ class Fields:
         """A text that is a template."""
         node = self.raw(key)
         return None if node is None else template_of(node, self.problems, self._at(key))
+
+    def wording(self, key: str) -> Template | None:
+        """A text that is said: one, or `{any: [...]}`, of which chance takes one each time."""
+        node = self.raw(key)
+        if not isinstance(node, Map):
+            return self.template(key)
+        inner = Fields(node, self.problems, self._at(key))
+        inner.require("any")
+        wordings = inner.templates("any")
+        inner.close()
+        if inner.has("any") and not wordings:
+            self.problems.add("E105", node.mark, f"{self._at(key)}: any: there is no text to take", "write two or more")
+        return AnyOf(wordings, node.mark) if wordings else None
 
     def templates(self, key: str) -> tuple[Template, ...]:
         """A list of templates, or one."""

@@ -118,8 +118,8 @@ def door_from(fields: Fields) -> Door:
     return Door(
         fields.mark,
         then=None if then is None else target_of(then, fields.problems, f"{fields.what}: {key}"),
-        say=fields.template("say"),
-        ask=fields.template("ask"),
+        say=fields.wording("say"),
+        ask=fields.wording("ask"),
         set=assignments(fields, "set"),
         tag=fields.templates("tag"),
         corrects=corrects,

@@ -7,13 +7,10 @@ from bot.lang.templates import Template
 
 def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:
     """A text that is written out in the flow fits the gateway's limit (spec: Limits)."""
-    if text is not None and text.constant and len(text.source) > most:
-        fields.problems.add(
-            "E402",
-            fields.mark_of(key),
-            f"{fields.what}: {key} has {len(text.source)} characters, {most} are allowed",
-            "shorten it",
-        )
+    for wording in () if text is None else text.wordings:
+        if wording.constant and len(wording.source) > most:
+            what = f"{fields.what}: {key} has {len(wording.source)} characters, {most} are allowed"
+            fields.problems.add("E402", wording.mark, what, "shorten it")
 
 
 def check_text(fields: Fields, name: str, text: Template | None, most: int, fix: str = "shorten it") -> None:

@@ -1,34 +1,43 @@
-"""``run``: another flow in a frame of its own, which returns here."""
+"""``run``: another flow in a frame of its own, which returns here; once, or once for each element of a list."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from bot.core.values import Record
 from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Scalar
+from bot.lang.templates import Expression
 from bot.steps.doors import Assignment, Door, assignments, door_at
-from bot.steps.kind import At, Awaited, Decision, Falls, FlowEnded, Outcome, Reading, StepKind, Used, ending
+from bot.steps.kind import At, Awaited, Decision, Falls, FlowEnded, Outcome, Reading, StepFailed, StepKind, Used, ending
+
+MOST_ELEMENTS = 100
+_ELEMENT = frozenset({"it", "loop"})
+_LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
 
 
 @dataclass(frozen=True, slots=True)
 class Run(StepKind):
-    """Which flow, what goes in, and what comes out: our variable by theirs."""
+    """Which flow, what goes in, and what comes out: our variable by theirs.
+
+    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
+    comes out is then a list, in the order of the elements.
+    """
 
     flow: str
     mark: Mark
     inputs: tuple[Assignment, ...]
     outputs: Mapping[str, str]
     expired: Door | None
+    each: Expression | None = None
     verb: ClassVar[str] = "run"
-    later: ClassVar[Mapping[str, str]] = {"each": "running a flow once for each element"}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
-        """Read ``run: /flow`` with `with` and `save`."""
+        """Read ``run: /flow`` with `each`, `with` and `save`."""
         flow = (fields.string("run") or "").removeprefix("/")
-        return cls(
-            flow, fields.mark_of("run"), assignments(fields, "with"), _read_outputs(fields), door_at(fields, "expired")
-        )
+        inputs, outputs = assignments(fields, "with"), _read_outputs(fields)
+        return cls(flow, fields.mark_of("run"), inputs, outputs, door_at(fields, "expired"), fields.expression("each"))
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` and ``expired``, which leads where `then` does unless it is written."""
@@ -38,26 +47,60 @@ class Run(StepKind):
         }
 
     def uses(self) -> Iterator[Used]:
-        """The templates among the inputs."""
+        """The list, and the templates among the inputs."""
+        if self.each is not None:
+            yield Used(self.each)
         for item in self.inputs:
             for text in item.uses():
-                yield Used(text)
+                yield Used(text, frozenset() if self.each is None else _ELEMENT)
 
     def flows_run(self) -> Iterator[tuple[str, Mark]]:
         """The flow that is opened."""
         yield self.flow, self.mark
 
     def enter(self, at: At) -> Decision:
-        """Open the flow's frame."""
-        return Decision(opens=(self.flow, {item.name: item.evaluate(at.scope) for item in self.inputs}))
+        """Open the flow's frame, for the first element where there are several."""
+        if self.each is None:
+            return Decision(opens=(self.flow, self._inputs(at.scope)))
+        return self._open_for(at, _elements(self.each, at.scope), [])
 
     def resume(self, at: At, event: Awaited) -> Decision | None:
-        """The flow came to its end: take what it brought."""
+        """The flow came to its end: take what it brought, and go on with the next element."""
         if not isinstance(event, FlowEnded):
             return None
         if event.expired:
             return ending("expired")
-        return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+        if self.each is None or _LIST not in at.hold:
+            return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+        brought = [event.vars.get(theirs) for theirs in self.outputs.values()]
+        return self._open_for(at, at.hold[_LIST], [*at.hold[_RESULTS], brought])
+
+    def _open_for(self, at: At, elements: Sequence[Any], results: list[list[Any]]) -> Decision:
+        """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
+        done = len(results)
+        if done == len(elements):
+            columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
+            return ending("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
+        inner = {**at.scope, "it": elements[done], "loop": _loop(done, len(elements))}
+        return Decision(opens=(self.flow, self._inputs(inner)), hold={_LIST: list(elements), _RESULTS: results})
+
+    def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        return {item.name: item.evaluate(scope) for item in self.inputs}
+
+
+def _elements(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
+    elements = each.evaluate(scope)
+    if elements is None:
+        return ()
+    if not isinstance(elements, list | tuple):
+        raise StepFailed("mismatch", f"{each.source} is no list to go through")
+    if len(elements) > MOST_ELEMENTS:
+        raise StepFailed("mismatch", f"{each.source} has more than {MOST_ELEMENTS} elements")
+    return elements
+
+
+def _loop(done: int, length: int) -> Record:
+    return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})
 
 
 def _read_outputs(fields: Fields) -> dict[str, str]:

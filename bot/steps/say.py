@@ -127,7 +127,7 @@ class Say(StepKind):
 
 def _read_text(fields: Fields, attachment: Link | File | Place | None) -> Template | None:
     if not fields.null("say"):
-        return fields.template("say")
+        return fields.wording("say")
     if attachment is None or isinstance(attachment, Link):
         fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
     return None

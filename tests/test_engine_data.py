@@ -1,0 +1,248 @@
+"""What conversations do with values: flows for each element, wordings by chance, kept variables, corrections, shares."""
+
+import pytest
+
+from bot.lang.draws import drawn
+from bot.steps.run import MOST_ELEMENTS
+from tests.talk import Talk, library_of, problems_of
+
+FORM = """
+flow: main
+start: {otherwise: true}
+vars:
+  questions: {type: list, value: [Name, Age, Town]}
+  answers: {type: list}
+steps:
+  all: {run: /question, each: questions, with: {text: "{{ loop.index }}/{{ loop.length }} {{ it }}?"}, save: {answers: answer}, expired: late}
+  done: {say: "{{ answers | join(' ') }}", then: end}
+  late: {say: "Too late.", then: end}
+---
+flow: question
+start: {words: [question]}
+interrupted: resume
+vars: {text: {type: text}, answer: {type: text}}
+steps:
+  ask: {ask: "{{ text }}", save: answer}
+---
+flow: help
+start: {words: [help]}
+steps: {help: {say: Just answer., then: end}}
+"""
+
+
+def test_a_flow_runs_once_an_element_and_its_results_come_back_as_a_list() -> None:
+    talk = Talk(FORM)
+    assert talk.user("hi") == ["1/3 Name?"]
+    assert talk.user("Ann") == ["2/3 Age?"]
+    assert talk.user("7") == ["3/3 Town?"]
+    assert talk.user("Lisbon") == ["Ann 7 Lisbon"]
+    assert talk.at is None
+
+
+def test_an_interruption_leaves_the_elements_where_they_were() -> None:
+    flows = FORM.replace("ask: {ask", "ask: {buttons: [one, two], ask")
+    talk = Talk(flows.replace("answer: {type: text}", "answer: {type: choice, of: [one, two]}"))
+    talk.user("hi")
+    talk.tap("one")
+    assert talk.user("help") == ["Just answer.", ["2/3 Age?", "one", "two"]]
+    talk.user("two")
+    assert talk.user("one") == ["one two one"]
+
+
+def test_an_element_that_expires_ends_the_whole_run_as_expired() -> None:
+    talk = Talk(FORM)
+    talk.user("hi")
+    talk.user("Ann")
+    assert talk.wait("20h") == ["Too late."]
+
+
+@pytest.mark.parametrize("none", ["[]", "null"])
+def test_no_element_is_no_run(none: str) -> None:
+    flows = FORM.replace("[Name, Age, Town]", none).replace("{{ answers | join(' ') }}", "{{ answers | length }} answers")
+    assert Talk(flows).user("hi") == ["0 answers"]
+
+
+def test_a_flow_without_a_wait_runs_for_many_elements_in_one_turn() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {numbers: {type: list, value: [%s]}, doubled: {type: list}}
+steps:
+  all: {run: /double, each: numbers, with: {n: "{{ it }}"}, save: {doubled: n}, errors: {mismatch: many}}
+  done: {say: "{{ doubled | length }} {{ doubled | last }}", then: end}
+  many: {say: Too many., then: end}
+---
+flow: double
+vars: {n: {type: integer}}
+steps: {double: {set: {n: "{{ n * 2 }}"}}}
+"""
+    assert Talk(flows % ", ".join(map(str, range(MOST_ELEMENTS)))).user("hi") == ["100 198"]
+    assert Talk(flows % ", ".join(map(str, range(MOST_ELEMENTS + 1)))).user("hi") == ["Too many."]
+
+
+def test_what_is_no_list_cannot_be_gone_through() -> None:
+    flows = FORM.replace("type: list, value: [Name, Age, Town]", "type: text, value: x").replace(
+        "expired: late}", "expired: late, errors: {mismatch: late}}"
+    )
+    assert Talk(flows).user("hi") == ["Too late."]
+
+
+def test_the_variable_for_the_results_is_a_list() -> None:
+    (problem,) = problems_of(FORM.replace("answers: {type: list}", "answers: {type: text}"))
+    assert "E303" in problem
+    assert 'run with `each` gives lists, and "answers" is a text' in problem
+
+
+ANY = """
+flow: main
+start: {otherwise: true}
+steps:
+  hi: {say: {any: [Hi!, Hello!, "Hey {{ contact.name }}!"]}}
+  name: {ask: {any: [Your name?, Who are you?]}, retry: {say: {any: [Sorry?, Pardon?]}}, buttons: [Ann, Bo]}
+"""
+
+
+def test_chance_takes_one_wording_of_several_and_the_same_when_the_turn_is_done_again() -> None:
+    seen = set()
+    for number in range(60):
+        talk = Talk(ANY, name="Ann")  # it checks that each turn comes out the same a second time
+        talk._events = 100 * number
+        first, (second, *_) = talk.user("hi")
+        (third,) = talk.user("what?")
+        seen |= {first, second, third}
+    assert seen == {"Hi!", "Hello!", "Hey Ann!", "Your name?", "Who are you?", "Sorry?", "Pardon?"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{any: []}", "any"),
+        ("{one: [a]}", 'unknown key "one"'),
+        ("{any: [Hi, '{{ nobody }}']}", 'no variable "nobody"'),
+        (f"{{any: [Hi, {'x' * 4097}]}}", "4097 characters, 4096 are allowed"),
+    ],
+)
+def test_a_mistake_in_wordings_is_found_by_the_check(text: str, problem: str) -> None:
+    flows = f"flow: main\nstart: {{otherwise: true}}\nsteps: {{hi: {{say: {text}}}}}"
+    assert any(problem in found for found in problems_of(flows))
+
+
+KEEP = """
+flow: main
+start: {words: [name]}
+vars: {name: {type: text, keep: true}, times: {type: integer, value: 0}}
+steps:
+  count: {set: {times: "{{ times + 1 }}"}}
+  name: {ask: "Your name? ({{ times }})", save: name}
+  bye: {say: "Bye {{ name }}.", then: end}
+---
+flow: other
+start: {otherwise: true}
+vars: {name: {type: text, keep: true, value: you}, times: {type: integer, value: 0}}
+steps: {hello: {say: "Hello {{ name }} {{ times }}.", then: end}}
+"""
+
+
+def test_a_kept_variable_outlives_the_conversation_and_other_flows_read_it() -> None:
+    talk = Talk(KEEP)
+    assert talk.user("hi") == ["Hello you 0."]
+    talk.user("name")
+    talk.user("Ann")
+    assert talk.user("hi") == ["Hello Ann 0."]
+
+
+def test_a_kept_value_that_no_longer_fits_is_left_where_it_is() -> None:
+    talk = Talk(KEEP)
+    talk.user("name")
+    talk.user("Ann")
+    talk.edit(KEEP.replace("{type: text, keep: true, value: you}", "{type: integer, keep: true, value: 3}"))
+    assert talk.user("hi") == ["Hello 3 0."]
+    assert talk.session.kept == {"name": "Ann"}
+
+
+def test_what_a_failed_step_would_have_kept_is_not_kept() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {a: {type: integer, keep: true}, b: {type: integer}}
+steps:
+  both: {set: {a: 1, b: "{{ contact.id ~ 'x' }}"}, errors: {mismatch: no}}
+  yes_: {say: "yes", then: end}
+  no: {say: "no {{ a }}", then: end}
+"""
+    talk = Talk(flows)
+    assert talk.user("hi") == ["no "]
+    assert talk.session.kept == {}
+
+
+SUMMARY = """
+flow: main
+start: {otherwise: true}
+vars: {name: {type: text}, town: {type: text}}
+steps:
+  name: {ask: Name?, save: name, visits: {max: 3, else: end}}
+  town: {ask: Town?, save: town, other: {say: Only words.}}
+  summary:
+    ask: "{{ name }}, {{ town }}?"
+    buttons: {Confirm: done, Name: {correct: name}, Town: {correct: town, say: Well then.}}
+  done: {say: Thanks., then: end}
+"""
+
+
+def test_an_earlier_answer_is_corrected_and_the_summary_comes_again() -> None:
+    talk = Talk(SUMMARY)
+    for text in ("hi", "Ann", "Lisbon"):
+        talk.user(text)
+    assert talk.tap("Name") == ["Name?"]
+    assert talk.user("Anne") == [["Anne, Lisbon?", "Confirm", "Name", "Town"]]
+    assert talk.user("town") == ["Well then.", "Town?"]
+    assert talk.photo() == ["Only words."]
+    assert talk.user("Porto") == [["Anne, Porto?", "Confirm", "Name", "Town"]]
+    assert talk.user("confirm") == ["Thanks."]
+
+
+def test_a_question_that_is_not_corrected_goes_on_as_it_is_written() -> None:
+    talk = Talk(SUMMARY.replace("Name: {correct: name}", "Name: name"))
+    for text in ("hi", "Ann", "Lisbon"):
+        talk.user(text)
+    talk.tap("Name")
+    assert talk.user("Anne") == ["Town?"]
+
+
+@pytest.mark.parametrize(
+    ("door", "problem"),
+    [
+        ("{correct: done}", 'E110 "done" asks nothing that could be corrected'),
+        ("{correct: nmae}", "E102"),
+        ("{correct: name, then: town}", 'E121 step "summary": buttons: "Name": "then" beside "correct"'),
+    ],
+)
+def test_only_a_question_can_be_corrected(door: str, problem: str) -> None:
+    assert any(problem in found for found in problems_of(SUMMARY.replace("{correct: name}", door)))
+
+
+def test_a_share_of_contacts_is_as_large_as_it_says_and_stays_the_same() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps:
+  split: {branch: [{if: share("greeting") < 20, then: a}, {else: b}]}
+  a: {say: A, then: end}
+  b: {say: B, then: end}
+"""
+    library = library_of(flows)
+    said = []
+    for number in range(500):
+        talk = Talk(library)
+        talk.checks = False
+        talk.session.contact = str(6281234000000 + number)
+        said += talk.user("hi")
+        assert talk.user("hi") == said[-1:]
+    assert 60 <= said.count("A") <= 140
+
+
+def test_a_draw_is_even_and_depends_on_nothing_but_its_key() -> None:
+    numbers = [drawn(f"event/{n}") for n in range(2000)]
+    assert 0 <= min(numbers) < 0.01 and 0.99 < max(numbers) < 1
+    assert abs(sum(numbers) / len(numbers) - 0.5) < 0.03
+    assert numbers[7] == drawn("event/7")
