@@ -123,8 +123,11 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
         for item in run.inputs:
             _declared(item.name, item.mark, other, problems)
         for ours, theirs in run.outputs.items():
-            _declared(ours, step.riders.save_mark, flow, problems)
+            variable = _declared(ours, step.riders.save_mark, flow, problems)
             _declared(theirs, step.riders.save_mark, other, problems)
+            if run.each is not None and variable is not None and variable.type != "list":
+                what = f'run with `each` gives lists, and "{ours}" is a {variable.type}'
+                problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
 
 
 def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:

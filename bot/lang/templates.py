@@ -96,6 +96,11 @@ class Template(_Program):
         self.constant = tree is None
         self.single = tree is not None and _is_single(tree)
 
+    @property
+    def wordings(self) -> "tuple[Template, ...]":
+        """The texts that it may be: itself, where it is no choice of several."""
+        return (self,)
+
     @classmethod
     def plain(cls, text: str, mark: Mark) -> Self:
         """A text that stands for itself."""

@@ -51,7 +51,7 @@ class Ask(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``ask`` with its choices, `skip` and `other`."""
-        body = fields.template("ask")
+        body = fields.wording("ask")
         header, footer = fields.template("header"), fields.template("footer")
         choices = read_choices(fields)
         skip_words, skip = _read_skip(fields)

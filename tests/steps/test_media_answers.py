@@ -189,7 +189,6 @@ def test_an_edit_that_asks_for_something_else_meanwhile_puts_that_question() -> 
         ({"photo": "{type: media, max: 1MB}", "step": "then: thanks"}, '4:34: E307 variable "photo": max where the'),
         ({"photo": "{type: media, keep: true, max: big}"}, '4:46: E106 variable "photo": max: "big" is no size'),
         ({"photo": "{type: media, keep: true, max: 0KB}"}, '4:46: E106 variable "photo": max: "0KB" is no size'),
-        ({"photo": "{type: text, keep: true}"}, "E199"),
     ],
 )
 def test_a_mistake_in_keeping_is_found_by_the_check(parts: dict[str, str], problem: str) -> None:
