@@ -1,8 +1,8 @@
 """A turn while it is being worked out: a copy of the session, the effects so far, and the trace."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from bot.core.effects import Effect, Send, effect_ref
@@ -29,11 +29,13 @@ class Work:
     """What a turn reads and writes; where it goes is `Walk`'s affair."""
 
     def __init__(self, library: Library, session: Session, event: Event) -> None:
-        self.session = replace(session, frames=tuple(replace(frame) for frame in session.frames))
+        self.session = session.copy()
         self._all = library
         self.library = library.in_language(session.language)
         self.event = event
         self._draws = 0
+        self._seen: tuple[Any, ...] = ()  # what the scope was made of; values are replaced, never changed
+        self._scope: Mapping[str, Any] = {}
         self.now = event.at.astimezone(library.bot.timezone)
         self.effects: list[Effect] = []
         self.trace = Trace()
@@ -42,9 +44,7 @@ class Work:
     @property
     def frame(self) -> Frame:
         """The active frame; only where there is one."""
-        frame = self.session.frame
-        assert frame is not None
-        return frame
+        return self.session.frames[-1]
 
     @property
     def flow(self) -> Flow:
@@ -84,9 +84,17 @@ class Work:
             session.channel = event.channel or session.channel
             session.conversation = event.conversation or session.conversation
 
-    def scope(self) -> dict[str, Any]:
+    def scope(self) -> Mapping[str, Any]:
         """What templates and expressions see: the built-in names and the active flow's variables."""
-        frame = self.session.frame
+        session, frame = self.session, self.session.frame
+        seen = (session.name, session.email, session.tags, session.language, self.library)
+        if frame is not None:
+            seen += (frame.flow, frame.vars, frame.came_from)
+        if len(seen) != len(self._seen) or not all(map(is_, seen, self._seen)):
+            self._seen, self._scope = seen, self._make_scope(frame)
+        return self._scope
+
+    def _make_scope(self, frame: Frame | None) -> dict[str, Any]:
         scope: dict[str, Any] = {
             "contact": self._contact(),
             "now": self.now,
