@@ -87,7 +87,7 @@ class Work:
     def scope(self) -> Mapping[str, Any]:
         """What templates and expressions see: the built-in names and the active flow's variables."""
         session, frame = self.session, self.session.frame
-        seen = (session.name, session.email, session.tags, session.language, self.library)
+        seen: tuple[Any, ...] = (session.name, session.email, session.tags, session.language, self.library)
         if frame is not None:
             seen += (frame.flow, frame.vars, frame.came_from)
         if len(seen) != len(self._seen) or not all(map(is_, seen, self._seen)):
