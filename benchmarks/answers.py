@@ -58,7 +58,7 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
     clock = SystemClock()
     client = Completions(service.url, service.key)
     completing = Completing(
-        client, Breaker(clock), [MODEL], Facts({}), lambda contact, since: 0, lambda name: None, clock
+        client, Breaker(clock), [MODEL], Facts({}), lambda contact, since: 0, lambda name, given, key: None, clock
     )
     with ThreadPoolExecutor(contacts) as pool:
         waits = list(pool.map(lambda number: first_message(completing, number, paragraphs), range(contacts)))

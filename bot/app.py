@@ -2,9 +2,8 @@
 
 import socket
 import threading
-from collections import ChainMap
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,28 +13,28 @@ from time import monotonic
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
 from bot.clock import Clock
-from bot.core.effects import Call, Complete, Fetch
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.download import Downloads
 from bot.engine import advance
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
+from bot.outgoing import Outgoing
 from bot.program import Program
+from bot.requester import Requester
 from bot.runtime.calling import Calling
 from bot.runtime.completing import Completing, no_service
 from bot.runtime.delivery import Delivery
-from bot.runtime.errands import Errands, note_errand
+from bot.runtime.errands import Errands
 from bot.runtime.fetching import Fetching
-from bot.runtime.loans import Loans
 from bot.runtime.operator import Answer, Request
 from bot.runtime.outside import Outside
 from bot.runtime.pacing import Pacing
 from bot.runtime.performers import Performers
+from bot.runtime.requesting import Requesting
 from bot.runtime.turns import Turns
-from bot.settings import Account, ModelService
-from bot.store.commit import Commit
+from bot.settings import ModelService
 from bot.store.facts import Facts
-from bot.store.files import server_lock
 from bot.store.inbox import InboxReader
 from bot.store.reader import StoreReader
 from bot.store.state import Store
@@ -52,7 +51,8 @@ class EngineFailed(BotError):
 class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
-    ``models`` says which service is asked for AI turns. Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
+    ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
+    ``secrets`` holds those that `bot.yml` names. Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
     def __init__(
@@ -68,9 +68,11 @@ class Engine:
         per_day: int = 10_000,
         repeat_unknown: bool = False,
         models: ModelService | None = None,
+        requester: Requester | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         program.library.prepare()
-        handlers = ChainMap(dict(program.handlers))  # its `maps` can be changed in one go
+        self._program = program
         with ExitStack() as opened:
             engine_file = opened.enter_context(closing(Store(store)))
             inbox = opened.enter_context(closing(InboxReader(store)))
@@ -78,16 +80,17 @@ class Engine:
             channels = program.library.bot.channels
             gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id, channels=channels)))
             pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
-            completing: Completing | None = None
-            calling = Calling(handlers)
+            self._calling = Calling(program.extensions)
+            self._completing: Completing | None = None
             if models is not None:
                 service = opened.enter_context(closing(Completions(models.url, models.key, key_in=models.key_in)))
-                facts = Facts(program.library.documents)
-                completing = Completing(
-                    service, Breaker(clock), models.models, facts, reader.used, calling.caller, clock
+                facts, breaker = Facts(program.library.documents), Breaker(clock)
+                self._completing = Completing(
+                    service, breaker, models.models, facts, reader.used, self._calling.call, clock
                 )
             self._files = opened.pop_all()
         self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read)
+        self._turns.letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
             clock,
@@ -100,20 +103,26 @@ class Engine:
             repeat_unclear=repeat_unknown,
         )
         self._errands = Errands(gateway, self._delivery.borrow, self._note_errand)
-        self._handlers = handlers
+        self._outgoing = Outgoing(program.library.bot.services, secrets or {})
+        self._requesting = Requesting(requester or self._outgoing, clock)
+        self._performers = self._outside(Fetching(Downloads(gateway_url), store), clock)
+
+    def _outside(self, fetching: Fetching, clock: Clock) -> Outside:
+        """Who does what is done outside of turns."""
         called = self._turns.called
-        self._completing = completing
-        fetching = Fetching(Downloads(gateway_url), store)
-        self._performers = Outside(
+        return Outside(
             {
-                Call: Performers(calling, clock, called),
+                Call: Performers(self._calling, clock, called),
+                Tell: Performers(self._calling, clock, called, name="hooks", threads=4),
                 Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
-                Complete: Performers(completing or no_service, clock, called, name="models", threads=32),
+                HttpRequest: Performers(self._requesting, clock, called, name="http"),
+                Complete: Performers(self._completing or no_service, clock, called, name="models", threads=32),
             }
         )
 
     def start(self) -> None:
         """Begin to work. Raises `bot.runtime.passes.CursorBeyondLog`."""
+        self._calling.start()
         self._turns.start(self._delivery, self._performers)
         self._delivery.start()
         self._performers.start()
@@ -128,14 +137,19 @@ class Engine:
         for part in (self._delivery, self._performers):
             part.stop(max(0.0, until - monotonic()))
         self._turns.stop(TAKING_SECONDS)
+        self._calling.stop()
         self._files.close()
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
-        self._handlers.maps = [dict(program.handlers)]
+        self._program = program
+        self._calling.swap(program.extensions)
         if self._completing is not None:
             self._completing.facts = Facts(program.library.documents)
+        self._outgoing.use(program.library.bot.services)
+        self._requesting.cache.clear()
         self._turns.advance = partial(advance, program.library)
+        self._turns.letter_hooks = self._calling.dead_letter_hooks
 
     def wake(self) -> None:
         """Say that there is something to read in the inbox."""
@@ -144,15 +158,25 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
 
-        The status tells of delivery's too.
+        ``{"do": "flows"}`` answers with `flows`. The status tells of delivery's too.
         """
+        if request.get("do") == "flows":
+            return {"flows": self.flows()}
         if request.get("do") == "gateway":
             return self._errands.run(request)
         answer = self._turns.operate(request)
         return answer | asdict(self._delivery.status()) if request.get("do") == "status" else answer
 
+    def flows(self) -> dict[str, list[str]]:
+        """The flows that there are now, each with the names of its variables."""
+        return {name: list(flow.variables) for name, flow in self._program.library.flows.items()}
+
     def _note_errand(self, call: str) -> None:
         self._turns.operate({"do": "errand", "call": call})
+
+    def settled(self) -> bool:
+        """True when nothing is left to do until something comes in or time passes."""
+        return self._turns.settled()
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
@@ -169,31 +193,6 @@ class Engine:
             raise EngineFailed("the engine's loop has ended: see the log")
 
 
-@contextmanager
-def errands_alone(account: Account, store: Path, clock: Clock) -> Iterator[Errands]:
-    """Errands while no server runs: under the server's lock, within what the limits leave of the last day's requests.
-
-    There need be no store yet. Raises `bot.store.files.StoreLocked`.
-    """
-    with ExitStack() as opened:
-        opened.callback(server_lock(store).release)
-        gateway = opened.enter_context(closing(Gateway(account.gateway_url, account.gateway_key)))
-        recent: list[tuple[datetime, int]] = []
-        if store.exists():
-            with closing(StoreReader(store)) as reader:
-                recent = reader.requests(clock.now() - timedelta(days=1))
-        pacing = Pacing(account.gateway_per_minute, account.gateway_per_day, recent)
-        yield Errands(gateway, Loans(threading.Lock(), pacing, clock).lend, partial(_note_errand, store, clock))
-
-
-def _note_errand(store: Path, clock: Clock, call: str) -> None:
-    if store.exists():
-        with closing(Store(store)) as own:
-            commit = Commit(own.cursor(), clock.now())
-            note_errand(commit, call)
-            own.write(commit)
-
-
 class Bot:
     """A whole bot in one process, web and engine: for `bot chat`, `bot test` and the tests.
 
@@ -201,7 +200,13 @@ class Bot:
     """
 
     def __init__(
-        self, engine: Engine, store: Path, clock: Clock, secret: str, tolerance: timedelta = TOLERANCE
+        self,
+        engine: Engine,
+        store: Path,
+        clock: Clock,
+        secret: str,
+        tolerance: timedelta = TOLERANCE,
+        api_key: str | None = None,
     ) -> None:
         from bot.web.service import WebService  # not above: an engine by itself does without the web's half
 
@@ -217,6 +222,8 @@ class Bot:
             path="/webhook",
             wake=engine.wake,
             engine_is_up=lambda: True,
+            api_key=api_key,
+            flows=engine.flows,
             threads=4,
         )
         self._serving = threading.Thread(target=self._web.run, name="web")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.core.errors import BotError
 from bot.flow.documents import BOT_FILE, Source
-from bot.lang.nodes import Map, Node, Scalar
+from bot.lang.nodes import Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems
 from bot.lang.source import read
 
@@ -42,6 +42,11 @@ class Folder:
         settings = self._written("settings")
         entries = settings.entries if isinstance(settings, Map) else ()
         return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
+
+    def secrets(self) -> tuple[str, ...]:
+        """The names of environment variables that `bot.yml` lists as secrets."""
+        listed = one_or_more(self._written("secrets"))
+        return tuple(name.text for name in listed if isinstance(name, Scalar))
 
     def _written(self, key: str) -> Node | None:
         texts = [source.text for source in self.sources if source.path == BOT_FILE]
@@ -99,7 +104,9 @@ class Watch:
 
 def env_files(path: Path) -> list[Path]:
     """The files called ``.env`` that there are, here and beside `bot.yml`: the first of them counts."""
-    return [file for file in (Path(".env"), path / ".env") if file.is_file()]
+    here, beside = Path(".env"), path / ".env"
+    files = [here] if here.absolute() == beside.absolute() else [here, beside]
+    return [file for file in files if file.is_file()]
 
 
 def fingerprint(path: Path) -> int:

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -14,25 +14,33 @@ from types import ModuleType
 
 from bot.flow.documents import Source
 from bot.folder import Folder
-from bot.lang.handlers import BadHandler, HandlerSpec, handlers_in
+from bot.lang.declarations import BadDeclaration
+from bot.lang.extensions import Extensions, extensions_in
 from bot.lang.nodes import Mark
+from bot.lang.own import OutOfTime
 from bot.lang.problems import Problem, Problems
+from bot.steps.taken import refuse_taken
+from bot.watchdog import WATCHDOG, guarded
 
+IMPORT_SECONDS = 60.0
 _numbers = itertools.count(1)
 
 
-def load_handlers(folder: Folder) -> tuple[Mapping[str, HandlerSpec], list[Problem]]:
-    """Import the handlers of a bot from the text that was read. Whatever its code raises becomes a problem."""
+def load_handlers(folder: Folder) -> tuple[Extensions, list[Problem]]:
+    """Import a bot's own Python from the text that was read. Whatever its code raises becomes a problem."""
     if not folder.code:
-        return {}, []
+        return Extensions(), []
     modules = _Modules(folder, f"bot_handlers_{next(_numbers)}")
     with modules.importable():
         try:
             modules.check()
-            return handlers_in(vars(module) for module in modules.load()), []
+            loaded = WATCHDOG.run(folder.code[0].path, modules.load, IMPORT_SECONDS)
+            extensions = extensions_in(vars(module) for module in loaded)
+            refuse_taken(extensions)
+            return extensions.guarded(guarded), []
         except (Exception, SystemExit) as error:
             modules.forget()
-            return {}, [modules.problem(error)]
+            return Extensions(), [modules.problem(error)]
 
 
 class _Modules(MetaPathFinder, ExecutionLoader):
@@ -44,10 +52,10 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         self._files |= {_module(source.path, name): source for source in folder.code}
 
     def check(self) -> None:
-        """Raise `BadHandler` when the bot has both a module and a folder of that name."""
+        """Raise `BadDeclaration` when the bot has both a module and a folder of that name."""
         kinds = {source.path.split("/")[0] for source in self._folder.code}
         if len(kinds) > 1:
-            raise BadHandler("there are both handlers.py and handlers/: keep one of them")
+            raise BadDeclaration("there are both handlers.py and handlers/: keep one of them")
 
     def load(self) -> list[ModuleType]:
         """Import every module, packages first."""
@@ -87,8 +95,10 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         """An exception as a problem, at the line of the bot's own code where it came from."""
         problems = Problems()
         mark = self._mark(error)
-        if isinstance(error, BadHandler):
+        if isinstance(error, BadDeclaration):
             problems.add("E505", mark, str(error))
+        elif isinstance(error, OutOfTime):
+            problems.add("E505", mark, f"importing it {error}", "do nothing long where a module is imported")
         elif isinstance(error, SyntaxError):
             problems.add("E505", mark, f"this is no Python: {error.msg}", "look at this line and the one above")
         else:
@@ -102,8 +112,8 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         places = {self.get_filename(name): source.path for name, source in self._files.items()}
         if isinstance(error, SyntaxError) and error.filename in places:
             return Mark(places[error.filename], error.lineno or 1, error.offset or 1)
-        function = error.function if isinstance(error, BadHandler) else None
-        code = None if function is None else getattr(inspect.unwrap(function), "__code__", None)
+        target = error.target if isinstance(error, BadDeclaration) else None
+        code = getattr(inspect.unwrap(target), "__code__", None) if callable(target) else None
         if code is not None and code.co_filename in places:
             return Mark(places[code.co_filename], code.co_firstlineno, 1)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):

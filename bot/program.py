@@ -1,17 +1,16 @@
-"""A bot's files as one thing to run: its flows, the handlers that they call, and its tests."""
+"""A bot's files as one thing to run: its flows, the Python that they use, and its tests."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.core.errors import BotError
 from bot.flow.library import Library, load
 from bot.folder import Folder
 from bot.handlers import load_handlers
-from bot.lang.handlers import HandlerSpec
+from bot.lang.extensions import Extensions
 from bot.lang.nodes import Map
 from bot.lang.problems import Problem
 
-NO_SUCH_HANDLER = "E501"
+NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that the Python may have
 NO_BOT_FILE = "E100"
 LEADS_NOWHERE = "E130"
 
@@ -26,24 +25,24 @@ class FaultyBot(BotError):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a bot's files come to: the flows and the handlers that they call, swapped together; and its tests."""
+    """What a bot's files come to: the flows and the Python that they use, swapped together; and its tests."""
 
     library: Library
-    handlers: Mapping[str, HandlerSpec]
+    extensions: Extensions
     tests: list[Map]
 
 
 def load_program(folder: Folder) -> Program:
-    """Load a bot's handlers and flows. Raises `FaultyBot` with every problem of every file."""
-    handlers, problems = load_handlers(folder)
-    loaded = load(folder.sources, handlers, folder.documents)
-    # where the handlers or bot.yml could not be loaded, each call, or each default, would be a problem that is none
-    doubtful = {NO_SUCH_HANDLER} if problems else set()
+    """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file."""
+    extensions, problems = load_handlers(folder)
+    loaded = load(folder.sources, extensions, folder.documents)
+    # where the Python or bot.yml could not be loaded, each call, or each default, would be a problem that is none
+    doubtful = {*NOT_IN_PYTHON} if problems else set()
     doubtful |= {LEADS_NOWHERE} if any(found.code == NO_BOT_FILE for found in loaded.problems) else set()
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
         raise FaultyBot(sorted(problems))
-    return Program(loaded.library, handlers, loaded.tests)
+    return Program(loaded.library, extensions, loaded.tests)
 
 
 def problems_of(folder: Folder) -> list[Problem]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.codec import dumps, loads
-from bot.core.effects import Call, Complete, Effect, Fetch, Send, effect_ref
+from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send, effect_ref
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -15,6 +15,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    StartRequested,
     Tapped,
     TimeReached,
 )
@@ -26,7 +27,7 @@ from bot.engine import advance
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.durations import parse
-from bot.lang.handlers import handlers_in
+from bot.lang.extensions import extensions_in
 
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -44,7 +45,7 @@ def library_of(
     documents: Mapping[str, str] | None = None,
 ) -> Library:
     texts = [Source(path, text.encode()) for path, text in (documents or {}).items()]
-    loaded = load(sources_of(flows, bot), handlers_in([handlers or {}]), texts)
+    loaded = load(sources_of(flows, bot), extensions_in([handlers or {}]), texts)
     assert loaded.library is not None, "\n".join(map(str, loaded.problems))
     return loaded.library
 
@@ -56,7 +57,7 @@ def problems_of(
     documents: Mapping[str, bytes] | None = None,
 ) -> list[str]:
     texts = [Source(path, text) for path, text in (documents or {}).items()]
-    return [str(problem) for problem in load(sources_of(flows, bot), handlers_in([handlers or {}]), texts).problems]
+    return [str(problem) for problem in load(sources_of(flows, bot), extensions_in([handlers or {}]), texts).problems]
 
 
 class Talk:
@@ -146,6 +147,10 @@ class Talk:
     def closed(self) -> list[Any]:
         return self.take(HandoffClosed(self.next_id(), CONTACT, self.now))
 
+    def start(self, flow: str, busy: str = "after", **data: Any) -> list[Any]:
+        """A program starts a flow."""
+        return self.take(StartRequested(self.next_id(), CONTACT, self.now, flow, data, busy, "api"))
+
     def reset(self) -> list[Any]:
         return self.take(ResetRequested(self.next_id(), CONTACT, self.now))
 
@@ -157,7 +162,7 @@ class Talk:
         for ordinal, effect in enumerate(turn.effects):
             if isinstance(effect, Complete):
                 self.asked.append((effect_ref(event.id, ordinal), effect))
-            elif isinstance(effect, Call | Fetch):
+            elif isinstance(effect, Call | Fetch | HttpRequest):
                 self.calls.append((effect_ref(event.id, ordinal), effect))
             elif isinstance(effect, Send):
                 self.last_ref = effect_ref(event.id, ordinal)

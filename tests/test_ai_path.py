@@ -384,7 +384,7 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
 
     service.answer_with(obey)
     for text in TEXTS[::20]:
-        simulation.restart()
+        simulation.become_somebody_new()
         simulation.user("hi")
         simulation.user(text)
         heard = "\n".join(said(simulation))

@@ -58,7 +58,9 @@ def test_an_element_that_expires_ends_the_whole_run_as_expired() -> None:
 
 @pytest.mark.parametrize("none", ["[]", "null"])
 def test_no_element_is_no_run(none: str) -> None:
-    flows = FORM.replace("[Name, Age, Town]", none).replace("{{ answers | join(' ') }}", "{{ answers | length }} answers")
+    flows = FORM.replace("[Name, Age, Town]", none).replace(
+        "{{ answers | join(' ') }}", "{{ answers | length }} answers"
+    )
     assert Talk(flows).user("hi") == ["0 answers"]
 
 
@@ -90,7 +92,7 @@ def test_what_is_no_list_cannot_be_gone_through() -> None:
 def test_the_variable_for_the_results_is_a_list() -> None:
     (problem,) = problems_of(FORM.replace("answers: {type: list}", "answers: {type: text}"))
     assert "E303" in problem
-    assert 'run with `each` gives lists, and "answers" is a text' in problem
+    assert 'run with `each` gives lists, and "answers" is of type text' in problem
 
 
 ANY = """
@@ -246,3 +248,73 @@ def test_a_draw_is_even_and_depends_on_nothing_but_its_key() -> None:
     assert 0 <= min(numbers) < 0.01 and 0.99 < max(numbers) < 1
     assert abs(sum(numbers) / len(numbers) - 0.5) < 0.03
     assert numbers[7] == drawn("event/7")
+
+
+def test_a_way_round_that_no_check_can_see_ends_the_conversation_and_is_told() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer}, m: {type: integer, value: 0}, t: {type: text, value: x}}
+steps:
+  a: {ask: x, visits: {max: 1, else: {set: {n: "{{ t }}"}, then: b}}, errors: {else: {set: {m: "{{ m + 1 }}"}, then: a}}}
+  b: {ask: y, then: a}
+"""
+    talk = Talk(flows)
+    talk.user("hi")
+    talk.user("x")
+    talk.user("y")
+    assert talk.turn is not None
+    assert "more than 500 steps without waiting" in str(talk.turn.failure)
+
+
+def test_a_failure_whose_errors_lead_back_to_it_ends_the_conversation_and_says_little() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {n: {type: integer}}
+defaults: {errors: {else: /main}}
+steps:
+  hello: {say: Hello!}
+  many: {ask: "{{ n + 1 }} or more?"}
+"""
+    talk = Talk(flows)
+    assert talk.user("hi") == ["Hello!", "Hello!"]
+    assert talk.turn is not None
+    assert "its errors lead back here, and it fails again" in str(talk.turn.failure)
+    assert talk.session.frame is None
+
+
+def test_a_failure_in_each_of_several_elements_is_none_that_leads_back() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+vars: {ns: {type: list, value: [x, x, x]}, got: {type: list}}
+steps:
+  all: {run: /one, each: ns, save: {got: n}}
+  told: {say: "{{ got | length }} tried.", then: end}
+---
+flow: one
+vars: {n: {type: integer}, t: {type: text, value: x}}
+steps: {try: {set: {n: "{{ t }}"}, errors: {mismatch: end}}}
+"""
+    talk = Talk(flows)
+    assert talk.user("hi") == ["3 tried."]
+
+
+def test_a_tag_is_given_and_taken_away_by_steps_and_by_doors() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps:
+  join: {say: Welcome., tag: [member, new]}
+  sure: {ask: Stay?, buttons: {"Yes": {untag: new, then: end}, "No": out}}
+  out: {say: Bye., untag: "{{ contact.tags[0] }}", tag: former, then: end}
+"""
+    talk = Talk(flows)
+    talk.user("hi")
+    assert list(talk.session.tags) == ["member", "new"]
+    talk.user("yes")
+    assert list(talk.session.tags) == ["member"]
+    talk.user("hi")
+    talk.user("no")
+    assert list(talk.session.tags) == ["new", "former"]

@@ -105,7 +105,7 @@ def test_two_flows_for_one_event_are_found_by_the_check() -> None:
     flow = "flow: {0}\nstart: {{event: message.read}}\nsteps:\n  a: {{say: x, then: end}}\n"
     (problem,) = problems_of(flow.format("one") + "---\n" + flow.format("two"))
     assert "E313" in problem
-    assert "flow one starts by message.read already" in problem
+    assert "the event message.read is taken: it starts flow one" in problem
 
 
 def test_while_an_agent_has_the_conversation_the_bot_is_silent() -> None:

@@ -136,6 +136,13 @@ def test_anything_else_is_taken_as_if_it_had_gone_on() -> None:
     assert chat.user("yes") == ["A number please."], "the question whether to go on is over"
 
 
+def test_a_word_leaves_that_question_open() -> None:
+    chat = Talk(FLOWS.replace("POLICY", "ask"), BOT.replace("{stop: end}", "{stop: end, help: {say: Just answer.}}"))
+    chat.user("order"), chat.user("parking")
+    assert chat.user("help") == ["Just answer."]
+    assert chat.tap("Yes") == ["How many?"]
+
+
 def test_while_it_is_asked_the_clocks_run_anew() -> None:
     chat = talk("ask")
     chat.user("order")
@@ -196,3 +203,178 @@ def test_an_answer_comes_before_any_trigger(answer: str) -> None:
     chat = Talk(FLOWS.replace("POLICY", "resume").replace("words: [parking]", f"words: ['{answer}']"), BOT)
     chat.user("order")
     assert chat.user(answer) == [f"{answer} cups."]
+
+
+STACKED = """\
+flow: order
+start: {words: [order]}
+interrupted: resume
+steps:
+  size: {ask: Which size?, options: [Small, Large]}
+  extras: {run: /extras}
+  done: {say: Done., then: end}
+---
+flow: extras
+start: {words: [extras]}
+interrupted: POLICY
+steps: {milk: {ask: With milk?, options: ["Yes", "No"]}}
+---
+flow: hours
+start: {words: [hours]}
+interrupted: resume
+steps:
+  intro: {say: Our hours.}
+  day: {run: /day}
+---
+flow: day
+interrupted: resume
+steps: {day: {ask: Which day?, options: [Today]}}
+---
+flow: parking
+start: {words: [parking]}
+interrupted: resume
+steps: {a: {ask: By car?, options: [Car]}}
+"""
+
+
+def stacked(policy: str = "resume") -> Talk:
+    return Talk(STACKED.replace("POLICY", policy), BOT)
+
+
+def flows_of(chat: Talk) -> list[str]:
+    return [frame.flow for frame in chat.session.frames]
+
+
+def test_a_flow_that_is_open_below_is_gone_back_to_by_its_words() -> None:
+    chat = stacked()
+    chat.user("order"), chat.user("hours"), chat.user("parking")
+    assert chat.user("order") == [["Which size?", "Small", "Large"]]
+    assert flows_of(chat) == ["order"]
+    assert chat.user("large") == [["With milk?", "Yes", "No"]]
+
+
+def test_one_that_would_ask_whether_to_go_on_is_not_asked_after_its_own_word() -> None:
+    chat = stacked("ask")
+    chat.user("order"), chat.user("small"), chat.user("parking")
+    assert chat.user("extras") == [["With milk?", "Yes", "No"]]
+    assert flows_of(chat) == ["order", "extras"]
+    assert chat.user("no") == ["Done."]
+
+
+def test_one_that_waits_for_a_flow_that_it_runs_runs_it_anew() -> None:
+    chat = stacked()
+    chat.user("order"), chat.user("small")
+    assert chat.user("order") == [["With milk?", "Yes", "No"]]
+    assert flows_of(chat) == ["order", "extras"]
+    assert chat.user("no") == ["Done."]
+    assert chat.at is None
+
+
+def test_cutting_in_again_drops_the_older_copy_with_what_it_runs() -> None:
+    chat = stacked()
+    chat.user("order"), chat.user("hours")
+    assert flows_of(chat) == ["order", "hours", "day"]
+    assert chat.user("hours") == ["Our hours.", ["Which day?", "Today"]]
+    assert flows_of(chat) == ["order", "hours", "day"]
+    chat.user("parking"), chat.user("hours")
+    assert flows_of(chat) == ["order", "parking", "hours", "day"]
+    assert chat.user("today") == [["By car?", "Car"]]
+    assert chat.user("car") == [["Which size?", "Small", "Large"]]
+
+
+def test_where_a_flow_is_dropped_those_that_ran_it_are_too() -> None:
+    chat = stacked("drop")
+    chat.user("order"), chat.user("small")
+    assert chat.user("parking") == [["By car?", "Car"]]
+    assert flows_of(chat) == ["parking"]
+
+
+def test_back_in_an_interruption_resumes_what_lies_below() -> None:
+    chat = Talk(STACKED.replace("POLICY", "drop").replace("[Car]", "{Car: back}"), BOT)
+    chat.user("hours"), chat.user("parking")
+    assert chat.user("car") == [["Which day?", "Today"]]
+
+
+def test_of_too_many_interruptions_the_one_that_was_interrupted_first_is_given_up() -> None:
+    flows = "---\n".join(
+        f"flow: f{n}\nstart: {{words: [w{n}]}}\ninterrupted: resume\nsteps: {{a: {{ask: q{n}?, options: [yes]}}}}\n"
+        for n in range(13)
+    )
+    chat = Talk(flows, BOT)
+    for n in range(13):
+        assert chat.user(f"w{n}") == [[f"q{n}?", "yes"]]
+    assert flows_of(chat) == [f"f{n}" for n in range(3, 13)]
+    for n in range(11, 2, -1):
+        assert chat.user("yes") == [[f"q{n}?", "yes"]]
+    assert chat.user("yes") == []
+    assert chat.at is None
+
+
+def test_reminders_and_retries_of_the_interrupted_question_are_kept() -> None:
+    flows = FLOWS.replace("POLICY", "resume").replace("timeout: {after: 1h", "remind: {after: 10m, max: 1, say: Still?}, timeout: {after: 1h")  # fmt: skip
+    chat = Talk(flows, BOT)
+    chat.user("order"), chat.user("many")
+    assert chat.wait("10m") == ["Still?"]
+    chat.user("hours"), chat.tap("Today")
+    assert chat.wait("30m") == [], "it was reminded of before"
+    assert chat.user("many") == ["A number please."]
+    chat.user("many")
+    assert chat.at is None
+
+
+def test_each_wrong_reply_is_objected_to_and_counted_across_an_interruption() -> None:
+    flows = FLOWS.replace("POLICY", "resume").replace(
+        "{type: integer}", "{type: integer, error: 'No number: {{ it }}.'}"
+    )
+    chat = Talk(flows, BOT)
+    chat.user("order")
+    assert chat.user("many") == ["No number: many."]
+    assert chat.user("parking") == ["Behind the house.", "How many?"]
+    assert chat.user("lots") == ["No number: lots."]
+    assert chat.user("lots") == []
+    assert chat.at is None
+
+
+def test_where_other_takes_what_is_no_answer_nothing_is_objected() -> None:
+    chat = Talk("""
+flow: f
+start: {otherwise: true}
+vars: {n: {type: integer, error: Not so.}}
+steps: {q: {ask: n?, save: n, other: {say: Other.}}}
+""")
+    chat.user("x")
+    assert chat.user("y") == ["Other."]
+
+
+def test_an_objection_that_cannot_be_worked_out_takes_the_steps_errors() -> None:
+    chat = Talk("""
+flow: f
+start: {otherwise: true}
+vars: {o: {type: object}, n: {type: integer, error: "{{ o.a.b }}"}}
+steps: {q: {ask: n?, save: n, errors: {else: sorry}}, sorry: {ask: Sorry.}}
+""")
+    chat.user("x")
+    assert chat.user("y") == ["Sorry."]
+
+
+@pytest.mark.parametrize(("word", "flow"), [("parkin", "close"), ("so, parking please", "anywhere")])
+def test_a_word_that_is_matched_more_widely_cuts_in_too(word: str, flow: str) -> None:
+    flows = FLOWS.replace("POLICY", "resume").replace("{words: [parking]}", f"{{words: [parking], match: {flow}}}")
+    chat = Talk(flows, BOT)
+    chat.user("order")
+    assert chat.user(word) == ["Behind the house.", "How many?"]
+
+
+def test_what_starts_flows_for_first_contacts_alone_never_cuts_in() -> None:
+    chat = Talk(FLOWS.replace("POLICY", "resume").replace("[parking]}", "[parking], contact: first}"), BOT)
+    chat.user("order")
+    assert chat.user("parking") == ["A number please."]
+
+
+def test_a_question_for_free_text_takes_every_flows_words_and_no_word_of_the_bots() -> None:
+    chat = Talk(FLOWS.replace("POLICY", "resume").replace("type: integer", "type: text"), BOT)
+    chat.user("order")
+    assert chat.user("parking") == ["parking cups."]
+    chat.user("order")
+    assert chat.user("stop") == []
+    assert chat.at is None

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.folder import MOST_DOCUMENT, NoBot, Watch, find_bot, fingerprint, read_folder
+from bot.folder import MOST_DOCUMENT, NoBot, Watch, env_files, find_bot, fingerprint, read_folder
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -41,6 +41,12 @@ def test_name_and_settings_are_read_from_bot_yml(tmp_path: Path) -> None:
     write(tmp_path, {"bot.yml": "name: Acme\nsettings: {port: 8100, channel_id: abc}"})
     assert read_folder(tmp_path).name == "Acme"
     assert read_folder(tmp_path).settings() == {"port": "8100", "channel_id": "abc"}
+
+
+def test_the_names_of_secrets_are_read_from_bot_yml(tmp_path: Path) -> None:
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: [CRM_KEY, CRM_URL]"})).secrets() == ("CRM_KEY", "CRM_URL")
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: CRM_KEY"})).secrets() == ("CRM_KEY",)
+    assert read_folder(write(tmp_path, {"bot.yml": "secrets: {a: b}"})).secrets() == ()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "name: [", "settings: x", "- a\n- b", "\x00"])
@@ -118,3 +124,12 @@ def test_a_watch_tells_of_a_change_once_when_it_is_over(tmp_path: Path) -> None:
     assert not watch.changed()
     write(tmp_path, {"flows/b.yml": "1"})
     assert [watch.changed() for _ in range(3)] == [False, True, False]
+
+
+def test_the_env_file_of_the_bots_folder_is_one_where_one_stands_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("")
+    assert env_files(tmp_path) == [tmp_path / ".env"]
+    monkeypatch.chdir(tmp_path)
+    assert len(env_files(tmp_path)) == len(env_files(Path())) == 1

@@ -28,6 +28,7 @@ def test_three_settings_are_needed_and_the_rest_has_defaults(tmp_path: Path) -> 
     assert settings.webhook_tolerance == timedelta(minutes=5)
     assert settings.channel_id is None
     assert settings.repeat_unknown is False
+    assert settings.api_key is None
 
 
 def test_the_environment_wins_over_bot_yml(tmp_path: Path) -> None:
@@ -61,6 +62,9 @@ def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Pa
         ("BOT_PORT", "-1"),
         ("BOT_WEBHOOK_PATH", "webhook"),
         ("BOT_WEBHOOK_PATH", "/healthz"),
+        ("BOT_WEBHOOK_PATH", "/api/flows/order/start"),
+        ("BOT_API_KEY", "shorter-than-16"),
+        ("BOT_API_KEY", "a key of sixteen or more"),
         ("BOT_WEBHOOK_TOLERANCE", "299"),
         ("BOT_WEBHOOK_TOLERANCE", "10801"),
         ("BOT_REPEAT_UNKNOWN", "maybe"),
@@ -77,11 +81,14 @@ def test_a_wrong_setting_is_named(tmp_path: Path, name: str, text: str) -> None:
 
 
 def test_a_setting_that_does_not_exist_is_refused_in_bot_yml(tmp_path: Path) -> None:
-    assert problems_of(tmp_path, NEEDED, {"prot": "1"}) == ['bot.yml: settings: there is no setting "prot"']
+    assert problems_of(tmp_path, NEEDED, {"prot": "1"}) == [
+        'bot.yml: settings: there is no setting "prot" (did you mean "port"?)'
+    ]
 
 
 def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:
-    settings = read_settings(tmp_path, NEEDED, {})
+    settings = read_settings(tmp_path, {**NEEDED, "BOT_API_KEY": "a-key-of-sixteen-or-more"}, {})
+    assert "a-key-of-sixteen-or-more" in settings.secrets
     assert not any(secret in repr(settings) for secret in settings.secrets)
     wrong = {"BOT_GATEWAY_KEY": "s3cret key", "BOT_WEBHOOK_SECRET": "s3cret\tx", "BOT_GATEWAY_URL": "s3cret"}
     assert not any("s3cret" in problem for problem in problems_of(tmp_path, wrong))
@@ -89,6 +96,7 @@ def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:
 
 def test_a_process_that_is_started_with_them_reads_the_same_settings(tmp_path: Path) -> None:
     given = {"BOT_CHANNEL_ID": "7", "BOT_WEBHOOK_TOLERANCE": "600", "BOT_REPEAT_UNKNOWN": "yes"}
+    given["BOT_API_KEY"] = "a-key-of-sixteen-or-more"
     settings = read_settings(tmp_path, {**NEEDED, **given}, {})
     assert settings.repeat_unknown is True
     assert read_settings(Path("elsewhere"), settings.environ(), {}) == settings
@@ -144,3 +152,19 @@ def test_a_command_needs_only_the_settings_that_it_uses() -> None:
     assert read_webhook({}, {}).secrets == ()
     with pytest.raises(BadSettings, match="BOT_GATEWAY_KEY is missing"):
         read_account({"BOT_GATEWAY_URL": "https://gateway.example"}, {})
+
+
+def test_the_secrets_that_bot_yml_names_stand_in_the_environment_alone(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {**NEEDED, "CRM_KEY": "sk-1", "OTHER": "x"}, {}, ["CRM_KEY"])
+    assert settings.named == {"CRM_KEY": "sk-1"}
+    assert "sk-1" in settings.secrets and "sk-1" not in repr(settings)
+    assert read_settings(tmp_path, settings.environ(), {}, ["CRM_KEY"]) == settings
+
+
+def test_a_secret_that_is_not_set_is_a_setting_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(BadSettings) as raised:
+        read_settings(tmp_path, NEEDED, {"crm_key": "sk-1"}, ["CRM_KEY"])
+    assert raised.value.problems == [
+        'bot.yml: settings: there is no setting "crm_key" (did you mean "ai_key"?)',
+        "CRM_KEY is missing: set it, in the environment or in .env, since bot.yml names it",
+    ]

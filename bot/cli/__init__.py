@@ -14,6 +14,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "check": "Check a bot's files and list every problem.",
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",
+        "locales": "Translate a bot, and see what is missing.",
     },
     "Go live": {
         "webhook": "Register the bot's webhook, and see whether events come.",
@@ -29,6 +30,7 @@ SECTIONS = {  # of --help: each command is the module of its name
     },
     "Reach people": {
         "send": "Send one message.",
+        "start": "Start a flow for a contact.",
         "broadcast": "Send a template to many contacts.",
         "templates": "List the gateway's templates, and hold the flows against them.",
         "contacts": "List the gateway's contacts, as CSV too; export or erase one.",

@@ -16,9 +16,10 @@ from bot.cli.screen import Screen
 from bot.core.errors import BotError
 from bot.folder import find_bot, read_folder
 from bot.lang import durations
-from bot.settings import read_model_service
+from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
+    from bot.program import Program
     from bot.simulation.bubble import Bubble
     from bot.simulation.simulation import Simulation
 
@@ -26,9 +27,16 @@ if TYPE_CHECKING:
 @click.command("chat")
 @bot_argument
 @click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stand-in.")
+@click.option(
+    "--record",
+    "file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the chat to FILE as a test, behind those that stand there.",
+)
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, ai: bool) -> None:
-    """Talk to the bot in DIR as one contact: no account, no key, no network (but for models, with --ai).
+def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None) -> None:
+    """Talk to the bot in DIR as one contact: no account, no key, no network but for what its flows ask for.
 
     The bot runs as it does in earnest, with an emulated gateway and a store that is thrown away. Write a text;
     tap a button or pick a row by its number or its title. Flows are loaded again when you save a file.
@@ -43,10 +51,10 @@ def command(ctx: click.Context, folder: Path | None, ai: bool) -> None:
 
     Exit code 0: the chat has ended. 1: the bot has problems, which are listed.
     """
-    from bot.clock import MovableClock
     from bot.program import FaultyBot
-    from bot.simulation.simulation import Simulation
 
+    if file is not None and not file.parent.is_dir():
+        raise click.UsageError(f"--record: there is no folder {file.parent}")
     quiet_log()
     path = find_bot(folder)
     files = BotFiles(path)
@@ -55,20 +63,41 @@ def command(ctx: click.Context, folder: Path | None, ai: bool) -> None:
     except FaultyBot as error:
         click.echo("\n".join(problem_lines(path, error.problems)))
         ctx.exit(1)
-    models = None
-    if ai:
-        load_env(path)
-        models = read_model_service(os.environ, read_folder(path).settings())
+    load_env(path)
+    models = read_model_service(os.environ, read_folder(path).settings()) if ai else None
+    _hold(program, files, models, file)
+
+
+def _hold(program: "Program", files: BotFiles, models: ModelService | None, file: Path | None) -> None:
+    """Hold the conversation, and write it to the file, if there is one."""
+    from bot.clock import MovableClock
+    from bot.simulation.simulation import Simulation
+    from bot.testing.recording import RecordedSimulation
+
     screen = Screen()
     choices = _Choices(screen)
-    with Simulation(program, MovableClock(datetime.now(UTC), running=True), choices.show, models) as simulation:
+    clock = MovableClock(datetime.now(UTC), running=True)
+    kind = Simulation if file is None else RecordedSimulation
+    with kind(program, clock, choices.show, models, secrets=os.environ) as simulation:
         screen.print(styled(f"{program.library.bot.name}. Write something, or /help for what else there is.", dim=True))
-        if program.library.asks_models and not ai:
+        if program.library.asks_models and models is None:
             screen.print(
                 styled("A stand-in that repeats what it was asked answers for the models; see --ai.", dim=True)
             )
         with Reloads(files, simulation, screen) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
+        if file is not None and isinstance(simulation, RecordedSimulation):
+            screen.print(_record(simulation.written(), file))
+
+
+def _record(tests: str, file: Path) -> str:
+    """Write tests behind those that stand in a file; what there is to say about it."""
+    if not tests:
+        return "Nothing was said, so there is nothing to record."
+    there = file.stat().st_size if file.exists() else 0
+    with file.open("a", encoding="utf-8") as writing:
+        writing.write(f"---\n{tests}" if there else tests)
+    return f"The chat stands in {file} as a test."
 
 
 class _Choices:
@@ -168,14 +197,14 @@ class _Chat:
             self._screen.print(styled("Write how long, such as /wait 30m or /wait 24h.", fg="red"))
             return
         self._simulation.wait(duration)
-        now = self._simulation.clock.now().astimezone(self._simulation.timezone)
+        now = self._simulation.clock.now().astimezone(self._simulation.bot.timezone)
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
 
     def variables(self, _: str) -> None:
         """``/vars``."""
         from bot.cli.explain import session_lines
 
-        self._screen.print(*session_lines(self._simulation.session()))
+        self._screen.print(*session_lines(self._simulation.session(), self._simulation.bot.timezone))
 
     def trace(self, _: str) -> None:
         """``/trace``: the turns since the last one."""
@@ -183,11 +212,12 @@ class _Chat:
 
         new = [turn for turn in self._simulation.trace() if turn.event_id not in self._traced]
         self._traced.update(turn.event_id for turn in new)
-        self._screen.print(*(line for turn in new for line in turn_lines(turn)) if new else ["Nothing has happened."])
+        lines = [line for turn in new for line in turn_lines(turn, self._simulation.bot.timezone)]
+        self._screen.print(*lines or ["Nothing has happened."])
 
     def restart(self, _: str) -> None:
         """``/restart``."""
-        self._simulation.restart()
+        self._simulation.become_somebody_new()
         self._choices.take("")
         self._screen.print(styled("You are somebody new. Write something.", dim=True))
 

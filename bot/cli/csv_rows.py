@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.cli.numbers import is_phone, number
+from bot.cli.numbers import number
 from bot.cli.operate import Refused
+from bot.core.text import is_phone
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 

@@ -89,7 +89,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
     yield machine.disk(store)
     yield from machine.store_state(store, SystemClock().now())
     try:
-        settings = read_settings(bot.path, os.environ, bot.settings())
+        settings = read_settings(bot.path, os.environ, bot.settings(), bot.secrets())
     except BadSettings as error:
         for problem in error.problems:
             yield fail("settings", problem)

@@ -1,10 +1,11 @@
 """Turns, messages and values in words: what `bot trace`, `bot queue`, `bot sessions` and the chat's ``/trace`` show."""
 
 from collections.abc import Iterator, Mapping
+from datetime import tzinfo
 from typing import Any
 
 from bot.cli.output import local_time, printable, styled
-from bot.core.effects import Call, Complete, Effect, Fetch, PutContact
+from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, PutContact, Tell
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -25,7 +26,7 @@ from bot.core.messages import Message, clip
 from bot.core.session import Session
 from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
-from bot.lang.filters import shown
+from bot.lang.shown import shown
 from bot.simulation.bubble import bubble_of
 from bot.store.rows import Status
 from bot.store.trace import TurnTraced
@@ -33,9 +34,12 @@ from bot.store.trace import TurnTraced
 LINE = 100  # characters of a text in one line of a trace
 
 
-def turn_lines(turn: TurnTraced) -> Iterator[str]:
-    """One turn: the event and the rule that took it, its steps with what they decided on, its effects."""
-    at, cost = styled(local_time(turn.at), dim=True), styled(f"{turn.micros} µs", dim=True)
+def turn_lines(turn: TurnTraced, zone: tzinfo | None = None) -> Iterator[str]:
+    """One turn: the event and the rule that took it, its steps with what they decided on, its effects.
+
+    Times are as `local_time` has them.
+    """
+    at, cost = styled(local_time(turn.at, zone), dim=True), styled(f"{turn.micros} µs", dim=True)
     yield f"{at}  {styled(event_in_words(turn.event), bold=True)}  by rule: {turn.rule}  {cost}"
     for step in turn.steps:
         here = f"{step['flow']}/{step['step']}"
@@ -51,16 +55,19 @@ def turn_lines(turn: TurnTraced) -> Iterator[str]:
         yield f"  {styled('note', fg='yellow')} {printable(note)}"
 
 
-def session_lines(session: Session) -> Iterator[str]:
-    """Where a contact is, innermost flow first, and what the conversation knows."""
+def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]:
+    """Where a contact is, innermost flow first, and what the conversation knows; times as `local_time` has them."""
     if session.frame is None:
         yield "in no flow"
     for frame in reversed(session.frames):
         state = "waits for a call or a message to end" if frame.awaits else "waits"
-        yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at)}, {state}"
+        yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at, zone)}, {state}"
         width = max(map(len, frame.vars), default=0)
         for name, value in frame.vars.items():
             yield f"  {name:{width}}  {value_in_words(value)}"
+    for plan in sorted(session.plans, key=lambda plan: plan.at):
+        named = "" if plan.name == plan.flow else f" ({printable(plan.name)})"
+        yield f"{plan.flow} is to start at {local_time(plan.at, zone)}{named}"
     if session.tags:
         yield f"tags: {', '.join(session.tags)}"
 
@@ -121,6 +128,10 @@ def effect_in_words(effect: Effect) -> str:
             tools = [tool["function"]["name"] for tool in effect.tools]
             more = f", with {', '.join(tools)}" if tools else ""
             return f"ask {' or '.join(effect.models) or 'the model'}: {len(effect.messages)} messages{more}"
+        case HttpRequest():
+            return _line(f"request {effect.method} {effect.address}")
+        case Tell():
+            return f"tell the hook {_line(effect.hook)}"
         case PutContact():
             return f"tell the gateway: tags {', '.join(effect.tags) or 'none'}"
     return f"send {message_in_words(effect.message)}"

@@ -3,18 +3,12 @@
 import re
 
 from bot.cli.operate import Refused
-
-_PHONE = re.compile(r"[1-9][0-9]{6,14}")
+from bot.core.text import is_phone
 
 
 def number(contact: str) -> str:
     """A contact's number as the store has it: without the plus, the spaces and the hyphens that people write."""
     return re.sub(r"[+\s()-]", "", contact)
-
-
-def is_phone(number: str) -> bool:
-    """Whether a message can go to a number (spec: Phone number format)."""
-    return _PHONE.fullmatch(number) is not None
 
 
 def phone(contact: str) -> str:

@@ -132,8 +132,8 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
-    from bot.app import errands_alone
     from bot.clock import SystemClock
+    from bot.process.errands import errands_alone
     from bot.settings import read_account
     from bot.store.files import StoreLocked
 

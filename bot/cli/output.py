@@ -5,7 +5,7 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -71,9 +71,9 @@ def _plain(value: Any) -> Any:
     return {"type": type(value).__name__, **named}
 
 
-def local_time(at: datetime) -> str:
-    """A time in this machine's zone, to the second."""
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+def local_time(at: datetime, zone: tzinfo | None = None) -> str:
+    """A time in a zone, else in this machine's, to the second."""
+    return f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
 def bubble_lines(bubble: Bubble) -> Iterator[str]:

@@ -35,7 +35,9 @@ def command(ctx: click.Context, folder: Path | None) -> None:
       BOT_STORE (bot.db in DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000),
       BOT_PUBLIC_URL, BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300),
       BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
-      BOT_REPEAT_UNKNOWN (no)
+      BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (programs may start no flow)
+
+    What bot.yml names under "secrets" is needed, too.
 
     Flows are loaded again when a file is saved or on SIGHUP; faulty ones are listed and the old ones go on.
     Ctrl-C or SIGTERM stops it within 30 seconds; what it has not finished it finishes at the next start.
@@ -56,7 +58,7 @@ def _settings(bot: Folder) -> Settings:
     """Read the settings; when they are at fault, list what is wrong with the flows too."""
     load_env(bot.path)
     try:
-        return read_settings(bot.path, os.environ, bot.settings())
+        return read_settings(bot.path, os.environ, bot.settings(), bot.secrets())
     except BadSettings as error:
         from bot.program import problems_of
 

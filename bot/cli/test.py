@@ -1,27 +1,37 @@
 """``bot test``."""
 
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bot.cli.operate import bot_argument
-from bot.cli.output import bubble_lines, counted, path_from_here, problem_lines, quiet_log, styled
+from bot.cli.output import counted, echo_json, path_from_here, problem_lines, quiet_log, styled
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.testing.run import Failure, Spoken
+    from bot.lang.nodes import Mark
+    from bot.testing.coverage import Coverage
+    from bot.testing.run import Failure
+    from bot.testing.transcript import Transcript
 
-COLOURS = {"bot": "cyan", "wait": "yellow"}
+INDENT = 6
 
 
 @click.command("test")
 @bot_argument
 @click.option("-k", "name", metavar="NAME", default="", help="Only tests with NAME in their name.")
+@click.option("--coverage", "shows_coverage", is_flag=True, help="List the steps and outcomes that no test takes.")
+@click.option(
+    "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print an object: tests, coverage.")
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, name: str) -> None:
+def command(
+    ctx: click.Context, folder: Path | None, name: str, shows_coverage: bool, least: int | None, as_json: bool
+) -> None:
     """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
 
     Each talks to the bot by the real path, with a store, a clock and an emulated gateway of its own. What the
@@ -40,8 +50,10 @@ def command(ctx: click.Context, folder: Path | None, name: str) -> None:
     \b
       $ bot test flows -k orders
 
-    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test.
+    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, or too little of the
+    bot is taken.
     """
+    from bot.testing.coverage import Coverage
     from bot.testing.loading import load_with_tests
     from bot.testing.run import run
 
@@ -50,61 +62,96 @@ def command(ctx: click.Context, folder: Path | None, name: str) -> None:
     loaded = load_with_tests(bot)
     if loaded.program is None or loaded.problems:
         for line in problem_lines(bot.path, loaded.problems):
-            click.echo(line)
-        click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"))
+            click.echo(line, err=as_json)
+        click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"), err=as_json)
         ctx.exit(1)
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     if not chosen:
-        click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name))
+        click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)
-    started, failed = perf_counter(), 0
+    report = _Report(bot.path, as_json)
+    coverage = Coverage(loaded.program.library)
     for transcript in chosen:
-        failure = run(transcript, loaded.program, bot)
-        click.echo(f"{styled('ok  ', fg='green') if failure is None else styled('FAIL', fg='red')}  {transcript.name}")
+        report.add(transcript, run(transcript, loaded.program, bot, coverage))
+    report.end(coverage if shows_coverage or least is not None else None, least)
+    ctx.exit(1 if report.failed or coverage.percent < (least or 0) else 0)
+
+
+class _Report:
+    """Says how each test went, at once, or all at the end as JSON."""
+
+    def __init__(self, folder: Path, as_json: bool) -> None:
+        self.failed = 0
+        self._folder = folder
+        self._tests: list[dict[str, Any]] | None = [] if as_json else None
+        self._number, self._started = 0, perf_counter()
+
+    def add(self, transcript: "Transcript", failure: "Failure | None") -> None:
+        """A test has ended."""
+        self._number += 1
+        self.failed += failure is not None
+        if self._tests is not None:
+            self._tests.append(self._object(transcript, failure))
+            return
+        verdict = styled("ok  ", fg="green") if failure is None else styled("FAIL", fg="red")
+        click.echo(f"{verdict}  {transcript.name}")
         if failure is not None:
-            failed += 1
-            click.echo("".join(f"      {line}\n" if line else "\n" for line in _explained(failure, bot.path)))
-    click.echo(_summary(len(chosen), failed, perf_counter() - started))
-    ctx.exit(1 if failed else 0)
+            self._explain(failure)
+
+    def end(self, coverage: "Coverage | None", least: int | None) -> None:
+        """All tests have ended."""
+        if self._tests is not None:
+            found = None if coverage is None else self._coverage_object(coverage)
+            echo_json({"tests": self._tests, "coverage": found})
+            return
+        seconds = perf_counter() - self._started
+        passed = f"{styled(f'{self.failed} failed', fg='red')}, {self._number - self.failed} passed"
+        verdict = passed if self.failed else styled("all passed", fg="green")
+        click.echo(f"{counted(self._number, 'test')}: {verdict}, in {seconds:.1f} s.")
+        if coverage is not None:
+            self._show(coverage, least)
+
+    def _explain(self, failure: "Failure") -> None:
+        from bot.testing.report import explained
+
+        click.echo(f"{' ' * INDENT}{styled(self._place(failure.mark), bold=True)}: {failure.what}")
+        click.echo()
+        width = shutil.get_terminal_size().columns - INDENT
+        for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
+            click.echo(f"{' ' * INDENT}{line}" if line else "")
+        click.echo()
+
+    def _show(self, coverage: "Coverage", least: int | None) -> None:
+        missed = coverage.missed()
+        if missed:
+            click.echo("\nNever taken:")
+        for each in missed:
+            click.echo(f"  {styled(self._place(each.mark), bold=True)} {each.what}")
+        colour = "red" if coverage.percent < (least or 0) else "green" if not missed else "yellow"
+        share = styled(f"{coverage.percent} %", fg=colour)
+        wanted = f", and {least} % are wanted" if coverage.percent < (least or 0) else ""
+        click.echo(f"{share} of the steps and outcomes are taken, {coverage.taken} of {coverage.total}{wanted}.")
+
+    def _object(self, transcript: "Transcript", failure: "Failure | None") -> dict[str, Any]:
+        from bot.testing.report import explained
+
+        found: dict[str, Any] = {"test": transcript.name, **self._where(transcript.mark), "passed": failure is None}
+        if failure is None:
+            return found
+        differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
+        why = {"what": failure.what, **self._where(failure.mark), "differences": differences}
+        return found | {"failure": why | {"complaints": failure.complaints, "lines": list(explained(failure))}}
+
+    def _coverage_object(self, coverage: "Coverage") -> dict[str, Any]:
+        missed = [{**self._where(each.mark), "what": each.what} for each in coverage.missed()]
+        return {"percent": coverage.percent, "taken": coverage.taken, "total": coverage.total, "missed": missed}
+
+    def _where(self, mark: "Mark") -> dict[str, Any]:
+        return {"path": path_from_here(self._folder, mark.path), "line": mark.line}
+
+    def _place(self, mark: "Mark") -> str:
+        return f"{path_from_here(self._folder, mark.path)}:{mark.line}"
 
 
 def _no_tests(name: str) -> str:
     return f'{name} has no tests: a YAML document that begins with "test:" is one (`bot test --help` shows how).'
-
-
-def _summary(number: int, failed: int, seconds: float) -> str:
-    passed = f"{styled(f'{failed} failed', fg='red')}, {number - failed} passed"
-    return f"{counted(number, 'test')}: {passed if failed else styled('all passed', fg='green')}, in {seconds:.1f} s."
-
-
-def _explained(failure: "Failure", folder: Path) -> Iterator[str]:
-    """A failure: where and what, the talk so far, what was expected and what there is."""
-    mark = failure.mark
-    yield f"{styled(f'{path_from_here(folder, mark.path)}:{mark.line}', bold=True)}: {failure.what}"
-    yield ""
-    for spoken in failure.talk:
-        yield from _spoken(spoken)
-    for difference in failure.differences:
-        yield ""
-        yield from _beside(f"{difference.what}: expected  ", difference.expected, "green")
-        yield from _beside(f"{' ' * len(difference.what)}  there is  ", difference.found, "red")
-    for complaint in failure.complaints:
-        yield ""
-        yield f"Went wrong: {complaint}"
-
-
-def _beside(label: str, text: str, colour: str) -> Iterator[str]:
-    """A text of one line or several, with a label before the first."""
-    for number, line in enumerate(text.split("\n")):
-        yield f"{label if number == 0 else ' ' * len(label)}{styled(line, fg=colour)}"
-
-
-def _spoken(spoken: "Spoken") -> Iterator[str]:
-    lines = [spoken.text]
-    if spoken.bubble is not None:
-        lines = list(bubble_lines(spoken.bubble))
-        if spoken.bubble.choices:
-            lines.append(" ".join(f"[{title}]" for title in spoken.bubble.choices))
-    for number, line in enumerate(lines):
-        who = spoken.who if number == 0 else ""
-        yield f"  {styled(f'{who:4}', fg=COLOURS.get(spoken.who))}  {line}"

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from math import isfinite
 from typing import Any, TypeVar
 
-from bot.core.values import Location, Media, Record, UnstorableValue
+from bot.core.values import Location, Media, Record, UnstorableValue, plain
 
 T = TypeVar("T", bound=type)
 
@@ -49,6 +50,16 @@ def dumps(value: Any) -> str:
     return _write(_encode(value))
 
 
+def keepable(result: Any) -> Any:
+    """What Python code or another program gave, as a value that can be written. Raises `UnstorableValue`."""
+    try:
+        value = plain(result)
+        dumps(value).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnstorableValue(str(error)) from error
+    return value
+
+
 def loads(text: str | bytes) -> Any:
     """Read back what `dumps` wrote."""
     return _read(text if isinstance(text, str) else text.decode())
@@ -56,8 +67,10 @@ def loads(text: str | bytes) -> Any:
 
 def _encode(value: Any) -> Any:
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None or kind is float:
+    if kind is str or kind is int or kind is bool or value is None:
         return value
+    if kind is float:
+        return _finite(value)
     if kind is list:
         return [_encode(item) for item in value]
     if kind is dict:
@@ -68,6 +81,12 @@ def _encode(value: Any) -> Any:
         tag, fields = known
         return {tag: {name: _encode(item) for name, default in fields if (item := getattr(value, name)) != default}}
     return _encode_other(value)
+
+
+def _finite(number: float) -> float:
+    if isfinite(number):
+        return number
+    raise UnstorableValue("a number without an end, or none at all, has no form in the store")
 
 
 def _encode_other(value: Any) -> Any:

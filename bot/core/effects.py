@@ -95,7 +95,42 @@ class Complete:
     tries: int = 3
 
 
-Effect = Send | PutContact | Call | Fetch | Complete
+@stored
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """Send an HTTP request. ``address`` is ``https://...``, or ``crm:/orders/17``: a path of a service of `bot.yml`.
+
+    What the service adds, its base address and its secrets, is known only to those who send it. ``seconds`` is the
+    time for one try; ``within`` is how long it is waited for. An answer may be ``cache`` seconds old.
+    It ends as ``done``, as a status (``404``) or as ``timeout``, ``unreachable``, ``too_large`` or ``mismatch``; where
+    there is an answer, the value is ``{"status": 200, "answer": ...}``.
+    """
+
+    method: str
+    address: str
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+    seconds: float = 10.0
+    within: float = 15.0
+    tries: int = 1
+    cache: float = 0.0
+
+
+@stored
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell a hook of the bot's own Python what has happened. Nobody waits for it. ``within`` is in seconds."""
+
+    hook: str
+    told: dict[str, Any]
+    within: float = 10.0
+    tries: int = 1
+
+
+Performed = Call | Fetch | Complete | HttpRequest | Tell
+"""What is done outside of turns, by performers."""
+
+Effect = Send | PutContact | Performed
 
 
 def effect_ref(event_id: str, ordinal: int) -> str:

@@ -178,6 +178,10 @@ class StatusReported:
     detail: str = ""
 
 
+STARTS = "start:"
+"""How the ids of starts by programs begin in the inbox; no event of the gateway's does."""
+
+
 @stored
 @dataclass(frozen=True, slots=True)
 class StartRequested:

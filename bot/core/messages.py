@@ -3,9 +3,7 @@
 Source of each number: the gateway's specification, "Limits" and "POST send-message".
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bot.core.codec import stored
@@ -143,34 +141,6 @@ class Template:
 Message = Text | MediaMessage | LocationMessage | Buttons | LinkButton | ListMessage | Template
 
 
-def _over(what: str, text: str | None, limit: int) -> Iterator[str]:
-    if text is not None and len(text) > limit:
-        yield f"{what} has {len(text)} characters, {limit} are allowed"
-
-
-def _needed(what: str, text: str) -> Iterator[str]:
-    if not text.strip():
-        yield f"{what} is empty"
-
-
-def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterator[str]:
-    for choice in choices:
-        yield from _needed(f"a {what}'s title", choice.title)
-        yield from _over(f'{what} "{choice.title}"', choice.title, title_limit)
-        yield from _needed(f'{what} "{choice.title}"\'s id', choice.id)
-        yield from _over(f'{what} "{choice.title}"\'s id', choice.id, REPLY_ID)
-        yield from _over(f'{what} "{choice.title}"\'s description', choice.description, ROW_DESCRIPTION)
-    for field in ("id", "title"):
-        for value, count in Counter(getattr(choice, field) for choice in choices).items():
-            if count > 1:
-                yield f'{count} {what}s have the {field} "{value}"'
-
-
-def _address(what: str, url: str) -> Iterator[str]:
-    if not url.startswith(("https://", "http://")) or any(c.isspace() for c in url):
-        yield f'{what} "{url}" is not an http or https address'
-
-
 def wrong_suffix(kind: str, link: str) -> str | None:
     """What a media address ends in, where that is a type that the gateway does not take for this kind.
 
@@ -182,115 +152,6 @@ def wrong_suffix(kind: str, link: str) -> str | None:
     return suffix if suffix in _OTHER_SUFFIXES and suffix not in MEDIA_SUFFIXES[kind] else None
 
 
-def _media(kind: str, link: str) -> Iterator[str]:
-    yield from _address(f"the {kind}'s address", link)
-    if (suffix := wrong_suffix(kind, link)) is not None:
-        yield f"the gateway takes no .{suffix} as {kind}"
-
-
-def violations(message: Message) -> list[str]:
-    """Every limit of the gateway that a message breaks, in words; empty when it can be sent."""
-    return list(_violations(message))
-
-
-def _violations(message: Message) -> Iterator[str]:
-    match message:
-        case Text(body):
-            yield from _needed("the text", body)
-            yield from _over("the text", body, TEXT_BODY)
-        case MediaMessage(kind, link, caption, filename):
-            yield from _media(kind, link)
-            yield from _over("the caption", caption, CAPTION)
-            if caption is not None and kind not in CAPTIONED:
-                yield f"a caption goes with {', '.join(CAPTIONED)}, and not with {kind}"
-            if filename is not None and kind != "document":
-                yield f"a filename goes with a document, and not with {kind}"
-        case LocationMessage(latitude, longitude):
-            if not -90 <= latitude <= 90:
-                yield f"latitude {latitude} is not between -90 and 90"
-            if not -180 <= longitude <= 180:
-                yield f"longitude {longitude} is not between -180 and 180"
-        case Template(name, language, header):
-            yield from _needed("the template's name", name)
-            yield from _needed("the template's language", language)
-            kind = header["type"] if header else ""
-            if header and kind in MEDIA_KINDS and "link" in header[kind]:
-                yield from _media(kind, header[kind]["link"])
-        case _:
-            yield from _interactive(message)
-
-
-def _interactive(message: Buttons | LinkButton | ListMessage) -> Iterator[str]:
-    yield from _needed("the text", message.body)
-    yield from _over("the text", message.body, INTERACTIVE_BODY)
-    match message:
-        case Buttons(_, buttons, header):
-            if not 1 <= len(buttons) <= BUTTONS:
-                yield f"{len(buttons)} buttons, 1 to {BUTTONS} are allowed"
-            yield from _choices(buttons, "button", BUTTON_TITLE)
-            yield from _over("the header", header, HEADER_TEXT)
-        case LinkButton(_, title, url, header, footer):
-            yield from _needed("the link's title", title)
-            yield from _over("the link's title", title, BUTTON_TITLE)
-            yield from _address("the link", url)
-            yield from _over("the link", url, URL)
-            yield from _over("the header", header, HEADER_TEXT)
-            yield from _over("the footer", footer, FOOTER_TEXT)
-        case ListMessage(_, button, sections, footer):
-            yield from _needed("the list's button", button)
-            yield from _over("the list's button", button, BUTTON_TITLE)
-            yield from _over("the footer", footer, FOOTER_TEXT)
-            if not 1 <= len(sections) <= SECTIONS:
-                yield f"{len(sections)} sections, 1 to {SECTIONS} are allowed"
-            for section in sections:
-                yield from _needed("a section's title", section.title)
-                yield from _over(f'section "{section.title}"', section.title, SECTION_TITLE)
-                if not 1 <= len(section.rows) <= ROWS_PER_SECTION:
-                    yield f'section "{section.title}": {len(section.rows)} rows, 1 to {ROWS_PER_SECTION} are allowed'
-            yield from _choices(tuple(row for s in sections for row in s.rows), "row", ROW_TITLE)
-
-
 def clip(text: str, limit: int) -> str:
     """Shorten a text to a limit, marked with an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
-def clipped(message: Message) -> Message:
-    """The message with every over-long text shortened to its limit: what is not known before it is sent."""
-
-    def optional(text: str | None, limit: int) -> str | None:
-        return None if text is None else clip(text, limit)
-
-    def choice(item: Choice, limit: int) -> Choice:
-        return replace(item, title=clip(item.title, limit), description=optional(item.description, ROW_DESCRIPTION))
-
-    match message:
-        case Text(body):
-            return replace(message, body=clip(body, TEXT_BODY))
-        case MediaMessage():
-            return replace(message, caption=optional(message.caption, CAPTION))
-        case Buttons(body, buttons, header):
-            return Buttons(
-                clip(body, INTERACTIVE_BODY),
-                tuple(choice(button, BUTTON_TITLE) for button in buttons),
-                optional(header, HEADER_TEXT),
-            )
-        case LinkButton(body, title, url, header, footer):
-            return LinkButton(
-                clip(body, INTERACTIVE_BODY),
-                clip(title, BUTTON_TITLE),
-                url,
-                optional(header, HEADER_TEXT),
-                optional(footer, FOOTER_TEXT),
-            )
-        case ListMessage(body, button, sections, footer):
-            return ListMessage(
-                clip(body, INTERACTIVE_BODY),
-                clip(button, BUTTON_TITLE),
-                tuple(
-                    Section(clip(s.title, SECTION_TITLE), tuple(choice(row, ROW_TITLE) for row in s.rows))
-                    for s in sections
-                ),
-                optional(footer, FOOTER_TEXT),
-            )
-    return message

@@ -6,6 +6,7 @@ from typing import Any
 
 KEPT_CHARACTERS = 64 * 1024
 _NUMBER = re.compile(r"\+?([0-9]{1,15})")
+_PHONE = re.compile(r"[1-9][0-9]{6,14}")
 _SEPARATORS = str.maketrans("", "", " -().\u00a0")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """Control characters, and those that turn the direction of writing: a name could look like another."""
@@ -33,6 +34,11 @@ def json_object(content: bytes | str) -> dict[str, Any]:
     except (ValueError, RecursionError):  # no JSON, no UTF-8, a number of 5,000 digits, 100,000 brackets
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def is_phone(number: str) -> bool:
+    """Whether a message can go to a number of digits only (spec: Phone number format)."""
+    return _PHONE.fullmatch(number) is not None
 
 
 def digits(value: Any) -> str | None:

@@ -252,6 +252,14 @@ class Emulator:
             data = self._account.payloads.assigned(known, now, agent)
             return self._account.emit("conversation.assigned", data, known.phone, now)
 
+    def open(self, contact: str) -> str:
+        """A conversation is opened: ``conversation.opened``."""
+        with self._lock:
+            known, now = self._account.known(contact), self.clock.now()
+            known.conversation_open = True
+            data = self._account.payloads.opened(known, now)
+            return self._account.emit("conversation.opened", data, known.phone, now)
+
     def resolve(self, contact: str) -> str:
         """An agent is done with the conversation: ``conversation.resolved``."""
         with self._lock:
@@ -261,15 +269,24 @@ class Emulator:
             return self._account.emit("conversation.resolved", data, known.phone, now)
 
     def edit(
-        self, contact: str, *, name: str | None = None, email: str | None = None, tags: Iterable[str] | None = None
+        self,
+        contact: str,
+        *,
+        name: str | None = None,
+        email: str | None = None,
+        tags: Iterable[str] | None = None,
+        new: bool = False,
     ) -> str:
-        """An agent changes what is known of a contact: ``contact.updated``; what is None stays. The event's id."""
+        """An agent changes what is known of a contact: ``contact.updated``; what is None stays. The event's id.
+
+        ``new``: it is made only now, ``contact.created``.
+        """
         with self._lock:
             known = self._account.known(contact)
             known.name, known.email = name or known.name, email or known.email
             known.tags = known.tags if tags is None else tuple(tags)
             known.updated_at = self.clock.now()
-            return self._account.tell_contact(known, new=False)
+            return self._account.tell_contact(known, new=new)
 
     def status(self, message_id: str, status: Literal["sent", "delivered", "read", "failed"]) -> str:
         """A message's status changes: its event's id. Raises `LookupError` for a message that was never accepted."""
@@ -290,6 +307,10 @@ class Emulator:
     ) -> str:
         """Deliver an event of the list with any payload, also one that the gateway would never send."""
         return self._account.emit(event, data, contact, at, event_id)
+
+    def repeat(self) -> None:
+        """Deliver the newest event once more, under another delivery id. Raises `LookupError` where there is none."""
+        self.webhooks.repeat()
 
     def open_window(self, contact: str) -> None:
         """Open a contact's window, as if it had written, without an event."""

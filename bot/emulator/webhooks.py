@@ -99,6 +99,7 @@ class Webhooks:
         self._seen: set[str] = set()
         self._seen_in_order: deque[str] = deque()
         self._keep = keep
+        self._newest: Event | None = None
         self.counts: Counter[str] = Counter()
         self.given_up: deque[str] = deque(maxlen=keep)
 
@@ -128,9 +129,17 @@ class Webhooks:
         """Deliver an event to every active webhook that is subscribed to it."""
         with self._ready:
             self.counts["events"] += 1
+            self._newest = event
             for webhook in self._registered:
                 if webhook.is_active and event.name in webhook.events:
                     self._enqueue(webhook, event)
+
+    def repeat(self) -> None:
+        """Deliver the newest event once more. Raises `LookupError` where there is none."""
+        with self._ready:
+            if self._newest is None:
+                raise LookupError("no event has been delivered yet")
+            self.deliver(self._newest)
 
     def idle(self) -> bool:
         """Whether nothing is in flight or due now."""

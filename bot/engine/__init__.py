@@ -15,6 +15,7 @@ from bot.core.events import (
     MessageReceived,
     ResetRequested,
     SendEnded,
+    StartRequested,
     StatusReported,
     Tapped,
     TimeReached,
@@ -23,12 +24,15 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine.contacts import take_contact, take_conversation, tell_gateway
 from bot.engine.edits import meet_edit
+from bot.engine.failures import FAILURES
 from bot.engine.frames import FlowBroken
+from bot.engine.hooks import tell_end, tell_error
+from bot.engine.plans import take_start
 from bot.engine.replies import reply_of, take_reply
 from bot.engine.results import take_call, take_close, take_progress, take_send
 from bot.engine.routing import start_by_event
 from bot.engine.silence import take_time, wake_at
-from bot.engine.walk import FAILURES, Walk
+from bot.engine.walk import Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
 
@@ -40,15 +44,16 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     raise anything; a defect in a flow never does.
     """
     work = Work(library, session, event)
-    failure: str | None = None
     try:
         _take(Walk(work), event)
     except (FlowBroken, *FAILURES) as broken:
-        failure = str(broken)
-        work.trace.notes.append(f"ended: {failure}")
+        work.failure = str(broken)
+        work.trace.notes.append(f"ended: {work.failure}")
+        tell_error(work, work.failure)
         work.end_all()
+    tell_end(work, session)
     tell_gateway(work, session)
-    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, failure)
+    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, work.failure)
 
 
 def _take(walk: Walk, event: Event) -> None:
@@ -56,7 +61,8 @@ def _take(walk: Walk, event: Event) -> None:
     work = walk.work
     if isinstance(event, MessageReceived | Tapped):
         work.note_contact(event)
-    silent = work.session.agent is not None or isinstance(event, ConversationAssigned | ResetRequested)
+    own = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)
+    silent = work.session.agent is not None or own
     if work.session.frame is not None and not silent and meet_edit(walk):
         return
     match event:
@@ -79,6 +85,8 @@ def _take(walk: Walk, event: Event) -> None:
         case StatusReported():
             work.trace.rule = f"message {event.status}"
             start_by_event(walk)
+        case StartRequested():
+            take_start(walk, event)
         case ResetRequested():
             work.trace.rule = "reset"
             work.end_all()

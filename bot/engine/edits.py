@@ -37,7 +37,7 @@ def meet_edit(walk: "Walk") -> bool:
 
 def _leave_gone(walk: "Walk", flow: Flow | None) -> None:
     """The declared fallback, else the flow has expired."""
-    walk.work.untag((walk.work.frame,))
+    walk.work.leave((walk.work.frame,))
     gone = walk.work.defaults.gone
     if gone is not None:
         walk.pass_door(gone)

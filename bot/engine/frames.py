@@ -6,6 +6,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.session import Frame
 from bot.engine.work import Work
+from bot.flow.definition import Step
 from bot.lang.variables import Mismatch
 
 MOST_FRAMES = 10
@@ -51,6 +52,18 @@ def go_over(work: Work, target: str) -> str:
     return step
 
 
+def arrive(work: Work, step: Step) -> None:
+    """A new visit of a step, in the active frame."""
+    frame, session = work.frame, work.session
+    session.visit += 1
+    frame.visit = session.visit
+    frame.entered_at = frame.silent_since = work.event.at
+    frame.fingerprint, frame.form = step.fingerprint, step.kind.form
+    frame.hold, frame.awaits, frame.hears, frame.held = {}, None, False, None
+    frame.retries = frame.reminders = 0
+    frame.unseen = frame.coming_back = False
+
+
 def change_flow(work: Work, name: str) -> None:
     """Let the active frame be one of another flow."""
     work.frame.flow = name
@@ -59,7 +72,7 @@ def change_flow(work: Work, name: str) -> None:
 
 def pop(work: Work) -> Frame:
     """Take the active frame away."""
-    ended = work.frame
+    ended = work.ended = work.frame
     work.session.frames = work.session.frames[:-1]
     return ended
 
@@ -71,8 +84,31 @@ def drop(work: Work) -> None:
 
 
 def drop_copy(work: Work, flow: str) -> None:
-    """A flow interrupts once: an older copy of it is taken away."""
-    work.session.frames = tuple(frame for frame in work.session.frames if not (frame.interrupts and frame.flow == flow))
+    """A flow interrupts once: an older copy of it is taken away, with the flows that it runs."""
+    kept: list[Frame] = []
+    dropping = False
+    for frame in work.session.frames:
+        dropping = frame.flow == flow if frame.interrupts else dropping
+        if not dropping:
+            kept.append(frame)
+    work.session.frames = tuple(kept)
+
+
+def back_to(work: Work, flow: str) -> bool:
+    """Go back to a flow that is open below and cut in on nobody: what lies above it is over. False: none is."""
+    frames = work.session.frames
+    depth = next((n for n, frame in enumerate(frames, 1) if frame.flow == flow and not frame.interrupts), 0)
+    work.session.frames = frames[: depth or None]
+    return depth > 0
+
+
+def make_room(work: Work) -> None:
+    """Where the stack is full, the flow that was interrupted first is given up, with whoever ran it."""
+    frames = work.session.frames
+    oldest = next((n for n, frame in enumerate(frames) if n and frame.interrupts), None)
+    if len(frames) >= MOST_FRAMES and oldest is not None:
+        frames[oldest].interrupts = False
+        work.session.frames = frames[oldest:]
 
 
 def _place(work: Work, target: str) -> tuple[str, str]:

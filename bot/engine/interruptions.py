@@ -1,9 +1,14 @@
 """A flow cuts in on another, which is come back to as it declares: at once, after a question, or never."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from bot.engine import frames
 from bot.engine.edits import meet_edit
+from bot.engine.routing import inputs_of, starts_of
+from bot.engine.work import Work
+from bot.flow.triggers import Started
+from bot.lang.wordings import wording
 from bot.steps import agreement
 from bot.steps.kind import Reply
 
@@ -11,28 +16,46 @@ if TYPE_CHECKING:
     from bot.engine.walk import Walk
 
 
-def interrupt(walk: "Walk", flow: str) -> None:
-    """Another flow cuts in (LANGUAGE, Frames and variables). An older copy of it is dropped."""
+def interrupting(work: Work, reply: Reply) -> Started | None:
+    """The flow that a reply starts, where the waiting flow lets others cut in; itself it starts not here."""
+    if work.flow.interrupted is None:
+        return None
+    started = starts_of(work).by_texts(reply.texts)
+    return None if started is None or started.flow == work.flow.name else started
+
+
+def cut_in(walk: "Walk", started: Started) -> None:
+    """Another flow's start was heard. A flow that is open below, and cut in on nobody, is gone back to."""
+    walk.work.trace.rule = f"interrupted by {started.flow}"
+    if frames.back_to(walk.work, started.flow):
+        come_back(walk, agreed=True)
+    else:
+        interrupt(walk, started.flow, inputs_of(walk.work, started))
+
+
+def interrupt(walk: "Walk", target: str, inputs: Mapping[str, Any] | None = None) -> None:
+    """Another flow (``flow``, or ``flow/step``) cuts in. An older copy of it is dropped."""
     work = walk.work
     came_from = work.frame.flow
     if work.flow.interrupted == "drop":
-        work.untag((work.frame,))
+        work.leave((work.frame,))
         frames.drop(work)
-    frames.drop_copy(work, flow)
-    walk.open(f"/{flow}", {}, came_from=came_from, interrupts=work.session.frame is not None)
+    frames.drop_copy(work, target.partition("/")[0])
+    frames.make_room(work)
+    walk.open(f"/{target}", inputs or {}, came_from=came_from, interrupts=work.session.frame is not None)
 
 
-def come_back(walk: "Walk") -> None:
+def come_back(walk: "Walk", *, agreed: bool = False) -> None:
     """To the flow that was interrupted: its clocks start anew, and its question is put, if need be after another."""
     work = walk.work
     if work.session.frame is None or meet_edit(walk) or work.session.frame is None:
         return
     work.frame.entered_at = work.event.at
-    if work.flow.interrupted != "ask" or work.frame.unseen:
+    if work.flow.interrupted != "ask" or work.frame.unseen or agreed:
         walk.put_again()
         return
     name = work.flow.name.replace("_", " ")
-    work.send(agreement.question(work.at(), f"Go on with {name}?"))
+    work.send(agreement.question(work.at(), wording(work.scope(), "go_on", flow=name)))
     work.frame.silent_since = work.event.at
     work.frame.coming_back = True
 
@@ -41,15 +64,15 @@ def take_going_on(walk: "Walk", reply: Reply) -> bool:
     """The answer to that question: yes puts the flow's own, no ends the flow. False: it is something else."""
     work = walk.work
     agreed = agreement.agreed(work.at(), reply)
-    work.frame.coming_back = False
     if agreed is None:
         return False
+    work.frame.coming_back = False
     if agreed:
         work.trace.rule = "goes on"
         walk.put_again()
     else:
         work.trace.rule = "does not go on"
-        work.untag((work.frame,))
+        work.leave((work.frame,))
         frames.drop(work)
         come_back(walk)
     return True

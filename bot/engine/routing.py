@@ -1,27 +1,47 @@
 """Which flow a message or another event starts."""
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from bot.core.events import MessageReceived, Tapped
 from bot.engine.frames import FlowBroken
-from bot.flow.triggers import name_of_event
+from bot.engine.work import Work
+from bot.flow.triggers import Started, Starts, name_of_event
+from bot.lang.failures import TemplateFailed
+from bot.lang.variables import Answer, Unfit
 from bot.steps.kind import Reply
 
 if TYPE_CHECKING:
     from bot.engine.walk import Walk
 
 
+def starts_of(work: Work) -> Starts:
+    """What starts flows for this contact."""
+    triggers = work.library.triggers
+    return triggers.returning if work.session.visit else triggers.first
+
+
 def route(walk: "Walk", reply: Reply) -> None:
     """Start the flow that a message is for."""
-    work, triggers = walk.work, walk.work.library.triggers
-    by_word = triggers.by_word(reply.text)
-    flow = by_word or triggers.by_event(work.event) or triggers.otherwise
+    work, starts = walk.work, starts_of(walk.work)
+    started, by_event = starts.by_texts(reply.texts), starts.by_event(work.event)
+    flow = by_event or starts.otherwise if started is None else started.flow
     if flow is None:
         work.trace.rule = "no flow starts by this"
         return
     work.unread = reply
-    work.trace.rule = f"start of {flow}" if by_word else f"start of {flow}: otherwise"
-    walk.open(f"/{flow}", {})
+    by = "" if started else f": {name_of_event(work.event)}" if by_event else ": otherwise"
+    work.trace.rule = f"start of {flow}{by}"
+    walk.open(f"/{flow}", {} if started is None else inputs_of(work, started))
+
+
+def inputs_of(work: Work, started: Started) -> dict[str, Any]:
+    """What a text gives to the variables of the flow that it starts: as answers would, where they fit."""
+    variables, inputs = work.library.flows[started.flow].variables, {}
+    for name, text in started.given.items():
+        with suppress(Unfit, TemplateFailed):
+            inputs[name] = variables[name].accept(Answer(text), work.now, work.scope())
+    return inputs
 
 
 def reroute(walk: "Walk") -> None:
@@ -39,7 +59,7 @@ def reroute(walk: "Walk") -> None:
 def start_by_event(walk: "Walk") -> None:
     """Start the flow that waits for such an event; a contact who is in a flow, or with an agent, stays there."""
     work = walk.work
-    flow = work.library.triggers.by_event(work.event)
+    flow = starts_of(work).by_event(work.event)
     if flow is not None and work.session.frame is None and work.session.agent is None:
         work.trace.rule = f"start of {flow}: {name_of_event(work.event)}"
         walk.open(f"/{flow}", {})

@@ -1,32 +1,48 @@
-"""Time: reminders, time-outs and waits. Only the active frame's clock runs (LANGUAGE, Time)."""
+"""Time: reminders, time-outs, waits and plans. Only the active frame's clock runs (docs/language/time.md)."""
 
 from datetime import datetime
 
+from bot.engine import plans
 from bot.engine.walk import Walk
+from bot.engine.words import note_left
 from bot.engine.work import Work
 
 
 def wake_at(work: Work) -> datetime | None:
-    """When time will next mean something to the active step."""
-    frame = work.session.frame
-    if frame is None or frame.awaits is not None or work.session.agent is not None:
-        return None
-    times = (_reminder_at(work), _timeout_at(work), work.step.kind.wakes_at(frame.entered_at))
+    """When time will next mean something: to the active step, or to a flow that is to start."""
+    times = (plans.wakes_at(work), _step_wakes_at(work))
     return min((time for time in times if time is not None), default=None)
 
 
 def take_time(walk: Walk) -> None:
-    """Do what is due. A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
+    """Do what has been due for longest; the active step's before the flow that is to start at the same time."""
     work = walk.work
-    frame, now = work.session.frame, work.event.at
+    at_step, planned = _step_wakes_at(work), plans.wakes_at(work)
     work.trace.rule = "nothing was due"
+    if at_step is not None and at_step <= min(planned or at_step, work.event.at):
+        _take_step_time(walk)
+    else:
+        plans.take_due(walk)
+
+
+def _step_wakes_at(work: Work) -> datetime | None:
+    frame = work.session.frame
     if frame is None or frame.awaits is not None or work.session.agent is not None:
-        return
-    over, reminder = work.step.kind.wakes_at(frame.entered_at), _reminder_at(work)
+        return None
+    times = (_reminder_at(work), _timeout_at(work), work.step.kind.wakes_at(frame.hold))
+    return min((time for time in times if time is not None), default=None)
+
+
+def _take_step_time(walk: Walk) -> None:
+    """A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
+    work, frame, now = walk.work, walk.work.frame, walk.work.event.at
+    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(work)
     if over is not None and over <= now:
-        work.trace.rule = "the wait is over"
-        frame.entered_at = now  # one that leads to `again` counts from here
-        walk.follow("then")
+        decision = walk.ask(lambda at: work.step.kind.enter(at))
+        frame.hold = {}  # a wait that leads to `again` begins anew
+        work.trace.rule = "the time of the wait has come"
+        if decision is not None:
+            walk.take(decision)
         return
     if reminder is not None and reminder <= now:
         visit = frame.visit
@@ -40,6 +56,7 @@ def take_time(walk: Walk) -> None:
     if timeout is not None and timeout <= now:
         work.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # one that leads to `again` counts from here, fixed or not
+        note_left(work, work.step.ways["timeout"].target)
         walk.follow("timeout", expired=True)
 
 

@@ -7,18 +7,19 @@ from bot.core.messages import Text
 from bot.core.turn import StepTaken
 from bot.engine import frames
 from bot.engine.edits import meet_edit
+from bot.engine.failures import FAILURES, Failure, taken_by
 from bot.engine.frames import FlowBroken
+from bot.engine.giving import give, give_at_door
+from bot.engine.hooks import tell
 from bot.engine.interruptions import come_back
 from bot.engine.routing import reroute
 from bot.engine.work import Work
 from bot.flow.definition import Step, Way
-from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
-from bot.steps.kind import NOTHING, At, Awaited, Decision, FlowEnded, StepFailed, ending
+from bot.steps.kind import At, Awaited, Decision, FlowEnded, StepFailed, ending
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
-FAILURES = (StepFailed, TemplateFailed, Mismatch)  # what is wrong in a flow: an outcome, where one is declared
 
 
 class Walk:
@@ -29,13 +30,14 @@ class Walk:
         self._entered = 0
         self.routed = False  # a message is handed on once in a turn
         self._putting = self._arrived = False
+        self._used_up = False  # the step that was arrived at has had all its visits
 
     def ask(self, decide: Callable[[At], Decision | None]) -> Decision | None:
         """Ask the active step; a failure in its texts or values becomes the outcome for failures."""
         try:
             return decide(self.work.at())
         except FAILURES as failed:
-            return ending(self._failing(failed))
+            return ending(taken_by(self.work, failed), known=getattr(failed, "known", {}))
 
     def take(self, decision: Decision, rule: str = "") -> None:
         """Do what the active step decided."""
@@ -47,9 +49,9 @@ class Walk:
         try:
             ref = self._send(decision)
             if decision.outcome is None:
-                self._set(decision)
+                work.give(decision.sets)
         except (StepFailed, Mismatch) as failed:
-            self.follow(self._failing(failed), taken=taken)
+            self.follow(taken_by(self.work, failed), taken=taken)
             return
         if decision.outcome is not None:
             self.follow(decision.outcome, decision, taken)
@@ -63,10 +65,6 @@ class Walk:
             ref = self.work.send(message, report=decision.awaits and decision.call is None)
             self.work.frame.silent_since = self.work.event.at
         return ref
-
-    def _set(self, decision: Decision) -> None:
-        for name, value in decision.sets.items():
-            self.work.assign(name, value)
 
     def _wait(self, decision: Decision, ref: str | None) -> None:
         """Wait at the active step: for the contact, for an effect's end, for a flow that it opens."""
@@ -83,6 +81,9 @@ class Walk:
         if decision.tag is not None:
             work.tag(decision.tag)
             frame.hold["tag"] = decision.tag
+        if decision.tells is not None:
+            event, told = decision.tells
+            tell(work, event, frame.flow, step=frame.step, **told)
         if decision.opens is not None:
             flow, inputs = decision.opens
             self.open(f"/{flow}", inputs, came_from=frame.flow)
@@ -106,20 +107,21 @@ class Walk:
             taken = StepTaken(frame.flow, frame.step)
             work.trace.steps.append(taken)
         frame.awaits = None
-        before = work.given()
+        before, known = work.given(), {} if decision is None else decision.known
         try:
             if way.success:
-                self._succeed(step, decision)
+                give(work, step, decision)
             if objection is not None:
                 work.send(Text(objection))
             elif way.door is not None:
-                self.pass_door(way.door)
+                self.pass_door(way.door, {**dict.fromkeys(step.kind.tells), **known})
         except FAILURES as failed:
             work.take_back(before)
-            self.follow(self._failing(failed, leaving=outcome), taken=taken)
+            self.follow(taken_by(self.work, failed, leaving=outcome), Decision(known=known), taken)
             return
-        if way.success and step.kind.asks:
-            frame.left = None
+        own = (frame.left or "").partition("/")[0] == frame.flow
+        if own and way.success and way.target != BACK and step.kind.asks:
+            frame.left = None  # its flow has gone on
         target = way.target
         if target is not None:
             target = work.library.machines[frame.flow].follow(frame.step, outcome)
@@ -132,52 +134,38 @@ class Walk:
         """The target, but for an answer that is to be corrected: after it comes the step that sent there."""
         frame = self.work.frame
         if way.door is not None and way.door.corrects:
-            frame.corrected, frame.corrected_at = target, frame.step
+            self.correct(target)
         elif target is not None and frame.step == frame.corrected:
             back, frame.corrected, frame.corrected_at = frame.corrected_at, None, None
             return back if way.success else target
         return target
 
-    def _succeed(self, step: Step, decision: Decision | None) -> None:
-        """`save`, `set` and `tag` happen on leaving with success; `set` reads the values from before it."""
-        if decision is not None:
-            if decision.saved is not NOTHING and step.riders.save is not None:
-                self.work.assign(step.riders.save, decision.saved)
-            self._set(decision)
-        self.work.assign_all(step.riders.set)
-        for tag in step.riders.tag:
-            self.work.tag(tag.render(self.work.scope()))
-
-    def _failing(self, failed: StepFailed | TemplateFailed | Mismatch, leaving: str = "") -> str:
-        """The outcome that takes a failure; raises `FlowBroken` where none is declared, or that one fails itself."""
-        where, ways = self.work.where, self.work.step.ways
-        name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
-        self.work.trace.notes.append(f"{where}: {name}: {failed}")
-        for outcome in (f"errors.{name}", "errors.else"):
-            if outcome in ways and not leaving.startswith("errors."):
-                return outcome
-        raise FlowBroken(f"{where}: {failed}")
+    def correct(self, step: str | None) -> None:
+        """The answer of this step is to be corrected: after it comes the active step again."""
+        self.work.frame.corrected, self.work.frame.corrected_at = step, self.work.frame.step
 
     def through(self, door: Door) -> bool:
         """Pass a door that is no outcome of the step's. False when it failed: the step's errors took over."""
         try:
             self.pass_door(door)
         except FAILURES as failed:
-            if self.work.session.frame is None:
-                raise
-            self.follow(self._failing(failed))
+            self.fail(failed)
             return False
         return True
 
-    def pass_door(self, door: Door) -> None:
-        """What happens on the way through a door, before it leads anywhere. Raises one of `FAILURES`."""
-        scope = self.work.scope()
-        if door.say is not None:
-            self.work.send(Text(door.say.render(scope)))
-        if self.work.session.frame is not None:
-            self.work.assign_all(door.set)
-        for tag in door.tag:
-            self.work.tag(tag.render(scope))
+    def fail(self, failed: Failure) -> None:
+        """A failure outside the step's own doing: its errors take over. Raises it where the contact is in no flow."""
+        if self.work.session.frame is None:
+            raise failed
+        self.follow(taken_by(self.work, failed))
+
+    def pass_door(self, door: Door, known: Mapping[str, Any] | None = None) -> None:
+        """What happens on the way through a door, before it leads anywhere. Raises one of `FAILURES`.
+
+        ``known`` is what its templates see beside the rest.
+        """
+        scope = {**self.work.scope(), **known} if known else self.work.scope()
+        give_at_door(self.work, door, scope)
         if door.ask is not None:
             self._ask_in_other_words(door.ask.render(scope))
 
@@ -194,7 +182,7 @@ class Walk:
 
     def go(self, target: str, *, expired: bool = False) -> None:
         """Go to a target from the active step."""
-        self.work.untag((self.work.frame,))
+        self.work.leave((self.work.frame,))
         if target == AGAIN:
             self.put_again()
         elif target == BACK and self.work.frame.left is not None:
@@ -216,28 +204,16 @@ class Walk:
         visits = step.riders.visits
         key = f"{frame.flow}/{name}"
         seen = frame.visits.get(key, 0)
-        self._arrive(step)
-        if visits is not None and seen >= visits.most:
-            self.follow("visits.else")
-            return
-        if visits is not None:
+        frames.arrive(self.work, step)
+        self._used_up = visits is not None and seen >= visits.most
+        if visits is not None and not self._used_up:
             frame.visits = {**frame.visits, key: seen + 1}
         self._put()
-
-    def _arrive(self, step: Step) -> None:
-        frame, session = self.work.frame, self.work.session
-        session.visit += 1
-        frame.visit = session.visit
-        frame.entered_at = frame.silent_since = self.work.event.at
-        frame.fingerprint, frame.form = step.fingerprint, step.kind.form
-        frame.hold, frame.awaits, frame.hears, frame.held = {}, None, False, None
-        frame.retries = frame.reminders = 0
-        frame.unseen = frame.coming_back = False
 
     def _return_to(self, question: str) -> None:
         """Go back to a question that was left without an answer; where an edit took it away, the flow ends."""
         flow, _, name = question.partition("/")
-        known = self.work.library.flows.get(flow)
+        known, retries = self.work.library.flows.get(flow), self.work.frame.left_retries
         self.work.frame.left = None
         if known is None or name not in known.steps:
             self.end()
@@ -247,14 +223,15 @@ class Walk:
             frames.change_flow(self.work, flow)
         self._count(known.steps[name])
         self.work.frame.step = name
-        self._arrive(known.steps[name])
+        frames.arrive(self.work, known.steps[name])
+        self.work.frame.retries = retries
         self._put()
 
     def begin_anew(self) -> None:
         """Enter the active step anew: an edit has made another kind of it, which nothing leads on from."""
-        self.work.untag((self.work.frame,))
+        self.work.leave((self.work.frame,))
         self._count(self.work.step)
-        self._arrive(self.work.step)
+        frames.arrive(self.work, self.work.step)
         self._put()
 
     def _count(self, step: Step) -> None:
@@ -273,6 +250,10 @@ class Walk:
         self._putting = True
         while self._arrived:
             self._arrived = False
+            if self._used_up:
+                self._used_up = False
+                self.follow("visits.else")
+                continue
             decision = self.ask(lambda at: self.work.step.kind.enter(at))
             if decision is not None:
                 self.take(decision)
@@ -296,7 +277,7 @@ class Walk:
         except Mismatch as mismatch:
             if self.work.session.frame is None:
                 raise
-            self.follow(self._failing(mismatch))
+            self.follow(taken_by(self.work, mismatch))
         else:
             self.enter(step)
 
@@ -306,7 +287,7 @@ class Walk:
 
     def end(self, *, expired: bool = False) -> None:
         """End the active flow: a caller goes on, an interrupted flow is returned to unless this one has expired."""
-        ended = frames.pop(self.work)
+        ended, self.work.expired = frames.pop(self.work), expired
         if ended.interrupts and expired:
             self.work.end_all()
         elif ended.interrupts:

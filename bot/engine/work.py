@@ -7,11 +7,12 @@ from typing import Any
 
 from bot.core.effects import Effect, Send, effect_ref
 from bot.core.events import Event, MessageReceived, Tapped
-from bot.core.messages import Message, Template, clipped, violations
+from bot.core.fitting import clipped, violations
+from bot.core.messages import Message, Template
 from bot.core.session import Frame, Plan, Session
 from bot.core.turn import Trace
 from bot.core.values import Record
-from bot.flow.definition import Flow, Step
+from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang import hidden
 from bot.lang.templates import TemplateFailed
@@ -21,8 +22,6 @@ from bot.steps.kind import At, Reply, StepFailed
 from bot.steps.riders import Defaults
 
 Given = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
-LANGUAGE = "language"
-"""The name that the contact's language has in flows whose bot speaks several."""
 
 
 class Work:
@@ -39,6 +38,10 @@ class Work:
         self.now = event.at.astimezone(library.bot.timezone)
         self.effects: list[Effect] = []
         self.trace = Trace()
+        self.ended: Frame | None = None  # the last one that was taken away
+        self.expired = False  # ... because nobody answered
+        self.failure: str | None = None  # what the operator is told of, although the conversation goes on
+        self.failed: list[Any] = []  # the states in which steps have failed
         self.unread: Reply | None = None  # what the contact wrote, until a step takes it
 
     @property
@@ -100,10 +103,14 @@ class Work:
             "now": self.now,
             "today": self.now.date(),
             "came_from": None,
+            "message": self._message(),
             hidden.DRAW: self._draw,
+            hidden.OWN: self._all.own,
+            hidden.HOURS: self.library.bot.hours,
         }
         if self.library.bot.languages:
-            scope["language"] = scope[hidden.LANGUAGE] = self.session.language or self.library.bot.languages[0]
+            scope[LANGUAGE] = scope[hidden.LANGUAGE] = self._language
+        scope[hidden.WORDINGS] = self.library.bot.wordings
         if frame is not None:
             scope["came_from"] = frame.came_from
             flow = self.library.flows.get(frame.flow)  # an edit may have removed it
@@ -111,10 +118,25 @@ class Work:
             scope.update((name, frame.vars.get(name, variable.value)) for name, variable in variables.items())
         return scope
 
+    def _message(self) -> str | None:
+        """What the contact wrote or tapped in this turn; null where it was anything else that happened."""
+        match self.event:
+            case MessageReceived(kind="text", text=text):
+                return text
+            case Tapped(title=title):
+                return title
+        return None
+
+    @property
+    def _language(self) -> str:
+        """The contact's, where the bot speaks it still; else the one that the flows are written in."""
+        chosen, known = self.session.language, self.library.bot.languages
+        return chosen if chosen in known else known[0]
+
     def _draw(self) -> float:
         """The turn's next random number."""
         self._draws += 1
-        return self.library.draw(f"{self.event.id}/{self._draws}")
+        return self._all.draw(f"{self.event.id}/{self._draws}")
 
     def _contact(self) -> Record:
         session = self.session
@@ -123,10 +145,10 @@ class Work:
 
     def at(self) -> At:
         """The active step's view of the session."""
-        frame = self.frame
-        return At(
-            frame.flow, frame.step, frame.visit, self.now, self.scope(), self.flow.variables, frame.hold, self.unread
-        )
+        frame, variables = self.frame, self.flow.variables
+        if self.library.bot.common:
+            variables = {**variables, **self.library.bot.common}
+        return At(frame.flow, frame.step, frame.visit, self.now, self.scope(), variables, frame.hold, self.unread)
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
@@ -150,6 +172,11 @@ class Work:
         if variable is not None and variable.keep:
             self.session.kept = {**self.session.kept, name: value}
 
+    def give(self, values: Mapping[str, Any]) -> None:
+        """Give variables their values. Raises `Mismatch`."""
+        for name, value in values.items():
+            self.assign(name, value)
+
     def given(self) -> Given:
         """What leaving a step may give: for `take_back`."""
         session = self.session
@@ -168,9 +195,9 @@ class Work:
         self.session.language = language
         self.library = self._all.in_language(language)
 
-    def assign_all(self, assignments: Iterable[Assignment]) -> None:
+    def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
         """Do a `set`: every value is worked out before any is given."""
-        scope = self.scope()
+        scope = self.scope() if scope is None else scope
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:
             self.assign(name, value)
@@ -180,14 +207,19 @@ class Work:
         if tag and tag not in self.session.tags:
             self.session.tags = (*self.session.tags, tag)
 
-    def untag(self, frames: Iterable[Frame]) -> None:
+    def untag(self, tag: str) -> None:
+        """Take a tag of the contact's away."""
+        self.session.tags = tuple(other for other in self.session.tags if other != tag)
+
+    def leave(self, frames: Iterable[Frame]) -> None:
         """Take away the tags that stood for being at these frames' steps."""
         gone = {frame.hold.get("tag") for frame in frames}
         self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
 
     def end_all(self) -> None:
         """End everything that the contact is in."""
-        self.untag(self.session.frames)
+        self.leave(self.session.frames)
+        self.ended = self.session.frame or self.ended
         self.session.frames = ()
 
     def send(self, message: Message, *, report: bool = False) -> str:

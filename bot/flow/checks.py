@@ -1,32 +1,38 @@
 """What can only be checked when all flows are known: names, values, and what `targets`, `loops` and `collisions` find."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from bot.flow.collisions import check_collisions
 from bot.flow.definition import BotDefinition, Flow
 from bot.flow.loops import check_loops
-from bot.flow.targets import Targets, doors_of
+from bot.flow.targets import Targets, doors_of_bot, doors_of_flow
+from bot.flow.timing import check_timing
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.templates import FUNCTIONS
+from bot.lang.templates import FUNCTIONS, Expression
 from bot.lang.variables import Mismatch, Variable
-from bot.steps.ai import Ai
-from bot.steps.ask import Ask
+from bot.steps.declared import Used
 from bot.steps.doors import Assignment, evaluate, templates_in
-from bot.steps.kind import Used
 from bot.steps.notes import STRUCTURES
-from bot.steps.run import Run
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
-BUILT_INS = ("contact", "now", "today", "came_from")
+_ELSEWHERE = {
+    "secret": "only the services of bot.yml know secrets: put it into `headers` or `query` there",
+    "answer": "save it in a variable: only `save` and `errors` of the step itself know it",
+    "status": "save it in a variable: only `save` and `errors` of the step itself know it",
+}
+"""Names that are known in other places, and what to do where they are not."""
+BUILT_INS = ("contact", "now", "today", "came_from", "message")
 
 
 def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, *, complete: bool = True) -> None:
     """Hold the bot and its flows against each other. ``complete`` is False where a document could not be read."""
     targets = Targets(flows, problems, complete=complete)
     targets.check(bot)
-    _check_uses(uses_of_bot(bot), {}, problems)
+    flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
+    _check_uses(uses_of_bot(bot), bot.common, problems)
     if complete:
         _check_bot_assignments(bot, flows, problems)
     for flow in flows.values():
@@ -34,9 +40,25 @@ def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, *, 
         _check_assignments(flow, problems)
         _check_saves(flow, problems)
         _check_runs(flow, flows, targets, problems)
+        _check_schedules(flow, flows, problems)
     _check_needs(bot, flows, problems)
+    check_timing(bot, flows, problems)
     check_loops(flows, problems)
     check_collisions(bot, flows, problems)
+
+
+def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
+    """The flow with what all flows of the bot have beside their own variables."""
+    for name in bot.common.keys() & flow.variables.keys():
+        what = f'variable "{name}": the name means something else, since the bot speaks several languages'
+        problems.add("E306", flow.variables[name].mark, what, "choose another name")
+    return replace(flow, variables={**flow.variables, **bot.common})
+
+
+def _to_declare(name: str, used: Used) -> str:
+    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
+    return f"declare it under vars: {name}: {{type: text}}{quoted}"
 
 
 def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems) -> None:
@@ -44,7 +66,7 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
     for used in uses:
         known = {*variables, *BUILT_INS, *used.extra}
         for name in sorted(used.text.names - known - FUNCTIONS.keys()):
-            fix = did_you_mean(name, known, f"declare it under vars: {name}: {{type: text}}")
+            fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
         for path in sorted(used.text.paths):
             if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
@@ -55,14 +77,12 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
 def _assignments_of(flow: Flow) -> Iterator[Assignment]:
     for step in flow.steps.values():
         yield from step.riders.set
-        for door in doors_of(step):
-            yield from door.set
-    for _, door in flow.defaults.doors():
+    for door in doors_of_flow(flow):
         yield from (item for item in door.set if item.mark.path == flow.mark.path)  # the rest is inherited
 
 
 def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
-    for door in (*bot.words.values(), *(door for _, door in bot.defaults.doors())):
+    for door in doors_of_bot(bot):
         yield from door.set
 
 
@@ -70,7 +90,9 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
     """What bot.yml sets is some flow's variable."""
     known = {name: None for flow in flows.values() for name in flow.variables}
     for item in _assignments_of_bot(bot):
-        if item.name not in known:
+        if item.name in bot.common:
+            _check_constant(bot.common[item.name], item, problems)
+        elif item.name not in known:
             fix = did_you_mean(item.name, known, "declare it under vars of the flows that read it")
             problems.add("E301", item.mark, f'no flow has a variable "{item.name}"', fix)
 
@@ -78,8 +100,13 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
 def _check_assignments(flow: Flow, problems: Problems) -> None:
     for item in _assignments_of(flow):
         variable = _declared(item.name, item.mark, flow, problems)
-        if variable is not None and all(text.constant for text in item.uses()):
-            _check_value(variable, item.evaluate({}), item.mark, problems)
+        if variable is not None:
+            _check_constant(variable, item, problems)
+
+
+def _check_constant(variable: Variable, item: Assignment, problems: Problems) -> None:
+    if all(text.constant for text in item.uses()):
+        _check_value(variable, item.evaluate({}), item.mark, problems)
 
 
 def _check_saves(flow: Flow, problems: Problems) -> None:
@@ -87,10 +114,9 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
         if step.riders.save is None:
             continue
         variable = _declared(step.riders.save, step.riders.save_mark, flow, problems)
-        if variable is not None and isinstance(step.kind, Ask) and step.kind.choices is not None:
-            for choice in step.kind.choices.fixed:
-                if choice.saves and all(text.constant for text in templates_in(choice.value)):
-                    _check_value(variable, evaluate(choice.value, {}), choice.mark, problems)
+        for saved in step.kind.saved_values():
+            if variable is not None and all(text.constant for text in templates_in(saved.value)):
+                _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
 
 
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
@@ -113,21 +139,29 @@ def _check_value(variable: Variable, value: object, mark: Mark, problems: Proble
 
 def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
     for step in flow.steps.values():
-        if not isinstance(step.kind, Run):
-            continue
-        run = step.kind
-        other = flows.get(run.flow)
-        if other is None:
-            targets.check_flow(run.flow, run.mark)
-            continue
-        for item in run.inputs:
-            _declared(item.name, item.mark, other, problems)
-        for ours, theirs in run.outputs.items():
-            variable = _declared(ours, step.riders.save_mark, flow, problems)
-            _declared(theirs, step.riders.save_mark, other, problems)
-            if run.each is not None and variable is not None and variable.type != "list":
-                what = f'run with `each` gives lists, and "{ours}" is a {variable.type}'
-                problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
+        for run in step.kind.flows_run():
+            other = flows.get(run.flow)
+            if other is None:
+                targets.check_flow(run.flow, run.mark)
+                continue
+            for item in run.inputs:
+                _declared(item.name, item.mark, other, problems)
+            for ours, theirs in run.outputs.items():
+                _declared(theirs, step.riders.save_mark, other, problems)
+                variable = _declared(ours, step.riders.save_mark, flow, problems)
+                if run.listed and variable is not None and variable.type != "list":
+                    what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
+                    problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
+
+
+def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """What goes into a scheduled flow is one of its variables."""
+    for schedule in (item for step in flow.steps.values() for item in step.riders.schedule):
+        if (other := flows.get(schedule.flow)) is not None:
+            for item in schedule.inputs:
+                variable = _declared(item.name, item.mark, other, problems)
+                if variable is not None and all(text.constant for text in item.uses()):
+                    _check_value(variable, item.evaluate({}), item.mark, problems)
 
 
 def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
@@ -136,13 +170,11 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     given |= {item.name for item in _assignments_of_bot(bot)}
     steps = [(flow, step) for flow in flows.values() for step in flow.steps.values()]
     for _, step in steps:
-        given |= {step.riders.save or ""}
-        if isinstance(step.kind, Run):
-            given |= {*step.kind.outputs, *(item.name for item in step.kind.inputs)}
+        given |= {step.riders.save or "", *step.kind.gives}
+        given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
     for flow, step in steps:
-        for way in step.kind.brief.exits if isinstance(step.kind, Ai) else ():
-            for name in way.needs:
-                variable = flow.variables[name]
-                if isinstance(variable, STRUCTURES) and variable.value is None and name not in given:
-                    what = f'step "{step.name}": exit "{way.name}" needs "{name}", which nothing gives a value'
-                    problems.add("E303", way.mark, what, "let a step before it save one, or leave it out")
+        for need in step.kind.needs():
+            variable = flow.variables[need.variable]
+            if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
+                what = f'step "{step.name}": exit "{need.way}" needs "{variable.name}", which nothing gives a value'
+                problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")

@@ -1,15 +1,18 @@
-"""YAML documents, told apart by what they are: a bot, a flow or a test."""
+"""YAML documents, told apart by what they are: a bot, a flow, a test or a locale."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bot.lang.nodes import Map, Node
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Problems
 from bot.lang.source import read
 
 BOT_FILE = "bot.yml"
-FIRST_KEYS = ("flow", "test")
-LEFT_OUT = ("E001", "E002", "E003", "E004", "E101")  # problems of documents that are not read any further
+LOCALES = "locales"
+"""The folder with a file for each further language."""
+_LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
+LEFT_OUT = ("E001", "E002", "E003", "E004", "E007", "E101")  # problems of documents that are not read any further
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,11 @@ class Documents:
     bots: list[Map] = field(default_factory=list)
     flows: list[Map] = field(default_factory=list)
     tests: list[Map] = field(default_factory=list)
+    locales: dict[str, Map] = field(default_factory=dict)  # by language
 
 
 def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
-    """Read every file; a document that is none of the three is a problem."""
+    """Read every file; a document that is none of the four is a problem."""
     documents = Documents()
     for source in sources:
         for node in read(source.path, source.text, problems):
@@ -42,12 +46,32 @@ def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) ->
     if path == BOT_FILE and isinstance(node, Map):
         documents.bots.append(node)
         return
+    if (language := language_of(path)) is not None:
+        _sort_in_locale(documents, language, node, problems)
+        return
     first = node.entries[0][0].text if isinstance(node, Map) and node.entries else ""
     if isinstance(node, Map) and first == "flow":
         documents.flows.append(node)
     elif isinstance(node, Map) and first == "test":
         documents.tests.append(node)
     else:
-        fix = 'begin it with "flow: name" or "test: what it shows"'
         what = f'this document begins with "{first}"' if first else "this document is no map of keys"
-        problems.add("E101", node.mark, what, did_you_mean(first, FIRST_KEYS, fix))
+        problems.add("E101", node.mark, what, 'begin it with "flow: name" or "test: what it shows"')
+
+
+def language_of(path: str) -> str | None:
+    """The language of a file that is a locale, by its path; None for any other file."""
+    found = _LOCALE.fullmatch(path)
+    return None if found is None else found[1]
+
+
+def _sort_in_locale(documents: Documents, language: str, node: Node, problems: Problems) -> None:
+    if not isinstance(node, Map):
+        fix = "write flow: {step: {key: text}}; `bot locales extract` makes the file"
+        problems.add("E101", node.mark, "this locale is no map of keys", fix)
+    elif language in documents.locales:
+        first = documents.locales[language].mark
+        what = f"a second locale for {language}, the first is at {first.path}:{first.line}"
+        problems.add("E114", node.mark, what, "put them into one document")
+    else:
+        documents.locales[language] = node

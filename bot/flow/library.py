@@ -2,22 +2,25 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.flow.checks import check
 from bot.flow.definition import BotDefinition, Flow
 from bot.flow.documents import BOT_FILE, LEFT_OUT, Documents, Source, read_documents
 from bot.flow.machine import FlowMachine
+from bot.flow.own import check_own
 from bot.flow.reader import read_bot, read_flow
+from bot.flow.translations import read_translations
 from bot.flow.triggers import Triggers
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.flow.wiring import wired
+from bot.lang import formats
 from bot.lang.draws import Draw, drawn
-from bot.lang.handlers import HandlerSpec
+from bot.lang.extensions import Extensions
+from bot.lang.hooks import HookSpec
 from bot.lang.nodes import Map, Mark
+from bot.lang.own import OwnCall, own_calls
 from bot.lang.problems import Problem, Problems
-from bot.lang.words import normalise
-from bot.steps.doors import Door
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,21 @@ class Library:
     flows: Mapping[str, Flow]
     machines: Mapping[str, FlowMachine]
     triggers: Triggers
-    words: Mapping[str, Door]  # the bot's words, normalised
     version: str
     documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
     translations: Mapping[str, "Library"] = field(default_factory=dict)  # the same bot in its other languages
     draw: Draw = drawn
+    own: Mapping[str, OwnCall] = field(default_factory=dict)  # the bot's own functions and filters
+    hooks: tuple[HookSpec, ...] = ()
 
     def in_language(self, language: str | None) -> "Library":
         """The same bot as it speaks a language; itself where it does not speak that, or none is given."""
         return self.translations.get(language or "", self)
+
+    def with_draw(self, draw: Draw) -> "Library":
+        """The same bot with another chance, in all its languages."""
+        others = {language: replace(other, draw=draw) for language, other in self.translations.items()}
+        return replace(self, draw=draw, translations=others)
 
     @property
     def asks_models(self) -> bool:
@@ -50,6 +59,11 @@ class Library:
         for flow in self.flows.values():
             for used in uses_of_flow(flow):
                 used.text.prepare()
+            for variable in flow.variables.values():
+                variable.prepare(self.bot.languages)
+        formats.prepare(self.bot.languages)
+        for translation in self.translations.values():
+            translation.prepare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,44 +75,67 @@ class Loaded:
     tests: list[Map]
 
 
-def load(sources: Iterable[Source], handlers: Mapping[str, HandlerSpec], documents: Iterable[Source] = ()) -> Loaded:
+def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> Loaded:
     """Read, wire and check all files of a bot; every problem of every file is found at once.
 
-    ``documents`` are its text files, which AI turns may know.
+    ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
     """
     sources = list(sources)
     texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
     problems = Problems()
-    documents_read = read_documents(sources, problems)
-    complete = not problems.any_of(LEFT_OUT)
-    bot = _the_bot(documents_read, handlers, problems)
-    flows = _the_flows(documents_read, bot, handlers, texts, problems)
-    check(bot, flows, problems, complete=complete)
+    found = read_documents(sources, problems)
+    reading = _Reading(extensions, texts, complete=not problems.any_of(LEFT_OUT))
+    translations = read_translations(found, extensions, problems, complete=reading.complete)
+    bot, flows = reading.read(translations.spoken(None), problems)
+    translated = {}
+    for language in translations.of(bot, problems) if reading.complete else ():
+        further = Problems()
+        translated[language] = reading.read(translations.spoken(language), further)
+        problems.take_over(further, found.locales[language].mark.path, f"in {language}")
     if problems:
-        return Loaded(None, problems.sorted(), documents_read.tests)
-    return Loaded(_library(bot, flows, texts, sources), [], documents_read.tests)
+        return Loaded(None, problems.sorted(), found.tests)
+    library = _library(bot, flows, texts, sources, extensions)
+    others = {language: _translated(library, *each) for language, each in translated.items()}
+    return Loaded(replace(library, translations=others), [], found.tests)
 
 
-def _the_bot(documents: Documents, handlers: Mapping[str, HandlerSpec], problems: Problems) -> BotDefinition:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What documents are read with. ``complete`` is False where a file could not be read."""
+
+    extensions: Extensions
+    texts: Mapping[str, str]
+    complete: bool
+
+    def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
+        """Read and check a bot and its flows."""
+        bot = _the_bot(documents, self.extensions, problems)
+        flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
+        check(bot, flows, problems, complete=self.complete)
+        check_own(bot, flows, self.extensions.own, problems)
+        return bot, flows
+
+
+def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
         problems.add("E100", top, "there is no bot.yml to read", "add one with a `name`")
-        return read_bot(Map(top, ()), handlers, problems)
+        return read_bot(Map(top, ()), extensions, problems)
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")
-    return read_bot(documents.bots[0], handlers, problems)
+    return read_bot(documents.bots[0], extensions, problems)
 
 
 def _the_flows(
     documents: Documents,
     bot: BotDefinition,
-    handlers: Mapping[str, HandlerSpec],
+    extensions: Extensions,
     texts: Mapping[str, str],
     problems: Problems,
 ) -> dict[str, Flow]:
     flows: dict[str, Flow] = {}
     for node in documents.flows:
-        flow = wired(read_flow(node, bot, handlers, texts, problems), problems)
+        flow = wired(read_flow(node, bot, extensions, texts, problems), problems)
         if flow.name in flows:
             first = flows[flow.name].mark
             problems.add(
@@ -114,7 +151,13 @@ def _the_flows(
     return flows
 
 
-def _library(bot: BotDefinition, flows: Mapping[str, Flow], texts: Mapping[str, str], sources: list[Source]) -> Library:
+def _library(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    texts: Mapping[str, str],
+    sources: list[Source],
+    extensions: Extensions,
+) -> Library:
     digest = hashlib.sha256()
     for path, text in sorted(texts.items()):
         digest.update(path.encode() + b"\0" + text.encode() + b"\0")
@@ -125,7 +168,23 @@ def _library(bot: BotDefinition, flows: Mapping[str, Flow], texts: Mapping[str, 
         flows,
         {name: FlowMachine(flow) for name, flow in flows.items()},
         Triggers.of(flows.values()),
-        {normalise(word): door for word, door in bot.words.items()},
         digest.hexdigest()[:12],
         texts,
+        own=own_calls(extensions.own.values()),
+        hooks=tuple(extensions.hooks.values()),
     )
+
+
+def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:
+    """The same bot in another language: with the same machines, and steps that are no edit of the written ones."""
+    return replace(
+        library,
+        bot=bot,
+        flows={name: _unedited(flow, library.flows[name]) for name, flow in flows.items()},
+        triggers=Triggers.of(flows.values()),
+    )
+
+
+def _unedited(flow: Flow, written: Flow) -> Flow:
+    steps = {name: replace(step, fingerprint=written.steps[name].fingerprint) for name, step in flow.steps.items()}
+    return replace(flow, steps=steps)

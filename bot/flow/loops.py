@@ -31,7 +31,11 @@ def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
     """Where a turn can go on to from each step without a wait: by its ways, into a flow that it runs, and past that."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     runs = {
-        place: [(name, flows[name].first) for name, _ in step.kind.flows_run() if name in flows and flows[name].steps]
+        place: [
+            (run.flow, flows[run.flow].first)
+            for run in step.kind.flows_run()
+            if run.flow in flows and flows[run.flow].steps
+        ]
         for place, step in steps.items()
     }
     ways = {place: [way.target for way in _passing(step) if way.target is not None] for place, step in steps.items()}

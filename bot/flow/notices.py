@@ -22,7 +22,17 @@ class TemplateUse:
 
 
 def template_uses(library: Library) -> Iterator[TemplateUse]:
-    """Every place that names a template, an inherited `window_closed` only where it is written."""
+    """Every place that names a template, in every language; an inherited `window_closed` only where it is written."""
+    seen = set()
+    for spoken in (library, *library.translations.values()):
+        for use in _written_uses(spoken):
+            named = (use.mark, use.notice.name, use.notice.language, use.replies)
+            if named not in seen:
+                seen.add(named)
+                yield use
+
+
+def _written_uses(library: Library) -> Iterator[TemplateUse]:
     inherited = library.bot.defaults.window_closed
     if inherited is not None:
         yield TemplateUse(library.bot.mark, inherited)

@@ -1,44 +1,54 @@
 """From documents to definitions."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
-from bot.core.events import EVENTS
-from bot.flow.definition import BotDefinition, Flow, Start, Step
-from bot.lang.fields import Fields, name_of, text_of
-from bot.lang.handlers import HandlerSpec
-from bot.lang.nodes import List, Map, Node, Scalar, fingerprint
+from bot.core.messages import BUTTON_TITLE
+from bot.flow.definition import LANGUAGE, BotDefinition, Flow, Step
+from bot.flow.hours import read_hours, read_zone
+from bot.flow.starts import read_start
+from bot.lang.extensions import Extensions
+from bot.lang.fields import Fields
+from bot.lang.nodes import Map, Node, Scalar, fingerprint
 from bot.lang.problems import Problems, did_you_mean
+from bot.lang.scalars import name_of, text_of
+from bot.lang.templates import Template
+from bot.lang.texts import ChoiceVariable
 from bot.lang.variables import Variable, read_variable
-from bot.steps import KINDS, LATER_KINDS
+from bot.lang.wordings import SENTENCES, WORDINGS
+from bot.steps import KINDS
 from bot.steps.ai_settings import AiSettings, read_ai_settings
-from bot.steps.doors import RESERVED, Door, door_of
-from bot.steps.kind import Falls, Reading, StepKind
-from bot.steps.riders import LATER_RIDERS, Defaults, read_defaults, read_riders
+from bot.steps.custom import all_kinds
+from bot.steps.declared import Falls
+from bot.steps.doors import RESERVED
+from bot.steps.kind import Reading, StepKind
+from bot.steps.limits import check_length
+from bot.steps.riders import Defaults, read_defaults, read_riders
+from bot.steps.services import read_secrets, read_services
+from bot.steps.words import read_words
 
 _LANGUAGE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-LATER_IN_FLOW = {"words": "words of a flow"}
-LATER_IN_START = {
-    "match": "wider matching",
-    "pattern": "triggers by pattern",
-    "contact": "triggers by first or returning contact",
-}
 
 
-def read_bot(node: Map, handlers: Mapping[str, HandlerSpec], problems: Problems) -> BotDefinition:
+def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
     """Read ``bot.yml``."""
     fields = Fields(node, problems, "bot")
     name = fields.string("name") or "Bot"
-    timezone = _timezone(fields)
-    words = _read_words(fields)
+    timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
+    words = read_words(fields)
     inner = fields.fields("defaults")
     defaults = Defaults() if inner is None else read_defaults(inner)
     fields.raw("settings")  # read by bot.settings
-    languages, ai, channels = _read_languages(fields), _read_ai(fields, handlers), _read_channels(fields)
+    languages, ai, channels = _read_languages(fields), _read_ai(fields, extensions), _read_channels(fields)
+    common, wordings = _common(fields, languages), _read_wordings(fields)
+    secrets = read_secrets(fields)
+    services, hours = read_services(fields, secrets), read_hours(fields, timezone)
     fields.close()
-    return BotDefinition(name, node.mark, timezone, words, defaults, languages, ai, channels)
+    return BotDefinition(
+        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours
+    )
 
 
 def _read_languages(fields: Fields) -> tuple[str, ...]:
@@ -50,11 +60,36 @@ def _read_languages(fields: Fields) -> tuple[str, ...]:
     return languages
 
 
-def _read_ai(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> AiSettings:
+def _common(fields: Fields, languages: tuple[str, ...]) -> dict[str, Variable]:
+    """The contact's language, as flows see it."""
+    mark = fields.mark_of("languages")
+    return {LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {}
+
+
+def _read_wordings(fields: Fields) -> dict[str, Template]:
+    """What the bot says of its own accord, in its own words."""
+    inner = fields.fields("wordings")
+    if inner is None:
+        return {}
+    found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
+    inner.close()
+    titles: set[str] = set()
+    for name, text in found.items():
+        if text is None or name in SENTENCES:
+            continue
+        check_length(inner, name, text, BUTTON_TITLE)
+        if text.source in titles:
+            what = f'{inner.what}: a second "{text.source}"'
+            inner.problems.add("E406", text.mark, what, "they stand beside each other: use other words")
+        titles.add(text.source)
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _read_ai(fields: Fields, extensions: Extensions) -> AiSettings:
     inner = fields.fields("ai")
     if inner is None:
         return AiSettings()
-    settings = read_ai_settings(inner, handlers, step=False)
+    settings = read_ai_settings(inner, extensions.handlers, step=False)
     inner.close()
     return settings
 
@@ -71,33 +106,10 @@ def _read_channels(fields: Fields) -> dict[str, str]:
     return {number: id for number, id in found.items() if id is not None}
 
 
-def _timezone(fields: Fields) -> ZoneInfo:
-    name = fields.string("timezone") or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        fields.problems.add(
-            "E109", fields.mark_of("timezone"), f'no time zone "{name}"', "write one like Asia/Jakarta or UTC"
-        )
-        return ZoneInfo("UTC")
-
-
-def _read_words(fields: Fields) -> dict[str, Door]:
-    inner = fields.fields("words")
-    if inner is None:
-        return {}
-    words = {}
-    for word, node in inner.entries():
-        door = door_of(node, fields.problems, f'word "{word.text}"')
-        if door is not None:
-            words[word.text] = door
-    return words
-
-
 def read_flow(
     node: Map,
     bot: BotDefinition,
-    handlers: Mapping[str, HandlerSpec],
+    extensions: Extensions,
     documents: Mapping[str, str],
     problems: Problems,
 ) -> Flow:
@@ -106,36 +118,24 @@ def read_flow(
     name = fields.name("flow") or ""
     fields.what = f'flow "{name}"'
     about = fields.string("about") or ""
-    start = _read_start(fields)
     variables = _read_variables(fields)
+    start = read_start(fields, variables)
     inner = fields.fields("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
-    reading = Reading("", problems, variables, handlers, None, {}, documents, bot.ai)
+    known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
+    reading = Reading("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
     steps = _read_steps(fields, defaults, reading)
     interrupted = fields.choice("interrupted", ("resume", "drop", "ask"))
-    fields.close(LATER_IN_FLOW)
-    written = fields.raw("steps")
-    named = {key.text for key, _ in written.entries} if isinstance(written, Map) else set()
-    unreadable = frozenset(named - steps.keys())
-    return Flow(name, fields.mark_of("flow"), about, start, variables, defaults, steps, interrupted, unreadable)
+    words = read_words(fields)
+    fields.close()
+    mark, unreadable = fields.mark_of("flow"), _unreadable(fields.raw("steps"), steps)
+    return Flow(name, mark, about, start, variables, defaults, words, steps, interrupted, unreadable)
 
 
-def _read_start(fields: Fields) -> Start | None:
-    inner = fields.fields("start")
-    if inner is None:
-        return None
-    words = inner.raw("words")
-    items = words.items if isinstance(words, List) else () if words is None else (words,)
-    texts = inner.strings("words")
-    marks = [item.mark for item in items]
-    events = inner.strings("event")
-    for event in events:
-        if event not in EVENTS:
-            fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
-            inner.problems.add("E109", inner.mark_of("event"), f'{inner.what}: no event "{event}"', fix)
-    start = Start(inner.mark, tuple(zip(texts, marks, strict=False)), inner.boolean("otherwise"), events)
-    inner.close(LATER_IN_START)
-    return start
+def _unreadable(written: Node | None, steps: Collection[str]) -> frozenset[str]:
+    """The names of steps of which nothing is left."""
+    named = (key.text for key, _ in written.entries) if isinstance(written, Map) else ()
+    return frozenset(named).difference(steps)
 
 
 def _read_variables(fields: Fields) -> dict[str, Variable]:
@@ -159,7 +159,7 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> dict[st
         step = _read_step(key, node, defaults, reading)
         if step is not None:
             steps[step.name] = step
-    if not steps and not inner.entries():
+    if isinstance(fields.raw("steps"), Map) and not inner.entries():
         fields.problems.add("E105", fields.mark_of("steps"), f"{fields.what} has no steps", "add the first one")
     return steps
 
@@ -175,32 +175,30 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -
         )
         return None
     fields = Fields(node, problems, f'step "{name}"')
-    verb = _verb(fields) if isinstance(node, Map) else None
+    verb = _verb(fields, reading.kinds) if isinstance(node, Map) else None
     if verb is None:
         return None
-    kind_class = KINDS[verb]
+    kind_class = reading.kinds[verb]
     riders = read_riders(fields, saves=kind_class.saves)
     defaults = riders.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=riders.save, errors=defaults.errors or {}))
     _refuse_riders(fields, kind)
-    fields.close({**kind_class.later, **LATER_RIDERS})
+    fields.close()
     return Step(name, key.mark, kind, riders, defaults, fingerprint(node))
 
 
-def _verb(fields: Fields) -> str | None:
+def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:
     """The one verb of a step; none, two or an unknown one is a problem. `set` beside another verb is a rider."""
     keys = {key.text: key for key, _ in fields.node.entries}
-    for name in LATER_KINDS.keys() & keys.keys():
-        fields.problems.add("E199", keys[name].mark, f'{fields.what}: "{name}" is not available yet', LATER_KINDS[name])
-        return None
-    verbs = [name for name in keys if name in KINDS]
+    verbs = [name for name in keys if name in kinds]
     if len(verbs) > 1 and "set" in verbs:
         verbs.remove("set")
+    verbs = [name for name in verbs if name in KINDS] or verbs  # a built-in verb's key may be a verb of the bot's own
     if not verbs:
         first = next(iter(keys), None)
         what = f'{fields.what} has no verb, it begins with "{first}"' if first else f"{fields.what} is empty"
         fields.problems.add(
-            "E107", fields.mark, what, did_you_mean(first or "", KINDS, f"write one of {', '.join(KINDS)}")
+            "E107", fields.mark, what, did_you_mean(first or "", kinds, f"write one of {', '.join(kinds)}")
         )
         return None
     for extra in verbs[1:]:
@@ -216,6 +214,8 @@ def _refuse_riders(fields: Fields, kind: StepKind) -> None:
     anything = "where every reply is taken", "leave it out"
     nowhere = "where every way out has a target of its own", "write the target there"
     refused = {} if kind.waits else dict.fromkeys(("retry", "remind", *(() if kind.deaf else ("timeout",))), nobody)
+    if not kind.pauses or kind.deaf:
+        refused["words"] = nobody
     if kind.takes_unread:
         refused["retry"] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):

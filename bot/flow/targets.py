@@ -22,19 +22,23 @@ class Targets:
 
     def check(self, bot: BotDefinition) -> None:
         """Report every target that leads nowhere."""
-        for word, door in bot.words.items():
-            self._refuse(f'word "{word}"', door, (NEXT,), "a word stands at no step")
-        for door in (*bot.words.values(), *(door for _, door in bot.defaults.doors())):
+        for word in bot.words.values():
+            self._refuse(f'word "{word.text}"', word.door, (NEXT,), "a word of the bot stands at no step")
+        for door in doors_of_bot(bot):
             if door.then is not None:
                 self._check_target(door.then, None)
+            self._check_correction(door, None)
         self._check_defaults(bot.defaults)
         for flow in self._flows.values():
             self._check_defaults(flow.defaults)
             for step in flow.steps.values():
                 self._check_defaults(step.riders.defaults)
-            for target in _targets_of(flow):
-                self._check_target(target, flow)
-            self._check_corrections(flow)
+            for door in doors_of_flow(flow):
+                if door.then is not None:
+                    self._check_target(door.then, flow)
+                self._check_correction(door, flow)
+            for schedule in (item for step in flow.steps.values() for item in step.riders.schedule):
+                self._check_target(schedule.target, flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
         for name, door in defaults.doors():
@@ -43,13 +47,15 @@ class Targets:
             elif name == "gone":
                 self._refuse(name, door, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
 
-    def _check_corrections(self, flow: Flow) -> None:
+    def _check_correction(self, door: Door, flow: Flow | None) -> None:
         """Only an answer of the same flow can be corrected: by the step that asks for it."""
-        for target in (door.then for step in flow.steps.values() for door in doors_of(step) if door.corrects):
-            step = None if target is None else flow.steps.get(target.text)
-            if target is not None and target.text not in flow.unreadable and (step is None or not step.kind.asks):
-                what = f'"{target.text}" asks nothing that could be corrected'
-                self._problems.add("E110", target.mark, what, f"name a step of flow {flow.name} with a question")
+        if not door.corrects or door.then is None or (flow is not None and door.then.text in flow.unreadable):
+            return
+        step = None if flow is None else flow.steps.get(door.then.text)
+        if step is None or not step.kind.asks:
+            what = f'"{door.then.text}" asks nothing that could be corrected'
+            fix = "write `then`" if flow is None else f"name a step of flow {flow.name} with a question"
+            self._problems.add("E110", door.then.mark, what, fix)
 
     def _refuse(self, what: str, door: Door, targets: tuple[str, ...], why: str) -> None:
         """Reserved words that mean nothing at this door."""
@@ -95,10 +101,18 @@ class Targets:
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 
 
-def _targets_of(flow: Flow) -> Iterator[Target]:
-    doors = [door for step in flow.steps.values() for door in doors_of(step)]
-    doors += [door for _, door in flow.defaults.doors()]
-    yield from (door.then for door in doors if door.then is not None)
+def doors_of_bot(bot: BotDefinition) -> Iterator[Door]:
+    """Every door that is written in ``bot.yml``."""
+    yield from (word.door for word in bot.words.values())
+    yield from (door for _, door in bot.defaults.doors())
+
+
+def doors_of_flow(flow: Flow) -> Iterator[Door]:
+    """Every door of a flow: of its steps, its words and its defaults, inherited ones included."""
+    for step in flow.steps.values():
+        yield from doors_of(step)
+    yield from (word.door for word in flow.words.values())
+    yield from (door for _, door in flow.defaults.doors())
 
 
 def doors_of(step: Step) -> Iterator[Door]:
@@ -107,4 +121,5 @@ def doors_of(step: Step) -> Iterator[Door]:
     visited = None if riders.visits is None else riders.visits.otherwise
     doors = (*(outcome.door for outcome in step.kind.outcomes().values()), riders.then, visited)
     yield from (door for door in doors if door is not None)
+    yield from (word.door for word in riders.words.values())
     yield from (door for _, door in riders.defaults.doors())

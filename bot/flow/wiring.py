@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from bot.flow.definition import Flow, Step, Way
 from bot.lang.problems import Problems
+from bot.steps.declared import Falls, Outcome
 from bot.steps.doors import AGAIN, END, NEXT, Door
-from bot.steps.kind import Falls, Outcome
 
 
 def wired(flow: Flow, problems: Problems) -> Flow:

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.core.messages import Message, violations
+from bot.core.fitting import violations
+from bot.core.messages import Message
 from bot.gateway import wire
 from bot.gateway.account import (
     PER_PAGE,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from bot.core.events import Event
+from bot.core.events import STARTS, Event
 from bot.core.text import json_object
 from bot.gateway.payloads import MEANINGS, Delivery, child, contact_of, name_of
 
@@ -104,7 +104,7 @@ def _object(raw: bytes) -> Mapping[str, Any]:
 def _event_id(fields: Mapping[str, Any], raw: bytes) -> str:
     value = fields.get("id")
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if 0 < len(text) <= _EVENT_ID and text.isprintable():
+    if 0 < len(text) <= _EVENT_ID and text.isprintable() and not text.startswith(STARTS):
         return text
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 

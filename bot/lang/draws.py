@@ -12,6 +12,7 @@ from jinja2.runtime import Context
 
 from bot.lang.failures import TemplateFailed, kind_of
 from bot.lang.hidden import DRAW
+from bot.lang.list_filters import elements
 
 Draw = Callable[[str], float]
 """The random number, from 0 up to 1, that belongs to a key."""
@@ -35,11 +36,8 @@ def _random(context: Context) -> float:
 @pass_context
 def _pick(context: Context, value: Any) -> Any:
     """``{{ ["Hi", "Hello"] | pick }}``: one of them by chance; null where there is none."""
-    if value is None:
-        return None
-    if not isinstance(value, list | tuple):
-        raise TemplateFailed(f"{kind_of(value)} is no list")
-    return value[int(context.parent[DRAW]() * len(value))] if value else None
+    items = elements(context, value)
+    return items[int(context.parent[DRAW]() * len(items))] if items else None
 
 
 @pass_context
@@ -54,5 +52,11 @@ def _share(context: Context, name: Any) -> int:
     return int(drawn(f"{name}/{number}") * 100)
 
 
-FILTERS: dict[str, Callable[..., Any]] = {"pick": _pick}
+@pass_context
+def _shuffle(context: Context, value: Any) -> list[Any]:
+    """``{{ questions | shuffle }}``: all of them, in an order by chance."""
+    return sorted(elements(context, value), key=lambda _: context.parent[DRAW]())
+
+
+FILTERS: dict[str, Callable[..., Any]] = {"pick": _pick, "shuffle": _shuffle}
 FUNCTIONS: dict[str, Callable[..., Any]] = {"random": _random, "share": _share}

@@ -17,12 +17,12 @@ def parse(text: str) -> timedelta | None:
     return timedelta(seconds=seconds) if 0 < seconds <= LONGEST.total_seconds() else None
 
 
-def words(duration: timedelta) -> str:
-    """Write a duration in its two largest units: ``2h 30m``."""
+def words(duration: timedelta, units: int = 2) -> str:
+    """Write a duration, to the second at most, in so many units, its largest: ``2h 30m``."""
     left = int(duration.total_seconds())
     parts = []
     for unit in ("d", "h", "m", "s"):
         count, left = divmod(left, UNITS[unit])
         if count:
             parts.append(f"{count}{unit}")
-    return " ".join(parts[:2]) or "0s"
+    return " ".join(parts[:units]) or "0s"

@@ -1,11 +1,13 @@
 """A template that fails, and what is said of a value then: its kind, never the value itself."""
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.core.values import Location, Media, Record
 
 _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (type(None), "null"),
@@ -17,8 +19,17 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (time, "a time of day"),
     (timedelta, "a duration"),
     ((list, tuple), "a list"),
-    (Mapping, "a record"),
+    ((dict, Record, Mapping), "a record"),
+    (Media, "a file"),
+    (Location, "a place"),
 )
+_NAMED = {
+    name: words
+    for types, words in _KINDS
+    for cls in (types if isinstance(types, tuple) else (types,))
+    for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}")
+}
+"""The kinds by how Python's own errors name a value's class."""
 
 
 class TemplateFailed(BotError):
@@ -28,3 +39,8 @@ class TemplateFailed(BotError):
 def kind_of(value: Any) -> str:
     """What a value is, in words: errors say this instead of the value, which may be a contact's text."""
     return next((words for types, words in _KINDS if isinstance(value, types)), "a value of another kind")
+
+
+def kinds_in(message: str) -> list[str]:
+    """The kinds of the values that a `TypeError` of Python's own is about, by its text."""
+    return [_NAMED[name] for name in re.findall(r"[\w.]+", message) if name in _NAMED]

@@ -1,48 +1,14 @@
 """Typed reads from a map of the source, which collect every problem instead of stopping at the first."""
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 
 from bot.lang import durations
-from bot.lang.nodes import List, Map, Mark, Node, Scalar
+from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean, nearest
-from bot.lang.templates import Expression, Template, compile_expression, compile_template
+from bot.lang.scalars import name_of, template_of, text_of
+from bot.lang.templates import Expression, Template, compile_expression
 from bot.lang.variants import AnyOf
-
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-
-
-def text_of(node: Node, problems: Problems, what: str) -> str | None:
-    """A text, as it is written; numbers and true/false are texts too where a text is meant."""
-    if isinstance(node, Scalar) and node.value is not None:
-        return node.text
-    if isinstance(node, Scalar):
-        fix = "write one; if a text has a comma in it, put it in quotes"
-        problems.add("E105", node.mark, f"{what}: a text is missing", fix)
-    else:
-        kind = "a map" if isinstance(node, Map) else "a list"
-        problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads {kind} here", "put the text in quotes")
-    return None
-
-
-def name_of(node: Node, problems: Problems, what: str) -> str | None:
-    """A name: small letters, digits and underscores."""
-    text = text_of(node, problems, what)
-    if text is None or _NAME.fullmatch(text):
-        return text
-    problems.add(
-        "E108", node.mark, f'{what}: "{text}" is no name', "use small letters, digits and _, a letter first, 64 at most"
-    )
-    return None
-
-
-def template_of(node: Node, problems: Problems, what: str) -> Template | None:
-    """A text that is a template. The line break that ends a block of lines is not part of it."""
-    text = text_of(node, problems, what)
-    if text is None or not isinstance(node, Scalar):
-        return None
-    return compile_template(text.rstrip("\n"), node.mark, problems, literal=node.literal)
 
 
 class Fields:
@@ -63,6 +29,11 @@ class Fields:
     def mark(self) -> Mark:
         """Where the map begins."""
         return self.node.mark
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The keys that have been asked for, in that order."""
+        return self._asked.keys()
 
     def mark_of(self, key: str) -> Mark:
         """Where a key's value stands; the map's own mark where there is none."""
@@ -85,8 +56,7 @@ class Fields:
 
     def is_text(self, key: str) -> bool:
         """Whether a key's value is a text, and no number or the like."""
-        node = self.raw(key)
-        return isinstance(node, Scalar) and isinstance(node.value, str)
+        return isinstance(self._plain(key), str)
 
     def require(self, key: str) -> bool:
         """Whether a key is written; a problem where it is not."""
@@ -108,34 +78,29 @@ class Fields:
 
     def integer(self, key: str, minimum: int | None = None, maximum: int | None = None) -> int | None:
         """A whole number within bounds."""
-        node = self.raw(key)
-        if node is None:
-            return None
-        value = node.value if isinstance(node, Scalar) else None
+        value = self._plain(key)
         if isinstance(value, int) and not isinstance(value, bool) and _within(value, minimum, maximum):
             return value
-        self._wrong(key, "a whole number" + _bounds(minimum, maximum))
+        if self.has(key):
+            self._wrong(key, "a whole number" + _bounds(minimum, maximum))
         return None
 
     def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
         """A number within bounds."""
-        node = self.raw(key)
-        if node is None:
-            return None
-        value = node.value if isinstance(node, Scalar) else None
+        value = self._plain(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, minimum, maximum):
             return value
-        self._wrong(key, "a number" + _bounds(minimum, maximum))
+        if self.has(key):
+            self._wrong(key, "a number" + _bounds(minimum, maximum))
         return None
 
     def boolean(self, key: str, default: bool = False) -> bool:
         """``true`` or ``false``."""
-        node = self.raw(key)
-        if node is None:
-            return default
-        if isinstance(node, Scalar) and isinstance(node.value, bool):
-            return node.value
-        self._wrong(key, "true or false")
+        value = self._plain(key)
+        if isinstance(value, bool):
+            return value
+        if self.has(key):
+            self._wrong(key, "true or false")
         return default
 
     def duration(self, key: str) -> timedelta | None:
@@ -147,6 +112,11 @@ class Fields:
         if found is None:
             self._wrong(key, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
         return found
+
+    def seconds(self, key: str, default: float) -> float:
+        """A duration, in seconds."""
+        found = self.duration(key)
+        return default if found is None else found.total_seconds()
 
     def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
         """One of a few words."""
@@ -162,7 +132,7 @@ class Fields:
 
     def strings(self, key: str) -> tuple[str, ...]:
         """A list of texts, or one text."""
-        texts = (text_of(node, self.problems, self._at(key)) for node in self._one_or_more(key))
+        texts = (text_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
         return tuple(text for text in texts if text is not None)
 
     def template(self, key: str) -> Template | None:
@@ -185,7 +155,7 @@ class Fields:
 
     def templates(self, key: str) -> tuple[Template, ...]:
         """A list of templates, or one."""
-        found = (template_of(node, self.problems, self._at(key)) for node in self._one_or_more(key))
+        found = (template_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
         return tuple(template for template in found if template is not None)
 
     def expression(self, key: str) -> Expression | None:
@@ -205,6 +175,10 @@ class Fields:
         node = None if found is None else self.node.get(found)
         return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
 
+    def one_or_more(self, key: str) -> tuple[Node, ...]:
+        """The items of the list under a key, or its one value."""
+        return one_or_more(self.raw(key))
+
     def items(self, key: str) -> tuple[Node, ...]:
         """The list under a key."""
         node = self.raw(key)
@@ -218,16 +192,12 @@ class Fields:
         self._asked.update((key.text, None) for key, _ in self.node.entries)
         return self.node.entries
 
-    def close(self, later: Mapping[str, str] | None = None) -> None:
-        """Complain of every key that was never asked for; those in ``later`` are known and not available yet."""
+    def close(self) -> None:
+        """Complain of every key that was never asked for."""
         for key, node in self.node.entries:
             if key.text in self._asked:
                 continue
-            if later is not None and key.text in later:
-                self.problems.add(
-                    "E199", key.mark, f'{self.what}: "{key.text}" is not available yet', f"for {later[key.text]}"
-                )
-            elif isinstance(node, Scalar) and node.value is None and not node.quoted:
+            if isinstance(node, Scalar) and node.value is None and not node.quoted:
                 self.problems.add(
                     "E104",
                     key.mark,
@@ -238,12 +208,12 @@ class Fields:
                 fix = did_you_mean(key.text, self._asked, f"known here: {', '.join(self._asked)}")
                 self.problems.add("E104", key.mark, f'{self.what}: unknown key "{key.text}"', fix)
 
+    def _plain(self, key: str) -> bool | int | float | str | None:
+        node = self.raw(key)
+        return node.value if isinstance(node, Scalar) else None
+
     def _at(self, key: str) -> str:
         return f"{self.what}: {key}"
-
-    def _one_or_more(self, key: str) -> tuple[Node, ...]:
-        node = self.raw(key)
-        return () if node is None else node.items if isinstance(node, List) else (node,)
 
     def _wrong(self, key: str, expected: str, fix: str = "") -> None:
         node = self.node.get(key)

@@ -1,13 +1,17 @@
 """What templates may say: the parts of Jinja2 that are allowed, and the names that a template uses."""
 
-from collections.abc import Collection, Iterator
+import inspect
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from jinja2 import nodes
 
+from bot.lang import hours
+from bot.lang.calls import Called
 from bot.lang.filters import FILTERS, FUNCTIONS, TESTS
 from bot.lang.problems import did_you_mean
-from bot.lang.sandbox import EACH
+from bot.lang.sandbox import EACH, OWN_FILTER
 
 MAX_LOOPS = 2  # inside each other
 MAX_DEPTH = 50  # of an expression or of blocks inside each other
@@ -15,13 +19,13 @@ _ALLOWED = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,
     nodes.Slice, nodes.Filter, nodes.Test, nodes.Call, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
     nodes.Neg, nodes.Pos, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow,
-    nodes.Concat, nodes.CondExpr, nodes.List, nodes.Tuple, nodes.If, nodes.For, nodes.Keyword,
+    nodes.Concat, nodes.CondExpr, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.If, nodes.For, nodes.Keyword,
 )  # fmt: skip
 _SPELLED: dict[type[nodes.Node], str] = {
     nodes.Assign: "{% set %}", nodes.AssignBlock: "{% set %}", nodes.Block: "{% block %}", nodes.Macro: "{% macro %}",
     nodes.CallBlock: "{% call %}", nodes.FilterBlock: "{% filter %}", nodes.With: "{% with %}",
     nodes.Include: "{% include %}", nodes.Import: "{% import %}", nodes.FromImport: "{% from %}",
-    nodes.Extends: "{% extends %}", nodes.Dict: "{key: value}", nodes.ScopedEvalContextModifier: "{% autoescape %}",
+    nodes.Extends: "{% extends %}", nodes.ScopedEvalContextModifier: "{% autoescape %}",
 }  # fmt: skip
 
 
@@ -37,10 +41,12 @@ class Fault:
 
 @dataclass(slots=True)
 class Uses:
-    """The free names of a template, the dotted paths read from them, and what is not allowed."""
+    """The free names of a template, the dotted paths read from them, what it calls, and what is not allowed."""
 
     names: set[str] = field(default_factory=set)
     paths: set[tuple[str, ...]] = field(default_factory=set)
+    calls: list[Called] = field(default_factory=list)
+    hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
     faults: list[Fault] = field(default_factory=list)
 
     def walk(self, node: nodes.Node, bound: frozenset[str] = frozenset(), depth: int = 0, loops: int = 0) -> None:
@@ -78,7 +84,13 @@ class Uses:
             case nodes.Const(value=str(text)) if any("\ud800" <= char <= "\udfff" for char in text):
                 self._fault("E203", node, "half a character (a lone surrogate)", "write the character itself")
             case nodes.Filter(name=name) if name not in FILTERS:
-                self._unknown(node, "filter", name, FILTERS)
+                self._own("filter", name, node)
+                node.args.insert(0, nodes.Const(name, lineno=node.lineno))
+                node.name = OWN_FILTER
+            case nodes.Filter(name=name):
+                self._arguments(node, name, FILTERS[name], 1)
+            case nodes.Dict(items=items) if not all(_is_text(pair.key) for pair in items):
+                self._fault("E203", node, "a record's name that is no text", 'put it in quotes: {"size": 3}')
             case nodes.Test(name=name) if name not in TESTS:
                 self._unknown(node, "test", name, TESTS)
             case nodes.Call():
@@ -89,9 +101,37 @@ class Uses:
         if not isinstance(called, nodes.Name):
             self._fault("E203", node, "values have no methods", "use a filter, or work it out in Python")
         elif called.name not in FUNCTIONS:
-            self._unknown(node, "function", called.name, FUNCTIONS)
-        elif node.dyn_args is not None or node.dyn_kwargs is not None:
-            self._fault("E203", node, "* before an argument is not available here", "write the arguments out")
+            self._own("function", called.name, node)
+        else:
+            self._arguments(node, called.name, FUNCTIONS[called.name], 0)
+            match node.args:
+                case [nodes.Const(value=str(name)), *_] if called.name in hours.FUNCTIONS:
+                    self.hours.add(name)
+
+    def _arguments(self, node: nodes.Filter | nodes.Call, name: str, function: Callable[..., Any], value: int) -> None:
+        """What stands between the brackets. ``value`` is 1 where a value stands before the filter, else 0."""
+        if self._spreads(node):
+            return
+        inside = value + hasattr(function, "jinja_pass_arg")  # what templates do not write between the brackets
+        taken = inspect.signature(function)
+        try:
+            taken.bind(*[None] * (inside + len(node.args)), **{str(argument.key): None for argument in node.kwargs})
+        except TypeError as error:
+            written = ", ".join(list(taken.parameters)[inside:])
+            brackets = f"({written})" if written or isinstance(node, nodes.Call) else ""
+            self._fault("E203", node, f'"{name}": {error}', f"write {name}{brackets}")
+
+    def _own(self, kind: str, name: str, node: nodes.Call | nodes.Filter) -> None:
+        """Note a call of the bot's own Python: whether there is such a thing is checked when all is known."""
+        keywords = tuple(str(keyword.key) for keyword in node.kwargs)
+        if not self._spreads(node):
+            self.calls.append(Called(kind, name, len(node.args), keywords, node.lineno))
+
+    def _spreads(self, node: nodes.Call | nodes.Filter) -> bool:
+        if node.dyn_args is None and node.dyn_kwargs is None:
+            return False
+        self._fault("E203", node, "* before an argument is not available here", "write the arguments out")
+        return True
 
     def _loop(self, node: nodes.For, bound: frozenset[str], depth: int, loops: int) -> None:
         if loops == MAX_LOOPS:
@@ -116,6 +156,10 @@ class Uses:
 
     def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
         self.faults.append(Fault(code, node.lineno, what, fix))
+
+
+def _is_text(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Const) and isinstance(node.value, str)
 
 
 def _path(node: nodes.Node) -> tuple[str, ...]:

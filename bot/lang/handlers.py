@@ -2,23 +2,14 @@
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
-from bot.core.errors import BotError
+from bot.lang.declarations import BadDeclaration, declare, named, signature_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-_MARK = "__bot_handler__"
 KEY_PARAMETER = "idempotency_key"
-
-
-class BadHandler(BotError):
-    """A function that cannot be a handler. ``function`` is the one, where it is known."""
-
-    def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
-        super().__init__(message)
-        self.function = function
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +25,8 @@ class Parameter:
 class HandlerSpec:
     """A handler as flows see it: its arguments by name, its result, and the errors that are outcomes.
 
-    A parameter called ``idempotency_key`` is not an argument of the flow: it is given the call's stable
-    key, the same at every repeat of the same call.
+    Not all parameters are arguments of the flow: ``idempotency_key`` is given the call's stable key, the same at
+    every repeat of the same call, and one that has the name of a provider is given what that has made.
     """
 
     name: str
@@ -44,50 +35,39 @@ class HandlerSpec:
     errors: Mapping[str, type[BaseException]]
     returns: Any
     doc: str
+    takes_key: bool = False
+    providers: tuple[str, ...] = ()
+
+    def provided_by(self, providers: Collection[str]) -> Self:
+        """This handler, with what these providers give taken out of its arguments."""
+        given = tuple(name for name in self.parameters if name in providers)
+        left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
+        return replace(self, parameters=left, providers=given)
 
 
 def handler(name: str, *, errors: Iterable[type[BaseException]] = ()) -> Callable[[F], F]:
     """Declare a function as the handler ``name``; each class in ``errors`` is an outcome of that name.
 
     Calls are made at least once: a handler that changes something outside should take a parameter
-    ``idempotency_key`` and use it. Raises `BadHandler` at once for a function that cannot be called by name.
+    ``idempotency_key`` and use it. Raises `BadDeclaration` at once for a function that cannot be called by name.
     """
-    if not isinstance(name, str):
-        raise BadHandler('a handler has a name: write @handler("name")', name)
+    named(name, "handler")
     declared = {error.__name__: error for error in errors}
-
-    def declare(function: F) -> F:
-        setattr(function, _MARK, _spec(name, function, declared))
-        return function
-
-    return declare
+    return lambda function: declare(function, spec_of(name, function, f'handler "{name}"', declared))
 
 
-def _spec(name: str, function: Callable[..., Any], errors: Mapping[str, type[BaseException]]) -> HandlerSpec:
-    if inspect.iscoroutinefunction(function):
-        raise BadHandler(f'handler "{name}" is async: write a plain function, it runs on a worker thread')
+def spec_of(
+    name: str, function: Callable[..., Any], what: str, errors: Mapping[str, type[BaseException]] | None = None
+) -> HandlerSpec:
+    """What a function is as something that is called by name. Raises `BadDeclaration` where it cannot be."""
+    signature = signature_of(function, what)
     hints = typing.get_type_hints(function)
     parameters = {}
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature.parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise BadHandler(f'handler "{name}": parameter "{parameter.name}" cannot be given by name')
-        if parameter.name != KEY_PARAMETER:
-            annotation = hints.get(parameter.name, Any)
-            required = parameter.default is parameter.empty
-            parameters[parameter.name] = Parameter(parameter.name, annotation, required)
+            raise BadDeclaration(f'{what}: parameter "{parameter.name}" cannot be given by name', function)
+        annotation = hints.get(parameter.name, Any)
+        parameters[parameter.name] = Parameter(parameter.name, annotation, parameter.default is parameter.empty)
+    takes_key = parameters.pop(KEY_PARAMETER, None) is not None
     doc = inspect.getdoc(function) or ""
-    return HandlerSpec(name, function, parameters, errors, hints.get("return", Any), doc)
-
-
-def handlers_in(namespaces: Iterable[Mapping[str, Any]]) -> dict[str, HandlerSpec]:
-    """All handlers declared in some modules' namespaces, by name. Raises `BadHandler` when two share one."""
-    found: dict[str, HandlerSpec] = {}
-    for namespace in namespaces:
-        for value in namespace.values():
-            spec = getattr(value, _MARK, None)
-            if not isinstance(spec, HandlerSpec):
-                continue
-            if spec.name in found and found[spec.name].function is not spec.function:
-                raise BadHandler(f'two functions are declared as handler "{spec.name}"', spec.function)
-            found[spec.name] = spec
-    return found
+    return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)

@@ -19,13 +19,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it."""
+    """One value. ``text`` is what stands in the file without its quotes, ``value`` what YAML 1.2 makes of it.
+
+    A title that stands in for another language's has that as its ``origin``. ``also`` are the titles and words of
+    the other languages, which mean the same.
+    """
 
     mark: Mark
     value: bool | int | float | str | None
     text: str
     quoted: bool = False
     literal: bool = False  # a `|` block: its text begins in the line after the mark
+    origin: str | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +61,22 @@ class Map:
 Node = Scalar | List | Map
 
 
-def fingerprint(node: Node) -> str:
-    """A short hash of what a node says, wherever and however it is written."""
-    return hashlib.sha256(repr(_content(node)).encode()).hexdigest()[:16]
+def one_or_more(node: Node | None) -> tuple[Node, ...]:
+    """The items of a list, or the node itself where it is none; nothing where there is no node."""
+    return () if node is None else node.items if isinstance(node, List) else (node,)
 
 
-def _content(node: Node) -> Any:
+def plain(node: Node) -> Any:
+    """What a node holds, as plain values."""
     match node:
         case Scalar(value=value):
             return value
         case List(items=items):
-            return [_content(item) for item in items]
+            return [plain(item) for item in items]
         case Map(entries=entries):
-            return {key.text: _content(item) for key, item in entries}
+            return {key.text: plain(item) for key, item in entries}
+
+
+def fingerprint(node: Node) -> str:
+    """A short hash of what a node says, wherever and however it is written."""
+    return hashlib.sha256(repr(plain(node)).encode()).hexdigest()[:16]

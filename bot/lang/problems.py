@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.lang.nodes import Mark
 
@@ -31,6 +31,9 @@ CODES: dict[str, str] = {
     "E111": "two flows of one name",
     "E112": "a step's name where no flow is",
     "E113": "no such file",
+    "E114": "a locale that has no place",
+    "E115": "no such opening hours",
+    "E116": "a name under which nothing is scheduled",
     "E121": "two keys that exclude each other",
     "E122": "a branch after `else`",
     "E123": "a rider that has no meaning at this step",
@@ -38,7 +41,6 @@ CODES: dict[str, str] = {
     "E130": "an outcome that leads nowhere",
     "E131": "a door without a target",
     "E140": "a loop that never waits",
-    "E199": "not available yet",
     # E2: templates and expressions
     "E201": "a template that cannot be read",
     "E202": "an expression that cannot be read",
@@ -71,6 +73,8 @@ CODES: dict[str, str] = {
     "E505": "handlers.py cannot be read",
     "E506": "a handler that no model can call",
     "E507": "a handler whose result is of the wrong type",
+    "E508": "no such service",
+    "E509": "no such secret",
     # E6: tests
     "E601": "a line of a talk that cannot be read",
     "E602": "a time that cannot be read",
@@ -88,6 +92,11 @@ class Problem:
     what: str
     fix: str = ""
 
+    @property
+    def place(self) -> tuple[str, int, int, str]:
+        """Where it is, and its code."""
+        return self.path, self.line, self.column, self.code
+
     def __str__(self) -> str:
         fix = f" ({self.fix})" if self.fix else ""
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.what}{fix}"
@@ -103,6 +112,16 @@ class Problems:
         """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""
         CODES[code]
         self._found.add(Problem(mark.path, mark.line, mark.column, code, what, fix))
+
+    def take_over(self, further: "Problems", path: str, where: str) -> None:
+        """Add the problems of the same files read again with another's texts, but for those of a code that is known
+        at the same place. What that file, ``path``, has brought about elsewhere says so: it is only found ``where``.
+        """
+        known = {found.place for found in self._found}
+        for found in further._found:
+            if found.place not in known:
+                what = found.what if found.path == path else f"{where}: {found.what}"
+                self._found.add(replace(found, what=what))
 
     def any_of(self, codes: Collection[str]) -> bool:
         """Whether one of these codes has been found."""

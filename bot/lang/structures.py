@@ -1,4 +1,4 @@
-"""Variables that hold more than one value, as a handler returns them, and files that a contact sent."""
+"""Variables that hold more than one value, as a handler returns them; files and places that a contact sent."""
 
 import re
 from collections.abc import Mapping
@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
-from bot.core.values import Media, Record
+from bot.core.values import MOST_LEVELS, Location, Media, Record
 from bot.lang.fields import Fields
 from bot.lang.problems import did_you_mean
 from bot.lang.variable import Answer, Mismatch, Unfit, Variable, mismatch
 
+MOST_VALUES = 50_000  # in one list or object, whatever it is nested in
+CHARACTERS = 100  # of a text that count as one value more
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
 
 
@@ -21,6 +23,7 @@ class ListVariable(Variable):
 
     most: int | None = None
     type: ClassVar[str] = "list"
+    answered: ClassVar[bool] = False
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -30,7 +33,7 @@ class ListVariable(Variable):
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
             raise mismatch(value, "a list")
-        return [_zoned(item, now) for item in value]
+        return list(_zoned(value, now))
 
     def _bounded(self, value: list[Any]) -> list[Any]:
         if self.most is not None and len(value) > self.most:
@@ -43,6 +46,7 @@ class ObjectVariable(Variable):
     """A record or a map."""
 
     type: ClassVar[str] = "object"
+    answered: ClassVar[bool] = False
 
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
@@ -53,16 +57,31 @@ class ObjectVariable(Variable):
 
 def _zoned(value: Any, now: datetime | None) -> Any:
     """A value in which every time without a zone is in the bot's, so that it can be compared with others."""
-    match value:
-        case datetime(tzinfo=None) if now is not None:
-            return value.replace(tzinfo=now.tzinfo)
-        case Record():
-            return Record(value.name_of_type, {key: _zoned(item, now) for key, item in value.items()})
-        case Mapping():
-            return {key: _zoned(item, now) for key, item in value.items()}
-        case list() | tuple():
-            return [_zoned(item, now) for item in value]
-    return value
+    return _Zoning(now).of(value, MOST_LEVELS)
+
+
+class _Zoning:
+    """One value being gone through, as far as a conversation keeps values."""
+
+    def __init__(self, now: datetime | None) -> None:
+        self._now = now
+        self._left = MOST_VALUES
+
+    def of(self, value: Any, levels: int) -> Any:
+        """The same value with its times in a zone. Raises `Mismatch` where it is too large or too deep."""
+        self._left -= 1 + (len(value) // CHARACTERS if isinstance(value, str) else 0)
+        if self._left < 0 or levels < 0:
+            raise Mismatch(f"it has more than {MOST_VALUES} values or as much text, or more than {MOST_LEVELS} levels")
+        match value:
+            case datetime(tzinfo=None) if self._now is not None:
+                return value.replace(tzinfo=self._now.tzinfo)
+            case Record():
+                return Record(value.name_of_type, {key: self.of(item, levels - 1) for key, item in value.items()})
+            case Mapping():
+                return {key: self.of(item, levels - 1) for key, item in value.items()}
+            case list() | tuple():
+                return [self.of(item, levels - 1) for item in value]
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +112,7 @@ class MediaVariable(Variable):
         most = MEDIA_BYTES[kind]
         return most if self.most is None else min(self.most, most)
 
-    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Media:
         """The file. Raises `Unfit` for anything else, and for files of other kinds."""
         if answer.media is None or answer.media.kind not in self.kinds:
             raise Unfit(f"a file is expected: {', '.join(self.kinds)}")
@@ -104,6 +123,23 @@ class MediaVariable(Variable):
             raise mismatch(value, "a file")
         if value.kind not in self.kinds:
             raise Mismatch(f"it is none of {', '.join(self.kinds)}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class LocationVariable(Variable):
+    """A place on the map that the contact sent."""
+
+    type: ClassVar[str] = "location"
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
+        if answer.location is None:
+            raise Unfit("a place on the map is expected")
+        return answer.location
+
+    def _from_value(self, value: Any, now: datetime | None) -> Location:
+        if not isinstance(value, Location):
+            raise mismatch(value, "a place on the map")
         return value
 
 

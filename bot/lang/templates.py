@@ -1,7 +1,7 @@
 """Templates and expressions of flow files: Jinja2 in a sandbox, checked at load, bounded in work and size.
 
 What a contact wrote is a value in the scope and never source. A scope holds the flow's variables and ``contact``,
-``now`` (in the bot's time zone), ``today`` and ``came_from``.
+``now`` (in the bot's time zone), ``today``, ``came_from`` and ``message``.
 """
 
 import re
@@ -12,37 +12,40 @@ import jinja2
 from jinja2 import nodes
 from jinja2.parser import Parser
 
-from bot.lang.failures import TemplateFailed
-from bot.lang.filters import FILTERS, FUNCTIONS, MAX_TEXT, shown
+from bot.lang.calls import Called
+from bot.lang.failures import TemplateFailed, kinds_in
+from bot.lang.filters import FILTERS, FUNCTIONS
 from bot.lang.grammar import Uses
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.lang.sandbox import Missing, Sandbox, Scope
+from bot.lang.shown import MAX_TEXT, shown
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
 
 _SYNTAX = re.compile(r"\{[{%#]")
+_OF_OTHER_LANGUAGES = (
+    (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
+    (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
+)
 _SANDBOX = Sandbox()
 _FAILURES = (
     jinja2.TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError, RecursionError,
 )  # fmt: skip
-_TYPES = {
-    "NoneType": "null", "str": "a text", "int": "a number", "float": "a number", "decimal.Decimal": "a number",
-    "Decimal": "a number", "list": "a list", "dict": "a record", "Record": "a record", "bool": "true or false",
-    "datetime.date": "a date", "datetime.datetime": "a date with a time", "datetime.timedelta": "a duration",
-}  # fmt: skip
 
 
 class _Program:
     """Parsed source, compiled when it is first used or prepared."""
 
-    __slots__ = ("_root", "_tree", "mark", "names", "paths", "source")
+    __slots__ = ("_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
 
     def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
         self.source = source
         self.mark = mark
         self.names = frozenset() if uses is None else frozenset(uses.names)
         self.paths = frozenset() if uses is None else frozenset(uses.paths)
+        self.hours = frozenset() if uses is None else frozenset(uses.hours)
+        self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
         self._tree = tree
         self._root: Callable[[Scope], Iterator[Any]] | None = None
 
@@ -120,7 +123,8 @@ class Template(_Program):
                 texts.append(text)
         except (TemplateFailed, *_FAILURES) as error:
             raise self._failed(error) from error
-        return "".join(texts)
+        text = "".join(texts)
+        return text.rstrip("\n") if self.source.endswith("%}") else text  # the break before `{% endif %}` ends a line
 
     def value(self, scope: Mapping[str, Any]) -> Any:
         """The value with its type where the text is exactly one ``{{ }}``, else the text. Raises `TemplateFailed`."""
@@ -136,7 +140,9 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
         return Template(source, mark)
     reading = _Reading(source, mark, problems, literal)
     tree = reading.parse("E201", "this text", lambda: Parser(_SANDBOX, source).parse())
-    return Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
+    template = Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
+    template.calls = reading.calls
+    return template
 
 
 def compile_expression(source: str, mark: Mark, problems: Problems) -> Expression:
@@ -148,8 +154,10 @@ def compile_expression(source: str, mark: Mark, problems: Problems) -> Expressio
     else:
         tree = reading.parse("E202", "this expression", lambda: _parse_expression(source))
     if tree is None:
-        return Expression("none", mark, _parse_expression("none"))
-    return Expression(source, mark, tree, reading.uses)
+        source, tree = "none", _parse_expression("none")
+    expression = Expression(source, mark, tree, reading.uses)
+    expression.calls = reading.calls
+    return expression
 
 
 class _Reading:
@@ -162,6 +170,11 @@ class _Reading:
         self._problems = problems
         self._literal = literal
 
+    @property
+    def calls(self) -> tuple[tuple[Called, Mark], ...]:
+        """What it calls of the bot's own Python, and where."""
+        return tuple((called, self._at(called.line)) for called in self.uses.calls)
+
     def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
         """The syntax tree, or None after the problems that are in it."""
         if len(self._source) > MAX_TEXT:
@@ -172,7 +185,8 @@ class _Reading:
             self.uses.walk(tree)
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
-            self._problems.add(code, self._at(error.lineno), what, "look at its braces, brackets and quotes")
+            fix = _like_python(self._source) if code == "E202" else None
+            self._problems.add(code, self._at(error.lineno), what, fix or "look at its braces, brackets and quotes")
             return None
         except RecursionError:
             self._problems.add("E205", self._mark, f"{kind} is nested too deeply", "make it simpler")
@@ -186,6 +200,12 @@ class _Reading:
 
     def _at(self, line: int) -> Mark:
         return Mark(self._mark.path, self._mark.line + line, 1) if self._literal else self._mark
+
+
+def _like_python(source: str) -> str | None:
+    """What to write where an expression is written as in another language."""
+    found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
+    return next(found, None)
 
 
 def _parse_expression(source: str) -> nodes.Template:
@@ -225,7 +245,7 @@ def _reason(error: Exception) -> str:
         case ZeroDivisionError():
             return "a division by zero"
         case TypeError():
-            kinds = [_TYPES[name] for name in re.findall(r"[\w.]+", str(error)) if name in _TYPES]
+            kinds = kinds_in(str(error))
             return f"{' and '.join(kinds)} cannot be used like this" if kinds else "these values do not go together"
         case RecursionError():
             return "the value is nested too deeply"

@@ -1,29 +1,20 @@
-"""Variables that are written: texts, choices, yes or no, email addresses and phone numbers."""
+"""Variables that are written: texts, choices, yes or no."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, ClassVar, Self
 
-import regex
-
+from bot.core.messages import TEXT_BODY
 from bot.lang.fields import Fields
+from bot.lang.matching import matches, read_pattern
+from bot.lang.nodes import Scalar
 from bot.lang.variable import Mismatch, Unfit, Variable, mismatch
 from bot.lang.words import normalise
+from bot.lang.yes_no import yes_or_no
 
-MAX_TEXT = 4096
-MAX_PATTERN = 500  # characters
-MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
-PATTERN_SECONDS = 0.05  # a pattern that takes longer on one answer does not match it
-_COUNT = regex.compile(r"([0-9]{1,9})\}")
-_LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
-_EMAIL = regex.compile(rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}")
-_PHONE = regex.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
-_PHONE_SIGNS = regex.compile(r"\(0\)|[\s().\-/]")
-_YES = frozenset({"yes", "y", "true", "1", "yes please", "ok", "okay", "sure"})
-_NO = frozenset({"no", "n", "false", "0", "no thanks", "nope"})
+LONGEST = TEXT_BODY  # characters: no message of a contact has more
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +22,15 @@ class TextVariable(Variable):
     """Any text, or one that matches a pattern in full."""
 
     pattern: Any = None
-    most: int = MAX_TEXT
+    most: int = LONGEST
     example: str | None = None
     type: ClassVar[str] = "text"
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `pattern`, `max` and `example`."""
-        pattern, most, example = _read_pattern(fields), fields.integer("max", 1, MAX_TEXT), fields.string("example")
-        variable = cls(name, fields.mark, value, pattern, most or MAX_TEXT, example)
+        pattern, most, example = read_pattern(fields), fields.integer("max", 1, LONGEST), fields.string("example")
+        variable = cls(name, fields.mark, value, pattern, most or LONGEST, example)
         if example is not None:
             try:
                 variable._bounded(example)
@@ -48,7 +39,7 @@ class TextVariable(Variable):
                 fields.problems.add("E303", fields.mark_of("example"), what, "change one of them")
         return variable
 
-    def _from_text(self, text: str, now: datetime) -> str:
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return text
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
@@ -61,50 +52,30 @@ class TextVariable(Variable):
     def _bounded(self, value: str) -> str:
         if len(value) > self.most:
             raise Mismatch(f"it is longer than {self.most} characters")
-        if self.pattern is not None and not _matches(self.pattern, value):
+        if self.pattern is not None and not matches(self.pattern, value):
             raise Mismatch("it does not match the pattern")
         return value
 
 
-def _read_pattern(fields: Fields) -> Any:
-    written = fields.string("pattern")
-    if written is None:
-        return None
-    try:
-        if len(written) > MAX_PATTERN:
-            raise regex.error(f"it has {len(written)} characters, {MAX_PATTERN} are allowed")
-        if math.prod(int(count) or 1 for count in _COUNT.findall(written)) > MAX_REPEATS:
-            raise regex.error("it repeats too much")
-        return regex.compile(written)
-    except (regex.error, RecursionError, OverflowError) as error:
-        what = f"{fields.what}: this pattern cannot be read: {getattr(error, 'msg', 'it is too deep')}"
-        fields.problems.add("E305", fields.mark_of("pattern"), what, "write a regular expression, in single quotes")
-        return None
-
-
-def _matches(pattern: Any, text: str) -> bool:
-    try:
-        return pattern.fullmatch(text, timeout=PATTERN_SECONDS) is not None
-    except TimeoutError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class ChoiceVariable(Variable):
-    """One of a few texts."""
+    """One of a few texts. ``also`` says what means the same in other languages, in their order."""
 
     of: tuple[str, ...] = ()
+    also: tuple[tuple[str, ...], ...] = ()
     type: ClassVar[str] = "choice"
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `of`."""
         fields.require("of")
-        return cls(name, fields.mark, value, fields.strings("of"))
+        also = tuple(item.also if isinstance(item, Scalar) else () for item in fields.one_or_more("of"))
+        return cls(name, fields.mark, value, fields.strings("of"), also)
 
-    def _from_text(self, text: str, now: datetime) -> str:
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         wanted = normalise(text)
-        return self._one([choice for choice in self.of if normalise(choice) == wanted])
+        foreign = [choice for choice, words in zip(self.of, self.also, strict=False) if wanted in map(normalise, words)]
+        return self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign])
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
         return self._one([choice for choice in self.of if choice == str(value)])
@@ -115,20 +86,14 @@ class ChoiceVariable(Variable):
         return found[0]
 
 
-def yes_or_no(text: str) -> bool | None:
-    """What a text says; None where it is neither."""
-    word = normalise(text)
-    return word in _YES if word in _YES or word in _NO else None
-
-
 @dataclass(frozen=True, slots=True)
 class BooleanVariable(Variable):
     """Yes or no."""
 
     type: ClassVar[str] = "boolean"
 
-    def _from_text(self, text: str, now: datetime) -> bool:
-        said = yes_or_no(text)
+    def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
+        said = yes_or_no(text, language)
         if said is None:
             raise Unfit("it is neither yes nor no")
         return said
@@ -139,41 +104,3 @@ class BooleanVariable(Variable):
         if value in (False, "false"):
             return False
         raise mismatch(value, "true or false")
-
-
-@dataclass(frozen=True, slots=True)
-class EmailVariable(Variable):
-    """An email address; its domain in small letters."""
-
-    type: ClassVar[str] = "email"
-
-    def _from_text(self, text: str, now: datetime) -> str:
-        return self._from_value(text, now)
-
-    def _from_value(self, value: Any, now: datetime | None) -> str:
-        if not isinstance(value, str):
-            raise mismatch(value, "an email address")
-        name, _, domain = value.strip().rpartition("@")
-        address = f"{name}@{domain.lower()}"
-        if len(address) > 254 or len(name) > 64 or not _matches(_EMAIL, address):
-            raise Mismatch("it is no email address")
-        return address
-
-
-@dataclass(frozen=True, slots=True)
-class PhoneVariable(Variable):
-    """A phone number with its country code, kept as digits (spec: Phone number format). A local one does not fit."""
-
-    type: ClassVar[str] = "phone"
-
-    def _from_text(self, text: str, now: datetime) -> str:
-        return self._from_value(text, now)
-
-    def _from_value(self, value: Any, now: datetime | None) -> str:
-        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        if not isinstance(text, str):
-            raise mismatch(value, "a phone number")
-        found = _PHONE.fullmatch(_PHONE_SIGNS.sub("", text)) if len(text) <= 40 else None
-        if found is None:
-            raise Mismatch("it is no phone number with its country code")
-        return str(found[1])

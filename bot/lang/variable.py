@@ -1,27 +1,30 @@
 """What a variable is: which answers of a contact it takes, and which values of a flow or a handler."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time
-from decimal import Decimal
+from datetime import datetime
 from typing import Any, ClassVar, Self
 
 from bot.core.errors import BotError
 from bot.core.values import Location, Media
+from bot.lang.failures import kind_of
 from bot.lang.fields import Fields
+from bot.lang.hidden import LANGUAGE
 from bot.lang.nodes import Mark
-from bot.lang.templates import Template
+from bot.lang.templates import Expression, Template
 
 
 class Unfit(BotError):
     """A contact's answer is no value of the variable. The text does not repeat the answer.
 
-    ``objection`` is what the contact is told instead of the step's `retry`, where the variable says so.
+    ``objection`` is what the contact is told instead of the step's `retry`, where the variable says so, and ``it``
+    what is called so in that text.
     """
 
-    def __init__(self, reason: str, objection: Template | None = None) -> None:
+    def __init__(self, reason: str, objection: Template | None = None, it: Any = None) -> None:
         super().__init__(reason)
         self.objection = objection
+        self.it = it
 
 
 class Mismatch(BotError):
@@ -38,14 +41,28 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """What has to be true of an answer, which is ``it``; and what the contact is told where it is not."""
+
+    condition: Expression
+    error: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared variable, which starts at ``value``. Its types are its subclasses."""
+    """A declared variable, which starts at ``value``. Its types are its subclasses.
+
+    ``error`` is what a contact is told whose answer is no value of it, in place of the step's `retry`.
+    """
 
     name: str
     mark: Mark
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
+    checks: tuple[Check, ...] = field(default=(), kw_only=True)
+    error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
+    answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -53,14 +70,31 @@ class Variable:
         return cls(name, fields.mark, value)
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
-        """The value that an answer stands for. ``now`` is in the bot's time zone, ``scope`` the turn's. Raises `Unfit`."""
-        text = (answer.text or "").strip()
-        if not text:
-            raise Unfit("a text is expected")
+        """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``
+        the turn's. Raises `Unfit`, and `TemplateFailed` where a check cannot be worked out.
+        """
+        scope = scope or {}
         try:
-            return self._bounded(self._from_text(text, now))
-        except Mismatch as mismatch:
-            raise Unfit(str(mismatch)) from mismatch
+            value = self._taken(answer, now, scope.get(LANGUAGE))
+        except (Unfit, Mismatch) as reason:
+            raise Unfit(str(reason), self.error, answer.text) from reason
+        for check in self.checks:
+            if not check.condition.evaluate({**scope, "it": value}):
+                objection, it = (self.error, answer.text) if check.error is None else (check.error, value)
+                raise Unfit("it does not pass the check", objection, it)
+        return value
+
+    def texts(self) -> Iterator[Template | Expression]:
+        """What there is to work out when an answer comes, which is ``it`` there."""
+        if self.error is not None:
+            yield self.error
+        for check in self.checks:
+            yield check.condition
+            if check.error is not None:
+                yield check.error
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """Load what understanding answers in these languages takes, so that no contact waits for it."""
 
     def coerce(self, value: Any, now: datetime | None) -> Any:
         """A value as one of this variable's; null stays null. Raises `Mismatch`.
@@ -70,7 +104,14 @@ class Variable:
         """
         return None if value is None else self._bounded(self._from_value(value, now))
 
-    def _from_text(self, text: str, now: datetime) -> Any:
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
+        """The value that an answer stands for, within the bounds. Raises `Unfit` or `Mismatch`."""
+        text = (answer.text or "").strip()
+        if not text:
+            raise Unfit("a text is expected")
+        return self._bounded(self._from_text(text, now, language))
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
         raise Unfit(f"{self.type} is no answer that can be written")
 
     def _from_value(self, value: Any, now: datetime | None) -> Any:
@@ -82,16 +123,4 @@ class Variable:
 
 def mismatch(value: Any, wanted: str) -> Mismatch:
     """The error for a value of the wrong kind."""
-    kinds: tuple[tuple[Any, str], ...] = (
-        (bool, "true or false"),
-        (str, "a text"),
-        (int | float | Decimal, "a number"),
-        (datetime, "a date with a time"),
-        (date, "a date"),
-        (time, "a time of day"),
-        (list | tuple, "a list"),
-        (Mapping, "an object"),
-        (Media, "a file"),
-    )
-    kind = next((words for types, words in kinds if isinstance(value, types)), "something else")
-    return Mismatch(f"{kind} is not {wanted}")
+    return Mismatch(f"{kind_of(value)} is not {wanted}")

@@ -1,29 +1,32 @@
 """Reading the declarations of variables."""
 
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
 
+from bot.lang.addresses import EmailVariable, PhoneVariable
 from bot.lang.fields import Fields
 from bot.lang.filters import FUNCTIONS
-from bot.lang.nodes import Map, Node, Scalar
+from bot.lang.moments import DateTimeVariable, DateVariable, TimeVariable
+from bot.lang.nodes import Map, Node, Scalar, plain
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.quantities import DateVariable, IntegerVariable, NumberVariable
-from bot.lang.structures import ListVariable, MediaVariable, ObjectVariable
-from bot.lang.texts import BooleanVariable, ChoiceVariable, EmailVariable, PhoneVariable, TextVariable
-from bot.lang.variable import Answer, Mismatch, Unfit, Variable
+from bot.lang.quantities import IntegerVariable, NumberVariable
+from bot.lang.scalars import text_of
+from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.lang.templates import compile_expression
+from bot.lang.texts import BooleanVariable, ChoiceVariable, TextVariable
+from bot.lang.variable import Answer, Check, Mismatch, Unfit, Variable
 
 __all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
 
 TYPES: dict[str, type[Variable]] = {
     variable.type: variable
     for variable in (
-        TextVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable,
-        EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable,
+        TextVariable, IntegerVariable, NumberVariable, ChoiceVariable, BooleanVariable, DateVariable, TimeVariable,
+        DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
     )
 }  # fmt: skip
-LATER = {"check": "checks of answers", "country": "national numbers"}
 TAKEN = frozenset({
-    *FUNCTIONS, "contact", "now", "today", "came_from", "it", "loop", "self", "true", "false", "none",
+    *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",
 })  # fmt: skip
 
@@ -46,24 +49,39 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     fields.boolean("optional")  # says to the reader that null is expected: every variable may be null
     keep = fields.boolean("keep")
     variable = replace(declared.read(name, None, fields), keep=keep)
+    if variable.answered:
+        variable = replace(variable, checks=_read_checks(fields), error=fields.template("error"))
     initial = fields.raw("value")
-    fields.close(LATER)
+    fields.close()
     return variable if initial is None else _starting_at(variable, initial, problems)
+
+
+def _read_checks(fields: Fields) -> tuple[Check, ...]:
+    """``check``: an expression, ``{if, error}``, or a list of these."""
+    found = (_read_check(item, fields) for item in fields.one_or_more("check"))
+    return tuple(check for check in found if check is not None)
+
+
+def _read_check(node: Node, fields: Fields) -> Check | None:
+    what = f"{fields.what}: check"
+    if not isinstance(node, Map):
+        text = text_of(node, fields.problems, what)
+        return None if text is None else Check(compile_expression(text, node.mark, fields.problems))
+    inner = Fields(node, fields.problems, what)
+    inner.require("if")
+    condition, error = inner.expression("if"), inner.template("error")
+    inner.close()
+    return None if condition is None else Check(condition, error)
 
 
 def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Variable:
     try:
-        return replace(variable, value=variable.coerce(_plain(initial), None))
+        value = variable.coerce(plain(initial), None)
     except Mismatch as error:
         what = f'variable "{variable.name}": its value does not fit: {error}'
         problems.add("E303", initial.mark, what, "change one of them")
         return variable
-
-
-def _plain(node: Node) -> Any:
-    match node:
-        case Scalar():
-            return node.value
-        case Map(entries=entries):
-            return {key.text: _plain(value) for key, value in entries}
-    return [_plain(item) for item in node.items]
+    if isinstance(value, datetime) and value.tzinfo is None:
+        what = f'variable "{variable.name}": its value is in no time zone'
+        problems.add("E303", initial.mark, what, "write its offset, like 2030-12-31T15:00+02:00")
+    return replace(variable, value=value)

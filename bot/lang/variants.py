@@ -18,6 +18,7 @@ class AnyOf(Template):
         self.constant = False
         self.names = frozenset().union(*(wording.names for wording in wordings))
         self.paths = frozenset().union(*(wording.paths for wording in wordings))
+        self.calls = tuple(call for wording in wordings for call in wording.calls)
         self._wordings = wordings
 
     @property

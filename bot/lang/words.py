@@ -4,6 +4,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+import regex
 
 _DROPPED = dict.fromkeys(
     [
@@ -15,6 +18,11 @@ _DROPPED = dict.fromkeys(
     ]
 )
 LONGEST = 256  # characters: no word, title or number of a choice is longer
+LOOKED_AT = 4 * LONGEST  # characters: what is read of a longer text
+WHOLE, ANYWHERE, CLOSE = WAYS = ("whole", "anywhere", "close")
+"""How a text may mean a phrase: it is the phrase, has it in it as whole words, or is like it but for slips."""
+LIKE = 80.0  # of 100: how like a phrase a text is that comes close to it; one slip in five letters is 80
+FEWEST_LETTERS = 4  # of a phrase that a text may come close to
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +33,52 @@ class Option:
     words: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=4096)
 def normalise(text: str) -> str:
     """Fold case, accents, punctuation and spaces. Letters, signs and digits of every script stay.
 
-    A text of nothing but symbols (an emoji) stays itself, without its skin tone.
+    A text of nothing but symbols (an emoji) stays itself, without its skin tone. A long text is cut (`LOOKED_AT`).
     """
-    text = unicodedata.normalize("NFKD", text[: LONGEST * 4])
+    return _remembered(text) if len(text) <= LONGEST else _normalised(text[:LOOKED_AT])
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> str:
+    """The same for phrases and short texts alone: a long one takes up to 40 KB, and nobody writes it twice."""
+    return _normalised(text)
+
+
+def _normalised(text: str) -> str:
+    text = unicodedata.normalize("NFKD", text)
     text = unicodedata.normalize("NFKD", text.casefold()).translate(_DROPPED)
     folded = "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
     return " ".join(unicodedata.normalize("NFC", folded).split()) or " ".join(text.split())
 
 
-def match(text: str, options: Sequence[Option]) -> int | None:
-    """The option that a text means: by its title as written, normalised, by its words, by its number."""
-    if len(text) > LONGEST or not text.strip():
+def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
+    """The option that a text means: by its title as written, normalised, by its words, by its number.
+
+    Where it means none of them as a whole, it may in a wider way: see `WAYS`.
+    """
+    if not text.strip():
         return None
+    found = None if len(text) > LONGEST else _whole(text, options)
+    if found is not None or how == WHOLE:
+        return found
+    phrases = [(phrase, index) for index, option in enumerate(options) for phrase in (option.title, *option.words)]
+    wider = match_wider(text, [phrase for phrase, _ in phrases], how)
+    return None if wider is None else phrases[wider][1]
+
+
+def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
+    """The phrase that a text has in it (the longest), or comes closest to; of equals the first."""
+    said = normalise(text)
+    rank = _contained if how == ANYWHERE else _close
+    ranks = [rank(said, normalise(phrase)) for phrase in phrases]
+    best = max(ranks, default=0.0)
+    return ranks.index(best) if best > 0 else None
+
+
+def _whole(text: str, options: Sequence[Option]) -> int | None:
     written = text.strip()
     for index, option in enumerate(options):
         if option.title == written:
@@ -63,3 +101,30 @@ def _by_number(wanted: str, options: Sequence[Option]) -> int | None:
         return None
     number = int(wanted)
     return number - 1 if 1 <= number <= len(options) else None
+
+
+def _contained(said: str, phrase: str) -> float:
+    """How long a phrase is that stands in a text as whole words; 0 where it does not."""
+    return len(phrase) if phrase and _as_words(phrase).search(said) else 0
+
+
+@lru_cache(maxsize=4096)
+def _as_words(phrase: str) -> Any:
+    """Word boundaries are Unicode's: scripts that put no spaces between words have them too."""
+    return regex.compile(rf"\b{regex.escape(phrase)}\b", flags=regex.WORD)
+
+
+def _close(said: str, phrase: str) -> float:
+    """How like a phrase a text is, of 100; 0 where that is not enough.
+
+    A slip is not in the first letter (``unable`` is not ``able``), nor in a digit (``room 12`` is not ``room 13``).
+    """
+    from rapidfuzz.fuzz import ratio  # loaded by `bot.lang.matching` before the first turn that needs it
+
+    if said[:1] != phrase[:1] or sum(map(str.isalpha, phrase)) < FEWEST_LETTERS or _digits(said) != _digits(phrase):
+        return 0
+    return ratio(said, phrase, score_cutoff=LIKE)
+
+
+def _digits(text: str) -> list[str]:
+    return [char for char in text if char.isdigit()]

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
+FLOWS_SECONDS = 1.0
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
+STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
 log = logging.getLogger("bot")
 
@@ -35,7 +37,7 @@ def main() -> None:
     """Run one of the two. The arguments are the supervisor's: descriptors by name, and the bot's folder."""
     role, arguments = sys.argv[1], json.loads(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
-    settings = read_settings(Path(arguments["folder"]), os.environ, {})
+    settings = read_settings(Path(arguments["folder"]), os.environ, {}, arguments["secrets"])
     telemetry.set_up(role, settings.secrets)
     code = 1
     try:
@@ -75,10 +77,21 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         path=settings.webhook_path,
         wake=lambda: _tell(arguments["wake"], b"x"),
         engine_is_up=lambda: local.answers(settings.store),
+        api_key=settings.api_key,
+        flows=lambda: _flows(settings.store),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     _tell(arguments["news"], b"web\n")
     service.run()
+
+
+def _flows(store: Path) -> dict[str, list[str]] | None:
+    """The flows that the engine has now, each with its variables; None where it does not answer."""
+    try:
+        flows: dict[str, list[str]] | None = local.ask(store, {"do": "flows"}, FLOWS_SECONDS).get("flows")
+    except local.NotRunning:
+        return None
+    return flows
 
 
 def _stop_on_sigterm(service: "WebService") -> None:
@@ -94,8 +107,10 @@ def _tell(pipe: int, news: bytes) -> None:
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.process.reload import Reloads
+    from bot.watchdog import WATCHDOG
 
     os.nice(YIELDING)
+    WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
     signals = _signals()
     _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
@@ -126,6 +141,7 @@ def _composed(settings: Settings, program: "Program") -> "Engine":
         per_day=settings.gateway_per_day,
         repeat_unknown=settings.repeat_unknown,
         models=settings.model_service,
+        secrets=os.environ,  # those that flows name, which a reload may change
     )
 
 

@@ -73,7 +73,7 @@ class Supervisor:
         os.set_blocking(wake, False)
         self._news, news = _pipe(held)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news}
+        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news, "secrets": [*self._settings.named]}
         self._children = [
             _Child("engine", {**common, "woken": woken, "last_good": last_good.fileno()}, self._settings),
             _Child("web", {**common, "listener": self._listener.fileno(), "wake": wake}, self._settings),

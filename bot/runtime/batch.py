@@ -3,13 +3,13 @@
 import hashlib
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Call, Complete, Effect, Fetch, PutContact, Send, effect_ref
+from bot.core.effects import Effect, Performed, PutContact, Send, Tell, effect_ref
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
 from bot.core.session import Session
@@ -56,19 +56,21 @@ class Batch:
         self._send_ids = count(last.get("outbox", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
 
-    def take(self, event: Event, fired: datetime | None = None) -> None:
+    def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call.
 
+        Returns the event's turn; None where it was parked, or has failed.
         Events of a contact are parked only while its session is busy, and a session stops being busy only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
         was_busy = self.session(event.contact).busy
         if was_busy and isinstance(event, MessageReceived | Tapped):
             self._park(event)
-            return
-        self._turn(event, fired)
+            return None
+        turn = self._turn(event, fired)
         if was_busy:
             self._take_parked(event.contact)
+        return turn
 
     def take_due(self, due: DueRow) -> None:
         """Take a wake-up. Not in a batch that writes the session: it may want another time by now."""
@@ -107,9 +109,19 @@ class Batch:
             window_until=None if session.last_inbound is None else session.last_inbound + WINDOW,
         )
 
-    def _call_row(self, ref: str, effect: Call | Fetch | Complete, session: Session) -> CallRow:
+    def _call_row(self, ref: str, effect: Performed, session: Session) -> CallRow:
         key = effect_key(self.store.store_id, ref)
         return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
+
+    def tell_of_letters(self, hooks: Collection[str]) -> None:
+        """Let these hooks hear of every dead letter of this batch."""
+        for what, contact, reason in self.commit.letters:
+            told = {"contact": contact, "at": self.now, "what": what, "reason": reason}
+            for hook in hooks:
+                id = next(self._call_ids)
+                ref = f"letter:{self.now.isoformat()}#{id}"  # with the time, since a restored store counts anew
+                key = effect_key(self.store.store_id, ref)
+                self.commit.add_call(CallRow(id, ref, key, contact or "", Tell(hook, told), 0, self.now))
 
     def _row(self, ref: str, effect: Effect, session: Session) -> OutboxRow | CallRow:
         if isinstance(effect, Send | PutContact):
@@ -147,7 +159,7 @@ class Batch:
         while not self.session(contact).busy and (event := self.commit.unpark(contact)):
             self._turn(event)
 
-    def _turn(self, event: Event, fired: datetime | None = None) -> None:
+    def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
         if self._run.careful:
             self.store.mark_taking(event.id)
         session = self.session(event.contact)
@@ -155,10 +167,11 @@ class Batch:
             turn = self._made(session, event, fired)
         except Exception as error:  # a defect in a step, whatever it is, touches no other event
             self._fail(event, error)
-            return
+            return None
         self._sessions[event.contact] = turn.session
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_of(event))
+        return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
         if text_of(event.id) in self._run.suspects:
@@ -166,7 +179,7 @@ class Batch:
         started = perf_counter_ns()
         turn = self._advance(session, event)
         micros = (perf_counter_ns() - started) // 1000
-        if fired is not None and turn.wake_at is not None and turn.wake_at <= fired:
+        if fired is not None and turn.wake_at is not None and turn.wake_at <= fired and not _was_waiting(session, turn):
             raise TurnRefused(f"the flow wants to be woken at {turn.wake_at:%Y-%m-%d %H:%M:%S %Z} once more")
         if isinstance(event, StatusReported) and _is_idle(session, turn):
             return turn  # three of these follow each message: a trace of them would hide the conversation
@@ -185,12 +198,17 @@ class Batch:
         self.commit.add_note(event.contact, event.id, body, "failed", reason)
         session = self.session(event.contact)
         if _nothing_else_comes(session, event):
-            self._sessions[event.contact] = replace(session, frames=())
-            self.commit.set_session(self._sessions[event.contact], wake_at=None)
+            self._sessions[event.contact] = rest = _without_what_failed(session)
+            self.commit.set_session(rest, wake_at=min((plan.at for plan in rest.plans), default=None))
 
 
 def _is_idle(session: Session, turn: Turn) -> bool:
     return turn.session == session and not (turn.effects or turn.trace.steps or turn.trace.notes or turn.failure)
+
+
+def _was_waiting(session: Session, turn: Turn) -> bool:
+    """Whether a turn wants to be woken for a flow that was due before, and waited for what has happened now."""
+    return turn.session != session and any(plan.at == turn.wake_at for plan in turn.session.plans)
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:
@@ -198,6 +216,14 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
     if isinstance(event, TimeReached | ResetRequested):
         return True
     return session.frame is not None and session.frame.awaits == getattr(event, "effect", "")
+
+
+def _without_what_failed(session: Session) -> Session:
+    """The conversation ends; where there was none, it was the next scheduled flow that could not be started."""
+    if session.frames:
+        return replace(session, frames=())
+    first = min(session.plans, key=lambda plan: plan.at, default=None)
+    return replace(session, plans=tuple(plan for plan in session.plans if plan is not first))
 
 
 def _written(event: Event) -> str:

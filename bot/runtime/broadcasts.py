@@ -7,7 +7,8 @@ from collections.abc import Callable, Set
 from typing import Any
 
 from bot.core.effects import Send, effect_ref
-from bot.core.messages import Template, violations
+from bot.core.fitting import violations
+from bot.core.messages import Template
 from bot.runtime.batch import Batch, RequestRefused
 from bot.store.rows import CAMPAIGN, OPTED_OUT, json_of
 

@@ -29,7 +29,6 @@ from bot.core.effects import Complete
 from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.runtime.answering import Answer, Stopped, answered
-from bot.runtime.calling import Caller
 from bot.runtime.performers import Ended, Say
 from bot.store.facts import Facts
 from bot.store.files import StoreUnavailable
@@ -72,7 +71,7 @@ class Completing:
     """Performs `Complete`. Safe to use from many threads.
 
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
-    time; ``moderator`` a handler that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
+    time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
     each try: an answer that has begun is not stopped by it. Outcomes beside ``done`` (see
     `bot.runtime.answering.answered`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
     ``unsafe`` (the moderator did not let a text through), ``empty``.
@@ -85,7 +84,7 @@ class Completing:
         models: Sequence[str],
         facts: Facts,
         used: Callable[[str | None, datetime], int],
-        moderator: Callable[[str], Caller | None],
+        call: Callable[[str, Mapping[str, Any], str], Ended | None],
         clock: Clock,
     ) -> None:
         self.facts = facts
@@ -93,7 +92,7 @@ class Completing:
         self._breaker = breaker
         self._models = models
         self._used = used
-        self._moderator = moderator
+        self._call = call
         self._clock = clock
         self._failures: dict[str, str] = {}  # by model, the outcome of the last one
 
@@ -178,10 +177,9 @@ class Completing:
         """Raise `Stopped` unless the effect's moderator says True: one that fails lets nothing through."""
         if effect.moderate is None:
             return
-        caller = self._moderator(effect.moderate)
-        if caller is None:
+        verdict = self._call(effect.moderate, {"text": text}, f"{row.key}.{number}")
+        if verdict is None:
             raise Stopped("unsafe", f'there is no handler "{effect.moderate}" to judge the text')
-        verdict = caller.call({"text": text}, f"{row.key}.{number}")
         if verdict.outcome != "done" or verdict.value is not True:
             raise Stopped("unsafe", verdict.detail or f'"{effect.moderate}" does not let the text through')
 

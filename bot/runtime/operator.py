@@ -4,8 +4,10 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send, effect_ref
-from bot.core.events import ResetRequested
-from bot.core.messages import Message, Text, violations
+from bot.core.events import ResetRequested, StartRequested
+from bot.core.fitting import violations
+from bot.core.messages import Message, Text
+from bot.core.session import BUSY
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import TakeBack, add_recipients, read_template, resume, stop
 from bot.runtime.errands import note_errand
@@ -20,6 +22,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
 
     ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
+    ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact.
     ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.letters`.
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
     where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}`` is for
@@ -31,6 +34,8 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     match request:
         case {"do": "reset", "contact": str(contact)}:
             return _reset(batch, contact, str(request.get("by", "operator")))
+        case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
+            return _start(batch, contact, flow, request)
         case {"do": "retry", "ids": list(ids)}:
             return retry(batch, ids, _event_id())
         case {"do": "drop", "ids": list(ids)}:
@@ -60,6 +65,22 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
         raise RequestRefused(f"{contact} is in no conversation")
     batch.take(ResetRequested(_event_id(), contact, batch.now, by))
     return {"contact": contact}
+
+
+def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
+    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped`` or ``failed``."""
+    data, busy = request.get("data", {}), request.get("busy", "after")
+    if not isinstance(data, dict) or busy not in BUSY:
+        raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
+    event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, str(request.get("by", "operator")))
+    before = batch.session(contact)
+    turn = batch.take(event)
+    answer = {"contact": contact, "flow": flow, "detail": ""}
+    if turn is None or turn.failure is not None:
+        return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+    if any(plan.name == event.id for plan in turn.session.plans):
+        return answer | {"outcome": "waits"}
+    return answer | {"outcome": "started" if turn.session.visit > before.visit else "skipped"}
 
 
 def _send(batch: Batch, contact: str, request: Request) -> Answer:

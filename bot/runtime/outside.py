@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import monotonic
 
-from bot.core.effects import Call, Complete, Fetch
+from bot.core.effects import Performed
 from bot.runtime.performers import Performers
 from bot.store.rows import CallRow
 
@@ -12,7 +12,7 @@ from bot.store.rows import CallRow
 class Outside:
     """Gives each row to those who do what it asks for."""
 
-    def __init__(self, performers: Mapping[type[Call | Complete | Fetch], Performers]) -> None:
+    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
         self._performers = performers
 
     def start(self) -> None:

@@ -1,14 +1,15 @@
 """One pass of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here."""
 
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Set
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.clock import Clock
+from bot.core import codec
 from bot.core.effects import Fetch
 from bot.core.errors import BotError
-from bot.core.events import Event, StatusReported
+from bot.core.events import STARTS, Event, StatusReported
 from bot.runtime.addressing import addressed
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasts import fill_outbox
@@ -54,7 +55,8 @@ class Passes:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
     ``read`` makes an event of an acknowledged body, or None where it concerns no conversation. A method that
-    raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same.
+    raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. Dead letters
+    are told to the hooks that ``letter_hooks`` names.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Passes:
         read: Read,
         delivery: Delivers,
         performers: Doer[CallRow],
+        letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.cursor = store.cursor()
         self.next_wake: datetime | None = None
@@ -76,6 +79,7 @@ class Passes:
         self._read = read
         self._delivery = delivery
         self._performers = performers
+        self._letter_hooks = letter_hooks
         self._run = ORDINARY
         self._caught_up = False
         self._prune_at = clock.now()
@@ -132,6 +136,7 @@ class Passes:
         answers = [self._answer(batch, request) for request in incoming.requests]
         self._take_log(batch, self.at_once - len(incoming))
         fill_outbox(batch)
+        batch.tell_of_letters(self._letter_hooks())
         return self._commit(batch), answers
 
     def rest(self) -> bool:
@@ -169,7 +174,8 @@ class Passes:
             batch.commit.add_dead_letter("event", row.contact, "it could not be read", row.body)
             return
         try:
-            event = self._read(row.body, row.received_at)
+            own = row.event_id.startswith(STARTS)
+            event = codec.loads(row.body) if own else self._read(row.body, row.received_at)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             batch.commit.add_dead_letter("event", row.contact, f"it could not be read: {error}", row.body)

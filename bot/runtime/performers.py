@@ -9,9 +9,10 @@ from random import Random
 from typing import Any
 
 from bot.clock import Clock
-from bot.core.effects import Call, Complete, Fetch
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.values import Usage
 from bot.runtime.backoff import backoff
+from bot.runtime.batch import place_of
 from bot.runtime.crew import Crew
 from bot.runtime.lines import Line
 from bot.store.rows import CallRow
@@ -212,13 +213,20 @@ class Performers:
     # On threads
 
     def _do(self, job: _Job) -> None:
-        ended = self._perform(job.row, lambda text: self._say(job, text))
+        ended = self._performed(job)
         with self._lock:
             if job.given_up:
                 self._hangs(self._hanging - 1)
             elif not self._closed:
                 self._settle(job, ended)
             self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
+
+    def _performed(self, job: _Job) -> Ended:
+        try:
+            return self._perform(job.row, lambda text: self._say(job, text))
+        except Exception as error:  # a defect of ours costs this call its result, and not the thread
+            log.error("%s failed, %s", name_of(job.row), place_of(error))
+            return Ended("error", detail=type(error).__name__)
 
     def _say(self, job: _Job, text: str) -> bool:
         with self._lock:
@@ -238,6 +246,10 @@ def name_of(row: CallRow) -> str:
             return "a model"
         case Fetch():
             return "the keeping of a file"
+        case HttpRequest():
+            return "an HTTP request"
+        case Tell(hook=hook):
+            return f'hook "{hook}"'
 
 
 def _result(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from bot.core.effects import Complete, Send
+from bot.core.effects import Complete, Send, Tell
 from bot.core.events import CallEnded, CallProgressed, SendEnded
 from bot.runtime.addressing import learn_alias
 from bot.runtime.batch import Batch
@@ -71,6 +71,8 @@ def take_called(batch: Batch, result: CallResult) -> None:
         batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
     batch.commit.call_ended(row)
+    if isinstance(row.effect, Tell):
+        return
     ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
     batch.take(ended)
 

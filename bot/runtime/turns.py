@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Collection
 from concurrent.futures import Future
 from datetime import datetime
 from time import monotonic
@@ -38,13 +39,15 @@ class EngineStopped(BotError):
 class Turns:
     """Runs passes on a thread of its own, and sleeps while there is nothing to take.
 
-    ``advance`` is the engine bound to the current library: setting the attribute is a reload. ``read`` makes
+    ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
+    ``letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
     ``failure`` is what ended the loop, where it was not `stop`.
     """
 
     def __init__(self, store: Store, inbox: InboxReader, clock: Clock, advance: Advance, read: Read) -> None:
         self.advance = advance
+        self.letter_hooks: Collection[str] = ()
         self.failure: BaseException | None = None
         self._store = store
         self._inbox = inbox
@@ -73,6 +76,7 @@ class Turns:
             self._read,
             delivery,
             performers,
+            lambda: self.letter_hooks,
         )
         for row in self._pass.begin():
             self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, self._clock.now()))

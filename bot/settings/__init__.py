@@ -4,13 +4,14 @@ They stand in the environment, over ``.env``, over `bot.yml`'s ``settings``.
 Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings:`` in `bot.yml`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from bot.core.errors import BotError
+from bot.lang.problems import did_you_mean
 from bot.settings import texts
 
 T = TypeVar("T")
@@ -52,16 +53,19 @@ class Settings:
     webhook_tolerance: timedelta
     public_url: str | None  # the bot's address as the gateway sees it
     model_service: ModelService | None  # None: no model can be asked
+    api_key: str | None = field(default=None, repr=False)  # what programs must know that start flows; None: none may
+    named: Mapping[str, str] = field(default_factory=dict, repr=False)  # the secrets that `bot.yml` names
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every text that must appear nowhere."""
         keys = [self.model_service.key] if self.model_service else []
-        return (self.gateway_key, *self.webhook_secrets, *keys)
+        keys += [self.api_key] if self.api_key else []
+        return (self.gateway_key, *self.webhook_secrets, *keys, *self.named.values())
 
     def environ(self) -> dict[str, str]:
         """The same settings as environment variables, for a process that is started with them."""
-        special = ("webhook_secrets", "repeat_unknown", "model_service")
+        special = ("webhook_secrets", "repeat_unknown", "model_service", "named")
         written = {f"BOT_{f.name.upper()}": getattr(self, f.name) for f in fields(self) if f.name not in special}
         written["BOT_WEBHOOK_SECRET"] = ",".join(self.webhook_secrets)
         written["BOT_REPEAT_UNKNOWN"] = "yes" if self.repeat_unknown else "no"
@@ -69,7 +73,7 @@ class Settings:
         if ai := self.model_service:
             written |= {"BOT_AI_URL": ai.url, "BOT_AI_KEY": ai.key, "BOT_AI_MODEL": ",".join(ai.models)}
             written["BOT_AI_KEY_IN"] = ai.key_in
-        return {name: str(value) for name, value in written.items() if value is not None}
+        return {name: str(value) for name, value in written.items() if value is not None} | dict(self.named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,10 @@ class Webhook:
     secrets: tuple[str, ...] = field(repr=False)
 
 
-def read_settings(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> Settings:
-    """Read the settings of the bot in ``folder``; ``written`` are those in its `bot.yml`.
+def read_settings(
+    folder: Path, environ: Mapping[str, str], written: Mapping[str, str], named: Iterable[str] = ()
+) -> Settings:
+    """Read the settings of the bot in ``folder``; ``written`` are those in its `bot.yml`, ``named`` its `secrets`.
 
     Raises `BadSettings` with everything that is missing or wrong, all at once.
     """
@@ -107,10 +113,11 @@ def read_settings(folder: Path, environ: Mapping[str, str], written: Mapping[str
         "webhook_path": read("webhook_path", texts.path, default="/webhook"),
         "webhook_tolerance": read("webhook_tolerance", texts.tolerance, default=timedelta(minutes=5)),
         "public_url": read("public_url", texts.url, default=None),
+        "api_key": read("api_key", texts.api_key, default=None),
         "model_service": _model_service(read) if any(map(read.text, _MODEL_SERVICE)) else None,
     }
     read.refuse_unknown({"webhook_secret", *_MODEL_SERVICE, *values} - {"webhook_secrets", "model_service"})
-    return read.complete(Settings(**values))
+    return read.complete(Settings(**values, named={name: read.named(name) for name in named}))
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> Webhook:
@@ -204,6 +211,13 @@ class _Reader:
         """A setting as it is written; an empty text where it is not."""
         return (self.environ.get(f"BOT_{name.upper()}") or self.written.get(name) or "").strip()
 
+    def named(self, name: str) -> str:
+        """A secret that `bot.yml` names: it stands in the environment alone."""
+        value = self.environ.get(name, "")
+        if not value:
+            self.problems.append(f"{name} is missing: set it, in the environment or in .env, since bot.yml names it")
+        return value
+
     def store(self, folder: Path) -> Path:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
         base = Path() if self.environ.get("BOT_STORE") else folder
@@ -212,7 +226,9 @@ class _Reader:
 
     def refuse_unknown(self, known: set[str]) -> None:
         """`bot.yml` is to have no settings but these."""
-        self.problems += [f'bot.yml: settings: there is no setting "{name}"' for name in self.written.keys() - known]
+        for name in sorted(self.written.keys() - known):
+            fix = did_you_mean(name, known, "docs/going-live.md lists them")
+            self.problems.append(f'bot.yml: settings: there is no setting "{name}" ({fix})')
 
     def complete(self, value: T) -> T:
         """What has been made of the settings, if nothing was wrong with them. Raises `BadSettings`."""

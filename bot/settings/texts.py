@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
 INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
+API = "/api/"
+_SHORTEST_KEY = 16  # characters
 
 
 def url(text: str) -> str:
@@ -21,6 +23,15 @@ def secret(text: str) -> str:
     """A key or a secret."""
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError("has spaces or other characters that no key has: copy it again")
+    return text
+
+
+def api_key(text: str) -> str:
+    """A key that anybody on the network may try to guess."""
+    if len(secret(text)) < _SHORTEST_KEY:
+        raise ValueError(
+            f"has less than {_SHORTEST_KEY} characters: write a longer one, such as `openssl rand -hex 24`"
+        )
     return text
 
 
@@ -79,7 +90,7 @@ def host(text: str) -> str:
 
 def path(text: str) -> str:
     """The webhook's path."""
-    if not text.startswith("/") or any(c in "?#<> " for c in text) or text in INTERNAL_PATHS:
+    if not text.startswith("/") or any(c in "?#<> " for c in text) or text in INTERNAL_PATHS or text.startswith(API):
         raise ValueError(f'is "{text[:40]}": write a path of your own, such as /webhook')
     return text
 

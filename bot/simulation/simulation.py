@@ -4,49 +4,50 @@ Signed webhooks over HTTP in, the store's two files in a folder that is thrown a
 gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, Self
-from zoneinfo import ZoneInfo
+from time import monotonic
+from typing import Any, Self
 
-from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import Choice, Emulator, Sent
 from bot.emulator.completion import CompletionService, Model
+from bot.flow.definition import BotDefinition
 from bot.program import Program
+from bot.requester import Requester
 from bot.settings import ModelService
 from bot.simulation.approved import approved_templates
 from bot.simulation.bubble import Bubble, bubble_of
+from bot.simulation.happenings import HAPPENINGS, NothingYet
+from bot.simulation.running import LIMIT, RunningBot
+from bot.simulation.screen import newest_button, newest_row
 from bot.store.migrations import migrate
 from bot.store.reader import DeadLetter, StoreReader
 from bot.store.trace import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
-LIMIT = 1_000_000
+MOMENT = 1.0  # seconds
 TURNS_LOOKED_AT = 100
+EVERY_TURN = 1_000_000
 STAND_IN = "acme/stand-in"
-FIRST_CONTACT = 15555550100
-TAPPED: tuple[Literal["button", "template"], ...] = ("button", "template")
+FIRST_CONTACT = "15555550100"
 
 
 class Stuck(BotError):
     """The bot did not come to rest."""
 
 
-class NotOnScreen(BotError):
-    """The contact was never shown what it is to tap."""
-
-
 class Simulation:
     """A bot and one contact. Each verb returns when the bot has come to rest; `heard` is what it said.
 
     ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
-    stands in for the models unless ``models`` are real ones. Use it as a context manager.
+    stands in for the models unless ``models`` are real ones. ``requester`` stands in for whom `http` steps ask; without
+    one they ask in earnest, with ``secrets``. ``contact`` is the number of who talks. Use it as a context manager.
     """
 
     def __init__(
@@ -55,26 +56,35 @@ class Simulation:
         clock: MovableClock,
         on_bubble: Callable[[Bubble], None] | None = None,
         models: ModelService | None = None,
+        requester: Requester | None = None,
+        secrets: Mapping[str, str] | None = None,
+        contact: str | None = None,
     ) -> None:
         self.clock = clock
-        self.contact = str(FIRST_CONTACT)
+        self.contact = contact or FIRST_CONTACT
         self._on_bubble = on_bubble
         self._heard: list[Bubble] = []
+        self._turns: dict[str, TurnTraced] = {}
+        self.sent = 0
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)
+        self.emulator.behaviour.coordinates = "object"
         self.service = CompletionService(threads=2, models=[Model(STAND_IN)])
         self._models = models
+        self._outside = requester, secrets
         self._program = program
 
     def __enter__(self) -> Self:
         self.emulator.start()
         try:
             with ExitStack() as parts:
-                if self._models is None:
-                    parts.enter_context(self.service)
-                    self._models = ModelService(self.service.url, self.service.key, (STAND_IN,), "authorization")
-                self._start_bot(parts)
+                models = self._models or self._stand_in(parts)
+                store = Path(parts.enter_context(TemporaryDirectory(prefix="bot-"))) / "bot.db"
+                migrate(store)
+                running = RunningBot(self._program, store, self.clock, self.emulator, models, *self._outside)
+                self._running = parts.enter_context(running)
+                self._reader = parts.enter_context(closing(StoreReader(store)))
                 self._parts = parts.pop_all()
         except BaseException:
             self.emulator.stop()
@@ -85,63 +95,90 @@ class Simulation:
         self.emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
         self._parts.close()
 
-    def _start_bot(self, parts: ExitStack) -> None:
-        store = Path(parts.enter_context(TemporaryDirectory(prefix="bot-"))) / "bot.db"
-        migrate(store)
-        self._engine = Engine(
-            self._program,
-            store,
-            self.clock,
-            gateway_url=self.emulator.url,
-            gateway_key=self.emulator.api_key,
-            per_minute=LIMIT,
-            per_day=LIMIT,
-            models=self._models,
-        )
-        bot = Bot(self._engine, store, self.clock, self.emulator.secret)
-        bot.start()
-        parts.callback(bot.stop)
-        self._reader = parts.enter_context(closing(StoreReader(store)))
-        self.emulator.subscribe(bot.url)
+    def _stand_in(self, parts: ExitStack) -> ModelService:
+        parts.enter_context(self.service)
+        return ModelService(self.service.url, self.service.key, (STAND_IN,), "authorization")
 
     # What the contact does
 
-    def user(self, text: str) -> None:
-        """The contact writes."""
-        self.emulator.receive(self.contact, text)
+    def user(self, text: str, late: timedelta = timedelta()) -> None:
+        """The contact writes, or wrote: ``late`` is how long the message was on its way."""
+        self.emulator.receive(self.contact, text, at=self.clock.now() - late)
         self.settle()
 
-    def tap(self, title: str) -> None:
+    def send(
+        self,
+        kind: str,
+        caption: str | None = None,
+        content: bytes | None = None,
+        location: Mapping[str, Any] | None = None,
+        late: timedelta = timedelta(),
+    ) -> None:
+        """The contact sends a file with this content (or a sample of its kind), a place or a sticker."""
+        at, url = self.clock.now() - late, None
+        if content is not None:
+            name = f"{len(self.emulator.media)}.{kind}"
+            self.emulator.media[name] = content
+            url = f"{self.emulator.url}/media/{int(at.timestamp())}/{name}"
+        place = None if location is None else dict(location)
+        self.emulator.receive(self.contact, caption, kind=kind, media_url=url, location=place, at=at)
+        self.settle()
+
+    def tap(self, title: str, late: timedelta = timedelta()) -> None:
         """The contact taps a button, of a message or a template: the newest of this title. Raises `NotOnScreen`."""
-        self._choose(title, TAPPED, "button")
+        self._choose(newest_button(self.emulator.shown(self.contact), title), late)
 
-    def pick(self, title: str) -> None:
+    def pick(self, title: str, late: timedelta = timedelta()) -> None:
         """The contact picks a row of a list: the newest of this title. Raises `NotOnScreen`."""
-        self._choose(title, ("list",), "row")
+        self._choose(newest_row(self.emulator.shown(self.contact), title), late)
 
-    def _choose(self, title: str, kinds: tuple[str, ...], what: str) -> None:
-        on_screen = [choice for choice in self.emulator.shown(self.contact) if choice.kind in kinds]
-        chosen = [choice for choice in on_screen if choice.title == title]
-        if not chosen:
-            raise NotOnScreen(f'there is no {what} "{title}"{_instead(on_screen)}')
-        self.emulator.tap(self.contact, chosen[-1].id)
+    def _choose(self, choice: Choice, late: timedelta) -> None:
+        self.emulator.tap(self.contact, choice.id, at=self.clock.now() - late)
         self.settle()
 
     def wait(self, duration: timedelta) -> None:
         """Time passes, from one thing that falls due to the next."""
         until = self.clock.now() + duration
-        while (due := self._engine.next_due()) is not None and due <= until:
+        self.all_turns()  # before the store deletes them
+        while (due := self._running.engine.next_due()) is not None and due <= until:
             self.clock.move_to(due)
             self.settle()
+            self.all_turns(newest=TURNS_LOOKED_AT)
         self.clock.move_to(until)
+        self.settle()
+
+    # What happens besides
+
+    def happen(self, event: str, data: Mapping[str, Any]) -> None:
+        """The gateway tells of something: see `bot.simulation.happenings`. Raises `NothingYet` of there."""
+        HAPPENINGS[event].happen(self.emulator, self.contact, data)
+        self.settle()
+
+    def start(self, flow: str, data: Mapping[str, Any], busy: str) -> None:
+        """A program starts a flow. Raises `bot.runtime.batch.RequestRefused`."""
+        self._running.engine.operate(
+            {"do": "start", "contact": self.contact, "flow": flow, "data": dict(data), "busy": busy}
+        )
+        self.settle()
+
+    def restart(self) -> None:
+        """The bot is stopped and started again, with its store."""
+        self._running.restart()
+        self.settle()
+
+    def repeat(self) -> None:
+        """The gateway delivers its newest event once more. Raises `bot.simulation.happenings.NothingYet`."""
+        if not self.emulator.counts.get("events"):
+            raise NothingYet("the gateway has told of nothing yet")
+        self.emulator.repeat()
         self.settle()
 
     # What there is to see
 
     @property
-    def timezone(self) -> ZoneInfo:
-        """The bot's time zone."""
-        return self._program.library.bot.timezone
+    def bot(self) -> BotDefinition:
+        """What ``bot.yml`` says."""
+        return self._running.program.library.bot
 
     def heard(self) -> list[Bubble]:
         """What the bot has said since this was asked last."""
@@ -156,6 +193,11 @@ class Simulation:
         """The contact's last turns."""
         return self._reader.trace(self.contact, limit)
 
+    def all_turns(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
+        """Every turn since the contact began; ``newest`` is how many may have come since this was asked last."""
+        self._turns.update((turn.event_id, turn) for turn in self.trace(newest))
+        return list(self._turns.values())
+
     def dead_letters(self) -> list[DeadLetter]:
         """What the bot has given up on with this contact, the oldest first."""
         return [letter for letter in reversed(self._reader.dead_letters()) if letter.contact == self.contact]
@@ -168,22 +210,22 @@ class Simulation:
 
     # What the author does
 
-    def restart(self) -> None:
-        """Begin anew as somebody whom the bot has never met."""
+    def become_somebody_new(self) -> None:
+        """Go on as a contact whom the bot has never met."""
         self.contact = str(int(self.contact) + 1)
-        self._heard = []
+        self._heard, self._turns, self.sent = [], {}, 0
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
-        self._program = program
         self.emulator.templates.add(*approved_templates(program.library))
-        self._engine.swap(program)
+        self._running.swap(program)
 
     def _take(self, sent: Sent) -> None:
         if sent.to != self.contact:
             return
         bubble = bubble_of(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
         self._heard.append(bubble)
+        self.sent += 1
         if self._on_bubble is not None:
             self._on_bubble(bubble)
 
@@ -194,12 +236,15 @@ class Simulation:
         return tuple(button.title for found in known for button in found.buttons if button.kind == "quick_reply")
 
     def settle(self) -> None:
-        """Wait until the bot has come to rest. Raises `Stuck`."""
-        delivered = self.emulator.wait_until(self.emulator.idle, SETTLED_WITHIN)
-        if not delivered or not self._engine.wait_settled(SETTLED_WITHIN):
-            raise Stuck(f"the bot has not come to rest within {SETTLED_WITHIN:g} seconds: does a handler hang?")
+        """Wait until the bot has come to rest, and the gateway has told what became of its messages. Raises `Stuck`."""
+        until = monotonic() + SETTLED_WITHIN
+        while monotonic() < until:
+            if self._rests():
+                return
+        raise Stuck(f"the bot has not come to rest within {SETTLED_WITHIN:g} seconds: does a handler hang?")
 
-
-def _instead(on_screen: list[Choice]) -> str:
-    newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
-    return f", but there is {', '.join(reversed(newest))}" if newest else ", and nothing else to choose from either"
+    def _rests(self) -> bool:
+        """Whether gateway and bot come to rest within a moment: a Ctrl-C is noticed between two of them at the latest."""
+        emulator, engine = self.emulator, self._running.engine
+        came = emulator.wait_until(emulator.idle, MOMENT) and engine.wait_settled(MOMENT)
+        return came and emulator.idle() and engine.settled()

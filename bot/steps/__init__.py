@@ -6,6 +6,7 @@ from bot.steps.branch import Branch
 from bot.steps.call import CallStep
 from bot.steps.classify import Classify
 from bot.steps.handoff import Handoff
+from bot.steps.http import HttpStep
 from bot.steps.kind import StepKind
 from bot.steps.run import Run
 from bot.steps.say import Say
@@ -14,6 +15,6 @@ from bot.steps.template import TemplateStep
 from bot.steps.wait import Wait
 
 KINDS: dict[str, type[StepKind]] = {
-    kind.verb: kind for kind in (Say, Ask, TemplateStep, CallStep, Ai, Classify, Branch, SetStep, Run, Wait, Handoff)
+    kind.verb: kind
+    for kind in (Say, Ask, TemplateStep, CallStep, HttpStep, Ai, Classify, Branch, SetStep, Run, Wait, Handoff)
 }
-LATER_KINDS = {"http": "HTTP requests"}

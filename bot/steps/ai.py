@@ -1,6 +1,6 @@
 """``ai``: a model takes turns with the contact, within the doors, tools and limits that the flow declares."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -8,13 +8,16 @@ from bot.core.effects import Budget
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.lang.fields import Fields
+from bot.lang.nodes import Scalar
+from bot.lang.shapes import TEXT, Keys, Shape, one_or_more_of
 from bot.steps.ai_settings import check_model_errors
 from bot.steps.brief import Brief
-from bot.steps.doors import Door, door_at
+from bot.steps.declared import Falls, Need, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exchange import Exchange
 from bot.steps.exits import exit_outcomes
 from bot.steps.guard import messages_of
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
+from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.prompt import read_commands
 from bot.steps.tool_calls import ToolCalls
 
@@ -36,6 +39,14 @@ class Ai(StepKind):
     verb: ClassVar[str] = "ai"
     asks_models: ClassVar[bool] = True
     takes_unread: ClassVar[bool] = True
+    texts: ClassVar[Mapping[str, Shape]] = {
+        "tools": one_or_more_of(
+            {"confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}}
+        ),
+        "exits": Keys(DOOR_TEXTS),
+        "turns": {"else": DOOR_TEXTS},
+        "budget": {"else": DOOR_TEXTS},
+    }
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -67,6 +78,10 @@ class Ai(StepKind):
     def uses(self) -> Iterator[Used]:
         """The instructions and the templates of the tools."""
         return self.brief.uses()
+
+    def needs(self) -> Iterator[Need]:
+        """What its exits need."""
+        return (Need(name, way.name, way.mark) for way in self.brief.exits for name in way.needs)
 
     # -- the contact's side -----------------------------------------------------------------------
 

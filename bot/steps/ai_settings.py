@@ -9,6 +9,7 @@ from bot.core.effects import Budget
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.problems import did_you_mean
+from bot.steps.error_names import check_error_names
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
@@ -116,8 +117,4 @@ def _read_moderator(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> str 
 def check_model_errors(fields: Fields, more: tuple[str, ...] = ()) -> None:
     """The step's own `errors` are those that a question to a model can end with."""
     known = (*MODEL_ERRORS, *more)
-    own = fields.fields("errors")
-    for name, _ in () if own is None else own.entries():
-        if name.text not in (*known, "else"):
-            fix = did_you_mean(name.text, known, f"write one of {', '.join(known)} or else")
-            fields.problems.add("E504", name.mark, f'{fields.what}: a model has no error "{name.text}"', fix)
+    check_error_names(fields, known, "a model has no error", f"write one of {', '.join(known)} or else")

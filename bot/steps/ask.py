@@ -1,30 +1,32 @@
 """``ask``: put a question and wait for its answer."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from bot.core import messages as limits
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
-from bot.core.messages import Message, Text
+from bot.core.messages import Text
 from bot.core.values import Media
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map
-from bot.lang.problems import did_you_mean
+from bot.lang.shapes import TEXT, WORDS, Shape
 from bot.lang.structures import MediaVariable
 from bot.lang.templates import Template
 from bot.lang.variables import Answer, Unfit, Variable
 from bot.lang.words import normalise
-from bot.steps.choice_reader import read_choices
-from bot.steps.choices import Choices, Shown
-from bot.steps.doors import Door, door_at, door_from
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
-from bot.steps.limits import check_length, check_text
+from bot.steps.ask_checks import check_choices, check_message, check_saved, form_of
+from bot.steps.choice_reader import CHOICES_TEXTS, read_choices
+from bot.steps.choices import Choices
+from bot.steps.declared import AnswerText, Falls, Outcome, Saved, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from
+from bot.steps.error_names import check_error_names
+from bot.steps.hearing import meaning
+from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.offer import Offer
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
-_ERRORS = (*KEEPING_ERRORS, "mismatch", "failed", "else")
+_ERRORS = (*KEEPING_ERRORS, "mismatch", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,13 @@ class Ask(StepKind):
     variable: Variable | None
     verb: ClassVar[str] = "ask"
     saves: ClassVar[bool] = True
-    later: ClassVar[Mapping[str, str]] = {
-        "match": "wider matching of answers",
-        "words": "words at a step",
-        "many": "several answers to one question",
-        "show": "choices as numbered text",
+    texts: ClassVar[Mapping[str, Shape]] = {
+        "ask": TEXT,
+        "header": TEXT,
+        "footer": TEXT,
+        **CHOICES_TEXTS,
+        "skip": lambda node: {**DOOR_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS,
+        "other": DOOR_TEXTS,
     }
 
     @classmethod
@@ -64,49 +68,14 @@ class Ask(StepKind):
         return ask
 
     def _check(self, fields: Fields) -> None:
-        form = None if self.choices is None else self._form(self.choices)
-        check_length(fields, "ask", self.body, limits.TEXT_BODY if form is None else limits.INTERACTIVE_BODY)
-        check_length(fields, "header", self.header, limits.HEADER_TEXT)
-        check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
-        for key, wanted in (("header", "buttons"), ("footer", "list")):
-            if fields.has(key) and form not in (wanted, "open"):
-                fields.problems.add(
-                    "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with {wanted} only", "put it in the text"
-                )
+        form = form_of(self.choices)
+        check_message(fields, self.body, self.header, self.footer, form)
         if self.choices is not None:
-            self._check_titles(fields, self.choices, form)
+            check_choices(fields, self.choices, form)
+            if self.choices.many is not None:
+                check_saved(fields, self.variable)
         if self._keeping is not None:
-            _check_errors(fields)
-
-    def _form(self, choices: Choices) -> str:
-        """How the choices will be shown: buttons, list, or open when that is known at run time only."""
-        if choices.form == "list" or (choices.made is None and len(choices.fixed) > limits.BUTTONS):
-            return "list"
-        if choices.made is not None:
-            return "open"
-        fits = all(len(c.title.source) <= limits.BUTTON_TITLE and c.about is None for c in choices.fixed)
-        return "buttons" if choices.form == "buttons" or fits else "list"
-
-    def _check_titles(self, fields: Fields, choices: Choices, form: str | None) -> None:
-        most = limits.BUTTON_TITLE if form == "buttons" else limits.ROW_TITLE
-        sections = Counter(choice.section for choice in choices.fixed)
-        if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
-            fields.problems.add(
-                "E401",
-                choices.mark,
-                f"{fields.what}: more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
-                "divide the question",
-            )
-        for choice in choices.fixed:
-            title = f'"{choice.title.source}"'
-            fix = "shorten it" if form != "buttons" else f"shorten it, or use a list ({limits.ROW_TITLE} characters)"
-            check_text(fields, title, choice.title, most, fix)
-            check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
-            if choice.about is not None and form == "buttons":
-                fields.problems.add(
-                    "E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list"
-                )
-        check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
+            check_error_names(fields, _ERRORS, "keeping a file has no error", f"write {', '.join(_ERRORS)}, else")
 
     @property
     def waits(self) -> bool:
@@ -138,26 +107,35 @@ class Ask(StepKind):
         if self.choices is not None:
             yield from self.choices.uses()
 
+    def answers(self) -> Iterator[AnswerText]:
+        """The words for `skip`, and what the choices are called."""
+        yield from (AnswerText(word, "skip") for word in self.skip_words)
+        if self.choices is not None:
+            yield from self.choices.answers()
+
+    def saved_values(self) -> Iterator[Saved]:
+        """What the choices save."""
+        return iter(()) if self.choices is None else self.choices.saved_values()
+
     def enter(self, at: At) -> Decision:
         """Put the question and wait."""
         return self.ask_again(at, self.body.render(at.scope))
 
     def ask_again(self, at: At, body: str) -> Decision:
-        """Put the question, in these words, and wait."""
+        """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
             return Decision(messages=(Text(body),))
-        hold = self.choices.hold(at)
+        kept = {key: at.hold[key] for key in ("picked", "page") if key in at.hold}
+        return self._offer(self.choices, at, {**self.choices.hold(at), **kept}, body)
+
+    def _offer(self, choices: Choices, at: At, hold: Mapping[str, Any], body: str) -> Decision:
         header = None if self.header is None else self.header.render(at.scope)
         footer = None if self.footer is None else self.footer.render(at.scope)
-        message: Message = self.choices.present(at, hold, body, header, footer)
-        return Decision(messages=(message,), hold=hold)
+        return Decision(messages=Offer(choices, at, hold).messages(body, header, footer), hold=hold)
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A tap on one of this question's own buttons or rows."""
-        if reply.tap is None or self.choices is None:
-            return None
-        chosen = self.choices.chosen(at, reply)
-        return None if chosen is None else _chosen(chosen)
+        return None if reply.tap is None else self._choose(at, reply)
 
     def answer(self, at: At, reply: Reply) -> Decision | None:
         """`skip`, then the choices, then whatever the variable takes."""
@@ -165,22 +143,41 @@ class Ask(StepKind):
             return None
         if reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words):
             return ending("skip", saved=None)
-        if self.choices is not None and (chosen := self.choices.chosen(at, reply)) is not None:
-            return _chosen(chosen)
-        return self._free_answer(at, reply)
+        return self._choose(at, reply) or self._free_answer(at, reply)
+
+    def _choose(self, at: At, reply: Reply) -> Decision | None:
+        """What a reply means to the choices. Where that does not end the question, it is shown once more."""
+        if self.choices is None:
+            return None
+        heard = meaning(Offer(self.choices, at, at.hold), reply)
+        if heard is None or heard.outcome is not None:
+            return heard
+        return self._offer(self.choices, at, heard.hold, self.body.render(at.scope))
 
     def _free_answer(self, at: At, reply: Reply) -> Decision | None:
         if self.variable is None:
             takes = self.choices is None and bool(reply.text and reply.text.strip())
             return ending("then", saved=reply.text) if takes else None
         try:
-            value = self.variable.accept(Answer(reply.text, reply.media, reply.location), at.now, at.scope)
+            value = _accepted(self.variable, at, reply)
         except Unfit:
+            return None
+        if self.choices is not None and self.choices.hides(at, value):
             return None
         keeping = self._keeping
         if keeping is not None and isinstance(value, Media):
             return Decision(call=Fetch(value, keeping.bytes_allowed(value.kind)), awaits=True, hold=at.hold)
         return ending("then", saved=value)
+
+    def objection(self, at: At, reply: Reply) -> str | None:
+        """What the variable says to an answer that does not fit it."""
+        if self.variable is None or reply.tap is not None:
+            return None
+        try:
+            _accepted(self.variable, at, reply)
+        except Unfit as unfit:
+            return None if unfit.objection is None else unfit.objection.render({**at.scope, "it": unfit.it})
+        return None
 
     def resume(self, at: At, event: Awaited) -> Decision | None:
         """The file is kept, or could not be. A question that an edit has turned into another one is put."""
@@ -193,19 +190,9 @@ class Ask(StepKind):
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
 
 
-def _check_errors(fields: Fields) -> None:
-    """Only the step's own names: inherited ones are for other steps too."""
-    own = fields.fields("errors")
-    for name, _ in () if own is None else own.entries():
-        if name.text not in _ERRORS:
-            what = f'{fields.what}: keeping a file has no error "{name.text}"'
-            fields.problems.add(
-                "E504", name.mark, what, did_you_mean(name.text, _ERRORS, f"write {', '.join(_ERRORS)}")
-            )
-
-
-def _chosen(choice: Shown) -> Decision:
-    return ending(choice.outcome, saved=choice.value) if choice.saves else ending(choice.outcome)
+def _accepted(variable: Variable, at: At, reply: Reply) -> Any:
+    """The value that a reply stands for. Raises `Unfit`."""
+    return variable.accept(Answer(reply.text, reply.media, reply.location), at.now, at.scope)
 
 
 def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Door | None]:

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 from bot.lang.fields import Fields
 from bot.lang.nodes import Node
 from bot.lang.templates import Expression
+from bot.steps.declared import Falls, Outcome, Used
 from bot.steps.doors import Door, Target, target_of
-from bot.steps.kind import At, Decision, Falls, Outcome, Reading, StepKind, Used, ending
+from bot.steps.kind import At, Decision, Reading, StepKind, ending
 
 
 @dataclass(frozen=True, slots=True)

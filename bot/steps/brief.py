@@ -8,11 +8,12 @@ from bot.core.effects import Complete
 from bot.lang.fields import Fields
 from bot.lang.templates import Template
 from bot.steps.ai_settings import ANSWER_TOKENS, HISTORY, MESSAGES, AiSettings, read_ai_settings
+from bot.steps.declared import Used
 from bot.steps.exchange import Exchange
-from bot.steps.exits import Exit, read_exits
+from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.facts import read_facts
 from bot.steps.guard import leaks
-from bot.steps.kind import At, Reading, StepFailed, Used
+from bot.steps.kind import At, Reading, StepFailed
 from bot.steps.links import foreign_link, links_in
 from bot.steps.notes import read_fill
 from bot.steps.prompt import LEAVE, RULES, commands_text, leave_tool, quoted_scope, remember_tool, system_text
@@ -41,7 +42,7 @@ class Brief:
         instructions = fields.template("ai")
         own = read_ai_settings(fields, reading.handlers, step=True)
         facts, text = read_facts(fields, reading.documents)
-        within = fields.duration("within")
+        within = fields.seconds("within", WITHIN)
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
@@ -51,12 +52,13 @@ class Brief:
             read_fill(fields, reading.variables),
             read_exits(fields, reading.variables),
             own.over(reading.ai),
-            WITHIN if within is None else within.total_seconds(),
+            within,
         )
 
     def uses(self) -> Iterator[Used]:
-        """The instructions and the templates of the tools."""
+        """The instructions, the templates of the tools and the conditions of the exits."""
         yield Used(self.instructions)
+        yield from exit_uses(self.exits)
         for tool in self.tools:
             yield from tool.uses()
 
@@ -76,9 +78,9 @@ class Brief:
         """How many tokens of the exchange go along."""
         return HISTORY if self.settings.history is None else self.settings.history
 
-    def exit(self, call: str) -> Exit | None:
+    def exit(self, call: str, scope: Mapping[str, Any]) -> Exit | None:
         """The exit that a call of the model's leaves by."""
-        return next((way for way in self.exits if f"{LEAVE}{way.name}" == call), None)
+        return next((way for way in open_exits(self.exits, scope) if f"{LEAVE}{way.name}" == call), None)
 
     def tool(self, call: str) -> Tool | None:
         """The tool that a call of the model's names."""
@@ -118,12 +120,12 @@ class Brief:
     def _system(self, at: At, exchange: Exchange) -> str:
         instructions = self.instructions.render(quoted_scope(at.scope))
         known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
-        commands = commands_text(self.exits, self.notable) if exchange.plain else []
+        commands = commands_text(open_exits(self.exits, at.scope), self.notable) if exchange.plain else []
         return system_text(instructions, "" if self.facts else self.facts_text, at.now, known, commands)
 
     def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
         if self.fill:
             tools.append(remember_tool(self.fill, at.variables))
-        tools += [leave_tool(way, self.fill, at.variables) for way in self.exits]
+        tools += [leave_tool(way, self.fill, at.variables) for way in open_exits(self.exits, at.scope)]
         return tuple(tools)

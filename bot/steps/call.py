@@ -9,8 +9,10 @@ from bot.core.events import CallEnded
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.problems import did_you_mean
+from bot.steps.declared import Falls, Outcome, Used
 from bot.steps.doors import Assignment, assignments
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, StepFailed, StepKind, Used, ending
+from bot.steps.error_names import check_error_names
+from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
@@ -33,7 +35,7 @@ class CallStep(StepKind):
         """Read ``call`` and hold it against the handler's signature."""
         name = fields.string("call") or ""
         arguments = assignments(fields, "with")
-        within = fields.duration("within")
+        within = fields.seconds("within", WITHIN)
         tries = fields.integer("tries", 1, MOST_TRIES)
         spec = reading.handlers.get(name)
         if spec is None:
@@ -44,9 +46,10 @@ class CallStep(StepKind):
                 did_you_mean(name, reading.handlers, "declare it in handlers.py"),
             )
         else:
-            _check_arguments(fields, spec, arguments)
-            _check_errors(fields, spec)
-        return cls(name, arguments, WITHIN if within is None else within.total_seconds(), tries or 1)
+            check_known(fields, spec, arguments)
+            _check_needed(fields, spec, arguments)
+            check_errors(fields, spec)
+        return cls(name, arguments, within, tries or 1)
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, and ``errors.else`` for each error that is not named."""
@@ -72,16 +75,17 @@ class CallStep(StepKind):
         raise StepFailed(event.outcome, event.detail or f'handler "{self.handler}": {event.outcome}')
 
 
-def _check_arguments(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
-    given = {argument.name for argument in arguments}
+def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
+    """The handler has these arguments."""
     for argument in arguments:
         if argument.name not in spec.parameters:
-            fields.problems.add(
-                "E502",
-                argument.mark,
-                f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"',
-                did_you_mean(argument.name, spec.parameters, "leave it out"),
-            )
+            what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
+            fix = did_you_mean(argument.name, spec.parameters, "leave it out")
+            fields.problems.add("E502", argument.mark, what, fix)
+
+
+def _check_needed(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
+    given = {argument.name for argument in arguments}
     for parameter in spec.parameters.values():
         if parameter.required and parameter.name not in given:
             fields.problems.add(
@@ -92,15 +96,7 @@ def _check_arguments(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignm
             )
 
 
-def _check_errors(fields: Fields, spec: HandlerSpec) -> None:
-    """Only the step's own names are held against the handler: inherited ones are for all handlers."""
-    known = (*spec.errors, *OWN_ERRORS, "else")
-    own = fields.fields("errors")
-    for name, _ in () if own is None else own.entries():
-        if name.text not in known:
-            fields.problems.add(
-                "E504",
-                name.mark,
-                f'{fields.what}: handler "{spec.name}" declares no error "{name.text}"',
-                did_you_mean(name.text, known, "add it to the handler's errors=[...]"),
-            )
+def check_errors(fields: Fields, spec: HandlerSpec) -> None:
+    """The step's own `errors` are those that the handler can end with."""
+    whose, known = f'handler "{spec.name}" declares no error', (*spec.errors, *OWN_ERRORS)
+    check_error_names(fields, known, whose, "add it to the handler's errors=[...]")

@@ -1,47 +1,95 @@
-"""Reading what a question offers: `options`, `buttons` and `list`."""
+"""Reading what a question offers: `options`, `buttons` and `list`, and how they are shown and heard."""
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 from bot.core import messages as limits
-from bot.lang.fields import Fields, text_of
+from bot.lang.fields import Fields
+from bot.lang.matching import read_match
 from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
+from bot.lang.scalars import text_of
+from bot.lang.shapes import TEXT, Keys, Part, Shape
 from bot.lang.templates import compile_template
-from bot.steps.choices import Choices, FixedChoice, MadeChoices
-from bot.steps.doors import Door, door_from, target_of, value_of
+from bot.steps.choices import Choices, FixedChoice
+from bot.steps.doors import DOOR_TEXTS, Door, door_from, target_of, value_of
+from bot.steps.made_choices import MadeChoices
+from bot.steps.many import Many
+
+_TITLES = Keys({**DOOR_TEXTS, "about": TEXT}, Part.TITLE)
+_MADE: Mapping[str, Shape] = {"title": TEXT, "about": TEXT, "extra": _TITLES}
+MOST_EXTRA = 6  # of ten rows: there must be room for a choice, two ways to other pages and the end of many answers
+
+
+def _choices_texts(node: Node) -> Shape:
+    """Titles, or what is made of a list."""
+    return _MADE if isinstance(node, Map) and node.get("from") is not None else _TITLES
+
+
+CHOICES_TEXTS: Mapping[str, Shape] = {
+    "options": _choices_texts,
+    "buttons": _choices_texts,
+    "list": {
+        "button": TEXT,
+        "rows": _choices_texts,
+        "sections": Keys(_TITLES, Part.HEADING),
+        "extra": _TITLES,
+    },
+    "many": {"done": TEXT},
+}
 
 
 def read_choices(fields: Fields) -> Choices | None:
-    """Read whichever of `options`, `buttons` and `list` the step has; two of them are a problem."""
+    """Read whichever of `options`, `buttons` and `list` the step has, with `match`, `many` and `show`."""
     found = [key for key in ("options", "buttons", "list") if fields.has(key)]
     for extra in found[1:]:
         fields.raw(extra)
         fields.problems.add(
             "E121", fields.mark_of(extra), f'{fields.what}: "{extra}" beside "{found[0]}"', "keep one of them"
         )
+    how, many, shown = read_match(fields), _read_many(fields), fields.choice("show", ("numbers",))
     if not found:
+        _refuse(fields, "E123", ("match", "many", "show"), "where there is nothing to choose from", "add `options`")
         return None
     form = found[0]
+    if form != "options":
+        _refuse(fields, "E121", ("show",), f'beside "{form}"', "write the choices under `options`")
     node = fields.raw(form)
-    if node is None:
-        return None
+    assert node is not None
     what = f"{fields.what}: {form}"
-    return _read_list(node, fields.problems, what) if form == "list" else _read_flat(form, node, fields.problems, what)
+    read = _read_list(node, fields.problems, what) if form == "list" else _read_flat(form, node, fields.problems, what)
+    return replace(read, how=how, many=many, numbered=shown is not None)
+
+
+def _refuse(fields: Fields, code: str, keys: tuple[str, ...], why: str, fix: str) -> None:
+    for key in keys:
+        if fields.has(key):
+            fields.problems.add(code, fields.mark_of(key), f'{fields.what}: "{key}" {why}', fix)
+
+
+def _read_many(fields: Fields) -> Many | None:
+    """``many: true``, or with `min`, `max` and `done`."""
+    if not isinstance(fields.raw("many"), Map):
+        return Many() if fields.boolean("many") else None
+    inner = fields.fields("many")
+    assert inner is not None
+    least, most = inner.integer("min", 0, 100), inner.integer("max", 1, 100)
+    many = Many(1 if least is None else least, most, inner.template("done"))
+    if most is not None and most < many.least:
+        what = f"{inner.what}: {most} at most, and {many.least} at least"
+        inner.problems.add("E307", inner.mark_of("max"), what, "change one of them")
+    inner.close()
+    return many
 
 
 def _read_flat(form: str, node: Node, problems: Problems, what: str) -> Choices:
     if isinstance(node, Map) and node.get("from") is not None:
         fields = Fields(node, problems, what)
         made = _read_made(fields)
-        extra = fields.raw("extra")
-        fixed = () if extra is None else _read_fixed(extra, problems, what)
+        fixed = _read_extra(fields)
         fields.close()
         return Choices(form, node.mark, fixed, made)
-    fixed = _read_fixed(node, problems, what)
-    if form == "buttons" and len(fixed) > limits.BUTTONS:
-        problems.add(
-            "E401", fixed[limits.BUTTONS].mark, f"{what}: {len(fixed)} buttons, {limits.BUTTONS} are allowed",
-            "use a list",
-        )  # fmt: skip
-    return Choices(form, node.mark, fixed)
+    return Choices(form, node.mark, _read_fixed(node, problems, what))
 
 
 def _read_list(node: Node, problems: Problems, what: str) -> Choices:
@@ -49,7 +97,7 @@ def _read_list(node: Node, problems: Problems, what: str) -> Choices:
     opener = fields.template("button")
     made: MadeChoices | None = None
     fixed: tuple[FixedChoice, ...] = ()
-    rows, sections, extra = fields.raw("rows"), fields.fields("sections"), fields.raw("extra")
+    rows, sections = fields.raw("rows"), fields.fields("sections")
     if isinstance(rows, Map) and rows.get("from") is not None:
         inner = Fields(rows, problems, f"{what}: rows")
         made = _read_made(inner)
@@ -62,10 +110,21 @@ def _read_list(node: Node, problems: Problems, what: str) -> Choices:
             fixed += _read_fixed(members, problems, what, title.text)
     if rows is None and sections is None and isinstance(node, Map):
         problems.add("E105", node.mark, f'{what}: "rows" or "sections" is missing', "add the rows to choose from")
-    if extra is not None:
-        fixed += _read_fixed(extra, problems, f"{what}: extra")
+    fixed += _read_extra(fields)
     fields.close()
     return Choices("list", node.mark, fixed, made, opener)
+
+
+def _read_extra(fields: Fields) -> tuple[FixedChoice, ...]:
+    """Choices below the others, on every page."""
+    node = fields.raw("extra")
+    if node is None:
+        return ()
+    found = _read_fixed(node, fields.problems, f"{fields.what}: extra")
+    if len(found) > MOST_EXTRA:
+        what = f"{fields.what}: extra: {len(found)} choices, {MOST_EXTRA} are allowed, since each page shows them"
+        fields.problems.add("E401", found[MOST_EXTRA].mark, what, "write them among the rows")
+    return tuple(replace(choice, pinned=True) for choice in found)
 
 
 def _check_section(title: Scalar, members: Node, problems: Problems, what: str) -> None:
@@ -89,51 +148,57 @@ def _read_made(fields: Fields) -> MadeChoices | None:
     title = fields.template("title")
     if title is None:
         title = compile_template("{{ it }}", fields.mark, fields.problems)
-    value, about = fields.template("value"), fields.template("about")
-    return None if source is None else MadeChoices(source, title, value, about)
+    value, about, words = fields.template("value"), fields.template("about"), fields.templates("words")
+    condition = fields.expression("if")
+    return None if source is None else MadeChoices(source, title, value, about, condition, words)
 
 
 def _read_fixed(node: Node, problems: Problems, what: str, section: str = "") -> tuple[FixedChoice, ...]:
     match node:
         case List(items=items):
-            found = [_plain_choice(item, problems, what, section) for item in items]
+            found = [_plain_choice(item, problems, what) for item in items]
         case Map(entries=entries):
-            found = [_named_choice(key, value, problems, what, section) for key, value in entries]
+            found = [_named_choice(key, value, problems, what) for key, value in entries]
         case _:
             problems.add(
                 "E106", node.mark, f"{what}: choices are expected", 'write "Title: target" or a list of titles'
             )
             found = []
-    return tuple(choice for choice in found if choice is not None)
+    return tuple(replace(choice, section=section) for choice in found if choice is not None)
 
 
-def _plain_choice(node: Node, problems: Problems, what: str, section: str) -> FixedChoice | None:
+def _plain_choice(node: Node, problems: Problems, what: str) -> FixedChoice | None:
     """An option in a plain list saves its title."""
-    text = text_of(node, problems, what)
-    if text is None:
+    if text_of(node, problems, what) is None or not isinstance(node, Scalar):
         return None
-    title = compile_template(text, node.mark, problems)
-    return FixedChoice(title, node.mark, None, title, True, section=section)
+    choice = _titled(node, problems)
+    return replace(choice, value=choice.written, saves=True)
 
 
-def _named_choice(key: Scalar, node: Node, problems: Problems, what: str, section: str) -> FixedChoice | None:
+def _titled(node: Scalar, problems: Problems) -> FixedChoice:
+    """A choice of this title. In a translated flow it knows the written one, and is called by all of them."""
+    title = compile_template(node.text, node.mark, problems)
+    written = title if node.origin is None else compile_template(node.origin, node.mark, problems)
+    return FixedChoice(title, node.mark, written, words=node.also)
+
+
+def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> FixedChoice | None:
     """``Title: target`` saves nothing; ``Title: {value, ...}`` saves the value."""
     what = f'{what}: "{key.text}"'
-    title = compile_template(key.text, key.mark, problems)
+    choice = _titled(key, problems)
     if isinstance(node, Scalar):
         target = target_of(node, problems, what)
-        return None if target is None else FixedChoice(title, key.mark, Door(node.mark, then=target), section=section)
+        return None if target is None else replace(choice, door=Door(node.mark, then=target))
     fields = Fields(node, problems, what)
     value = fields.raw("value")
-    choice = FixedChoice(
-        title,
-        key.mark,
-        door_from(fields),
-        value_of(value, problems) if isinstance(value, Scalar) else None,
-        value is not None,
-        fields.template("about"),
-        fields.strings("words"),
-        section,
+    choice = replace(
+        choice,
+        door=door_from(fields),
+        value=value_of(value, problems) if isinstance(value, Scalar) else None,
+        saves=value is not None,
+        about=fields.template("about"),
+        words=(*fields.strings("words"), *choice.words),
+        condition=fields.expression("if"),
     )
     if value is not None and not isinstance(value, Scalar):
         problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", "write it on one line")

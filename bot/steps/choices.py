@@ -1,21 +1,23 @@
-"""What a question offers to choose from: fixed or made at run time, shown as buttons or as a list."""
+"""What a question offers to choose from: fixed in the flow file, or made at run time."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from bot.core import messages as limits
-from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, clip
+from bot.core.messages import clip
 from bot.lang.nodes import Mark
 from bot.lang.templates import Expression, Template
-from bot.lang.words import Option, match
+from bot.lang.words import LONGEST, WHOLE, Option
+from bot.steps.declared import AnswerText, Falls, Outcome, Saved, Used
 from bot.steps.doors import Door, evaluate, templates_in
-from bot.steps.kind import At, Falls, Outcome, Reply, StepFailed, Used
-from bot.steps.replies import ReplyId, value_hash
+from bot.steps.kind import At, StepFailed
+from bot.steps.made_choices import MadeChoices
+from bot.steps.many import MARK, Many
+from bot.steps.replies import value_hash
 
-IT = frozenset({"it"})
 PICKED = "picked"  # the outcome of a choice that was made at run time
-OPENER = "Choose"  # the label of a list's opening button where the flow names none
 MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 
 
@@ -23,159 +25,194 @@ MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
 class FixedChoice:
     """A choice that stands in the flow file. ``saves`` is False where choosing it saves nothing.
 
-    ``value`` is a template where it is a text.
+    ``written`` is the title in the language of the flow file, ``value`` a template where it is a text. It is shown
+    where ``condition`` holds, and on every page where it is ``pinned``.
     """
 
     title: Template
     mark: Mark
+    written: Template
     door: Door | None = None
     value: Any = None
     saves: bool = False
     about: Template | None = None
     words: tuple[str, ...] = ()
     section: str = ""
+    condition: Expression | None = None
+    pinned: bool = False
+
+    @property
+    def key(self) -> str:
+        """What tells it from the question's other choices, in whatever language they are shown."""
+        return self.written.source
 
     @property
     def outcome(self) -> str:
         """The outcome's name, for diagrams and traces."""
-        return f"[{self.title.source}]"
+        return f"[{self.key}]"
 
+    @property
+    def leads(self) -> bool:
+        """Whether it says itself where it leads: among several answers it is the whole one."""
+        return not self.saves or (self.door is not None and self.door.then is not None)
 
-@dataclass(frozen=True, slots=True)
-class MadeChoices:
-    """Choices made at run time, one for each element of a list, which is ``it`` in their texts."""
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What it is called by, as far as that is written out."""
+        return (self.title.source, *self.words) if self.title.constant else self.words
 
-    source: Expression
-    title: Template
-    value: Template | None
-    about: Template | None
-
-    def make(self, scope: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Render the elements' titles and values; raises `StepFailed` where the source is no list."""
-        source = self.source.evaluate(scope)
-        if source is None:
-            source = []
-        if not isinstance(source, list):
-            raise StepFailed("mismatch", f"{self.source.source} is no list to choose from")
-        made: list[dict[str, Any]] = []
-        for element in source:
-            inner = {**scope, "it": element}
-            made.append(
-                {
-                    "title": self.title.render(inner),
-                    "value": element if self.value is None else self.value.value(inner),
-                    "about": None if self.about is None else self.about.render(inner),
-                }
-            )
-        return made
+    def uses(self) -> Iterator[Used]:
+        """Its templates and its condition."""
+        yield Used(self.title)
+        yield from (Used(text) for text in (self.about, self.condition) if text is not None)
+        yield from map(Used, templates_in(self.value))
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One choice as the contact sees it."""
+    """One choice as the contact sees it. ``index`` is its own in whatever page, language or form it is shown.
 
+    ``name`` is its title in the language of the flow file, and whole. ``leads`` is True where it is the whole answer.
+    """
+
+    index: int
     title: str
+    name: str
     outcome: str
     value: Any
-    saves: bool
-    about: str | None
-    words: tuple[str, ...]
-    section: str
+    saves: bool = True
+    about: str | None = None
+    words: tuple[str, ...] = ()
+    section: str = ""
+    pinned: bool = False
+    leads: bool = False
+
+    @property
+    def hash(self) -> str:
+        """What it stands for, in short."""
+        return value_hash(self.name, self.value)
+
+    @property
+    def option(self) -> Option:
+        """How it is called by who answers in writing."""
+        return Option(self.title, (*self.words, self.name))
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """All that a question offers. ``form`` is options, buttons or list: the key that it is written under."""
+    """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
+
+    ``how`` says how an answer in writing is matched (`bot.lang.words`); ``numbered``: shown as a text with numbers.
+    """
 
     form: str
     mark: Mark
     fixed: tuple[FixedChoice, ...] = ()
     made: MadeChoices | None = None
     opener: Template | None = None
+    how: str = WHOLE
+    many: Many | None = None
+    numbered: bool = False
 
     def outcomes(self) -> dict[str, Outcome]:
-        """Each choice's outcome; where nothing is written for it, the step's `then`."""
-        found = {choice.outcome: Outcome(choice.door, Falls.THEN) for choice in self.fixed}
-        if self.made is not None:
+        """Each choice's outcome; where nothing is written for it, the step's `then`. One of several has none."""
+        several = self.many is not None
+        found = {
+            choice.outcome: Outcome(choice.door, Falls.THEN) for choice in self.fixed if choice.leads or not several
+        }
+        if self.made is not None and not several:
             found[PICKED] = Outcome(None, Falls.THEN)
         return found
 
+    def answers(self) -> Iterator[AnswerText]:
+        """The titles and words of the fixed ones."""
+        for choice in self.fixed:
+            yield from (AnswerText(text, choice.title.source, choice.mark) for text in choice.texts)
+
+    def saved_values(self) -> Iterator[Saved]:
+        """What the fixed ones save; of many answers it is a list that nobody knows yet."""
+        if self.many is None:
+            yield from (Saved(choice.value, choice.mark) for choice in self.fixed if choice.saves)
+
     def uses(self) -> Iterator[Used]:
-        """Every template of the choices."""
+        """Every template and expression of the choices."""
         if self.opener is not None:
             yield Used(self.opener)
+        if self.many is not None and self.many.done is not None:
+            yield Used(self.many.done)
         for choice in self.fixed:
-            yield Used(choice.title)
-            if choice.about is not None:
-                yield Used(choice.about)
-            yield from map(Used, templates_in(choice.value))
+            yield from choice.uses()
         if self.made is not None:
-            yield Used(self.made.source)
-            for text in (self.made.title, self.made.value, self.made.about):
-                if text is not None:
-                    yield Used(text, IT)
+            yield from self.made.uses()
 
     def hold(self, at: At) -> dict[str, Any]:
-        """What has to be remembered of choices made at run time, so that an answer means what was shown."""
-        return {} if self.made is None else {"made": self.made.make(at.scope)[: MOST - len(self.fixed)]}
+        """What has to be remembered so that an answer means what was shown: made choices, and hidden ones."""
+        hold: dict[str, Any] = {}
+        if self.made is not None:
+            hold["made"] = list(islice(self.made.make(at.scope), MOST - len(self.fixed)))
+        if any(choice.condition is not None for choice in self.fixed):
+            hold["hidden"] = [n for n, choice in enumerate(self.fixed) if not _holds(choice.condition, at.scope)]
+        return hold
+
+    def hides(self, at: At, value: Any) -> bool:
+        """Whether a value stands for a choice that is not shown."""
+        hidden = (self.fixed[n] for n in at.hold.get("hidden", ()))
+        return any(choice.saves and evaluate(choice.value, at.scope) == value for choice in hidden)
 
     def shown(self, at: At, hold: Mapping[str, Any]) -> tuple[Shown, ...]:
-        """The choices as they are shown, in order: made ones first, titles made unique."""
-        shown = [
-            Shown(made["title"], PICKED, made["value"], True, made["about"], (), "") for made in hold.get("made", ())
-        ]
-        for choice in self.fixed:
-            about = None if choice.about is None else choice.about.render(at.scope)
-            title = choice.title.render(at.scope)
-            value = evaluate(choice.value, at.scope)
-            shown.append(Shown(title, choice.outcome, value, choice.saves, about, choice.words, choice.section))
+        """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
+        made, hidden = hold.get("made", ()), hold.get("hidden", ())
+        shown = [_made(n, item) for n, item in enumerate(made)]
+        shown += [
+            _shown(len(made) + n, choice, at.scope) for n, choice in enumerate(self.fixed) if n not in hidden
+        ]  # fmt: skip
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
-        return _unique(shown, limits.BUTTON_TITLE if self.as_buttons(shown) else limits.ROW_TITLE)
+        return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
 
-    def as_buttons(self, shown: list[Shown] | tuple[Shown, ...]) -> bool:
+    def as_buttons(self, shown: Sequence[Shown]) -> bool:
         """Whether the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
-        if self.form == "list" or len(shown) > limits.BUTTONS:
+        if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
             return False
+        longest = self.title_limit(as_buttons=True)
         return self.form == "buttons" or all(
-            len(choice.title) <= limits.BUTTON_TITLE and choice.about is None for choice in shown
-        )
+            len(choice.title) <= longest and choice.about is None for choice in shown
+        )  # fmt: skip
 
-    def present(self, at: At, hold: Mapping[str, Any], body: str, header: str | None, footer: str | None) -> Message:
-        """The message that asks the question."""
-        shown = self.shown(at, hold)
-        rows = [
-            (
-                choice.section,
-                Choice(str(reply_id(at, index, choice)), choice.title, choice.about),
-            )
-            for index, choice in enumerate(shown)
-        ]
-        if self.as_buttons(shown):
-            return Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header)
-        opener = OPENER if self.opener is None else self.opener.render(at.scope)
-        return ListMessage(body, opener, _sections(rows, opener), footer)
-
-    def chosen(self, at: At, reply: Reply) -> Shown | None:
-        """The choice that a reply means: a tap on it, or its title, words or number."""
-        if reply.tap is None and reply.text is None:
-            return None
-        shown = self.shown(at, at.hold)
-        if reply.tap is not None:
-            index = reply.tap.choice
-            if index < len(shown) and value_hash(shown[index].title, shown[index].value) == reply.tap.hash:
-                return shown[index]
-            return None
-        found = match(reply.text or "", [Option(choice.title, choice.words) for choice in shown])
-        return None if found is None else shown[found]
+    def title_limit(self, *, as_buttons: bool) -> int:
+        """How many characters a title may have; among several there must be room for the mark of a chosen one."""
+        if self.numbered:
+            return LONGEST
+        return (limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE) - (0 if self.many is None else len(MARK))
 
 
-def reply_id(at: At, index: int, choice: Shown) -> ReplyId:
-    """The id that a tap on this choice brings back."""
-    return ReplyId(at.flow, at.step, index, at.visit, value_hash(choice.title, choice.value))
+def _holds(condition: Expression | None, scope: Mapping[str, Any]) -> bool:
+    return condition is None or bool(condition.evaluate(scope))
 
 
-def _unique(shown: list[Shown], limit: int) -> tuple[Shown, ...]:
+def _made(index: int, item: Mapping[str, Any]) -> Shown:
+    title, words = item["title"], tuple(item.get("words", ()))
+    return Shown(index, title, title, PICKED, item["value"], about=item["about"], words=words)
+
+
+def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> Shown:
+    title = choice.title.render(scope)
+    return Shown(
+        index,
+        title,
+        title if choice.written is choice.title else choice.written.render(scope),
+        choice.outcome,
+        evaluate(choice.value, scope),
+        choice.saves,
+        None if choice.about is None else choice.about.render(scope),
+        choice.words,
+        choice.section,
+        choice.pinned,
+        choice.leads,
+    )
+
+
+def _unique(shown: Iterable[Shown], limit: int) -> tuple[Shown, ...]:
     seen: set[str] = set()
     unique = []
     for choice in shown:
@@ -185,22 +222,5 @@ def _unique(shown: list[Shown], limit: int) -> tuple[Shown, ...]:
             mark = f" ({number})"
             title = clip(choice.title, limit - len(mark)) + mark
         seen.add(title)
-        unique.append(
-            Shown(title, choice.outcome, choice.value, choice.saves, choice.about, choice.words, choice.section)
-        )
+        unique.append(choice if choice.title == title else replace(choice, title=title))
     return tuple(unique)
-
-
-def _sections(rows: list[tuple[str, Choice]], opener: str) -> tuple[Section, ...]:
-    """Group rows by their written section; rows without one go in tens."""
-    sections: list[Section] = []
-    for title in dict.fromkeys(section for section, _ in rows):
-        members = tuple(row for section, row in rows if section == title)
-        size = limits.ROWS_PER_SECTION
-        for start in range(0, len(members), size):
-            part = members[start : start + size]
-            name = title or opener
-            if len(members) > size:
-                name = f"{start + 1}-{start + len(part)}"
-            sections.append(Section(clip(name, limits.SECTION_TITLE), part))
-    return tuple(sections)

@@ -1,18 +1,20 @@
 """``classify``: a model reads what the contact wrote and picks one of the declared doors. It says nothing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
 from bot.lang.fields import Fields
+from bot.lang.shapes import Keys, Shape
 from bot.lang.templates import Template
 from bot.steps.ai_settings import AiSettings, check_model_errors, read_budget
-from bot.steps.doors import Door, door_at
-from bot.steps.exits import Exit, exit_outcomes, read_exits
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
+from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at
+from bot.steps.exits import Exit, exit_outcomes, exit_uses, open_exits, read_exits
+from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.prompt import quoted_scope
 
 WITHIN = 20.0  # seconds
@@ -34,22 +36,22 @@ class Classify(StepKind):
     settings: AiSettings
     verb: ClassVar[str] = "classify"
     asks_models: ClassVar[bool] = True
+    texts: ClassVar[Mapping[str, Shape]] = {"exits": Keys(DOOR_TEXTS), "other": DOOR_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``classify`` with `text`, `exits` and `other`."""
         question, text = fields.template("classify"), fields.template("text")
-        within = fields.duration("within")
+        within = fields.seconds("within", WITHIN)
         exits, settings = (
             read_exits(fields, reading.variables),
             AiSettings(fields.strings("model"), budget=read_budget(fields)).over(reading.ai),
         )
         _check_exits(fields, exits)
         check_model_errors(fields)
-        seconds = WITHIN if within is None else within.total_seconds()
         if question is None:  # a problem by now
             question = Template.plain("", fields.mark)
-        return cls(question, text, exits, door_at(fields, "other"), seconds, settings)
+        return cls(question, text, exits, door_at(fields, "other"), within, settings)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, ``other`` where none fits, and failures."""
@@ -59,8 +61,9 @@ class Classify(StepKind):
         return found
 
     def uses(self) -> Iterator[Used]:
-        """The question and the text."""
+        """The question, the text and the conditions of the exits."""
         yield Used(self.question)
+        yield from exit_uses(self.exits)
         if self.text is not None:
             yield Used(self.text)
 
@@ -71,7 +74,7 @@ class Classify(StepKind):
             text = self.text.render(at.scope)
         if not text or not text.strip():
             return ending("other", unread=at.unread)
-        lines = [f"{way.name}: {way.when}" for way in self.exits] + [f"{NONE}: nothing of this"]
+        lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, at.scope)] + [f"{NONE}: nothing of this"]
         system = "\n".join([self.question.render(quoted_scope(at.scope)), "", _RULES, *lines])
         messages = ({"role": "system", "content": system}, {"role": "user", "content": text})
         complete = Complete(
@@ -93,7 +96,7 @@ class Classify(StepKind):
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
         unread = None if at.hold["unread"] is None else Reply(text=at.hold["unread"])
         words = re.findall(r"\w+", event.value["text"].casefold())
-        picked = [way for way in self.exits if way.name.casefold() in words]
+        picked = [way for way in open_exits(self.exits, at.scope) if way.name.casefold() in words]
         return ending(picked[0].outcome if len(picked) == 1 else "other", unread=unread)
 
 

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bot.lang.fields import Fields, template_of, text_of
+from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
+from bot.lang.scalars import template_of, text_of
+from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Expression, Template
 
+DOOR_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
 
@@ -40,7 +43,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A target, with what is said, asked, set and tagged on the way there.
+    """A target, with what is said, asked, set, tagged, untagged and cancelled on the way there.
 
     ``corrects``: its target is a question whose answer is to be corrected; when it has one, this step comes again.
     """
@@ -51,6 +54,8 @@ class Door:
     ask: Template | None = None
     set: tuple[Assignment, ...] = ()
     tag: tuple[Template, ...] = ()
+    untag: tuple[Template, ...] = ()
+    cancel: tuple[Template, ...] = ()  # the names of what is not to start any more
     corrects: bool = False
 
     @property
@@ -63,11 +68,17 @@ class Door:
         if inherited is None:
             return self
         leading = self if self.speaks else inherited
-        return replace(leading, set=self.set or inherited.set, tag=self.tag or inherited.tag)
+        return replace(
+            leading,
+            set=self.set or inherited.set,
+            tag=self.tag or inherited.tag,
+            untag=self.untag or inherited.untag,
+            cancel=self.cancel or inherited.cancel,
+        )
 
     def uses(self) -> Iterator[Template | Expression]:
         """Every template of the door."""
-        yield from (text for text in (self.say, self.ask, *self.tag) if text is not None)
+        yield from (text for text in (self.say, self.ask, *self.tag, *self.untag, *self.cancel) if text is not None)
         for item in self.set:
             yield from item.uses()
 
@@ -122,6 +133,8 @@ def door_from(fields: Fields) -> Door:
         ask=fields.wording("ask"),
         set=assignments(fields, "set"),
         tag=fields.templates("tag"),
+        untag=fields.templates("untag"),
+        cancel=fields.templates("cancel"),
         corrects=corrects,
     )
 

@@ -1,16 +1,19 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import HandoffClosed
 from bot.core.messages import Text
 from bot.lang.fields import Fields
+from bot.lang.hooks import HANDOFF
 from bot.lang.nodes import Map
+from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.doors import Door, door_at
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, StepKind, Used, ending
+from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at
+from bot.steps.kind import At, Awaited, Decision, Reading, StepKind, ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class Handoff(StepKind):
     closed: Door | None
     verb: ClassVar[str] = "handoff"
     deaf: ClassVar[bool] = True
+    texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": DOOR_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -52,7 +56,8 @@ class Handoff(StepKind):
         """Tell the contact, set the team's tag (DECISIONS: hand-over) and be silent."""
         said = () if self.text is None else (Text(self.text.render(at.scope)),)
         note = {} if self.note is None else {"note": self.note.render(at.scope)}
-        return Decision(messages=said, hold=note, tag=f"handoff:{self.team}")
+        told = {"team": self.team, "note": note.get("note")}
+        return Decision(messages=said, hold=note, tag=f"handoff:{self.team}", tells=(HANDOFF, told))
 
     def resume(self, at: At, event: Awaited) -> Decision | None:
         """The agent resolved the conversation."""

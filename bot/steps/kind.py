@@ -3,59 +3,36 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import Call, Complete, Fetch
+from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
 from bot.core.messages import Message
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
-from bot.lang.nodes import Mark
+from bot.lang.hours import Hours
 from bot.lang.problems import Problems
-from bot.lang.templates import Expression, Template
+from bot.lang.shapes import Shape
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
+from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Saved, Used
 from bot.steps.doors import Door
 from bot.steps.replies import ReplyId
+from bot.steps.services import Service
 
 
 class StepFailed(BotError):
-    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over."""
+    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
 
-    def __init__(self, outcome: str, reason: str) -> None:
+    ``known`` is what templates of the door that it leads through see beside the rest.
+    """
+
+    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
         super().__init__(reason)
         self.outcome = outcome
-
-
-class Falls(Enum):
-    """Where an outcome leads when nothing is written for it."""
-
-    THEN = "then"  # where the step's `then` leads
-    STAY = "stay"  # nowhere: the step goes on waiting
-    RETRY = "retry"  # to the step's `retry`
-    TIMEOUT = "timeout"  # to the inherited `timeout`: there is no built-in one
-    ERRORS = "errors"  # to the inherited `errors.else`: there is no built-in one
-    WRITTEN = "written"  # it must be written on the step
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen."""
-
-    door: Door | None
-    falls: Falls
-    success: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """A template or an expression of a step, and the names beyond the flow's own that it may use."""
-
-    text: Template | Expression
-    extra: frozenset[str] = frozenset()
+        self.known = known or {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +47,28 @@ class Reading:
     errors: Mapping[str, Door]  # where failures lead: the step's own, the flow's and the bot's
     documents: Mapping[str, str]  # the bot's text files, by path
     ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
+    services: Mapping[str, Service] = field(default_factory=dict)  # that the bot sends requests to
+    hours: Mapping[str, Hours] = field(default_factory=dict)  # the bot's opening hours
+    kinds: Mapping[str, type["StepKind"]] = field(default_factory=dict)  # by their verbs, the bot's own included
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids."""
+    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
+
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
+    """
 
     text: str | None = None
     tap: ReplyId | None = None
     media: Media | None = None
     location: Location | None = None
+    payload: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that it may be understood by: what was written, or a button's title and payload."""
+        return tuple(text for text in (self.text, self.payload) if text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +108,7 @@ class Decision:
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
     hold: Mapping[str, Any] = field(default_factory=dict)
-    call: Call | Fetch | Complete | None = None
+    call: Call | Fetch | Complete | HttpRequest | None = None
     awaits: bool = False  # for the end of the call, or of the last message
     goes_on: bool = False  # what is awaited is awaited still
     hears: bool = False  # what the contact writes in the meantime is taken at once
@@ -127,7 +116,9 @@ class Decision:
     unread: Reply | None = None  # what the contact wrote is left to the next step
     opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
     tag: str | None = None  # to set on the contact at once, until the step is left
+    tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
     conditions: tuple[tuple[str, Any], ...] = ()
+    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the door see beside the rest
 
 
 class StepKind:
@@ -139,7 +130,8 @@ class StepKind:
     asks_models: ClassVar[bool] = False
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
-    later: ClassVar[Mapping[str, str]] = {}  # keys that are known by name and not available yet
+    texts: ClassVar[Mapping[str, Shape]] = {}  # its keys with something that contacts read or write
+    tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -162,6 +154,11 @@ class StepKind:
         return self.waits or self.deaf
 
     @property
+    def gives(self) -> frozenset[str]:
+        """The variables that it gives values to itself, without `save` or `set`."""
+        return frozenset()
+
+    @property
     def form(self) -> str:
         """How the step waits: an edit that changes it leaves nothing to wait for, so the step is entered anew."""
         return f"{self.verb}, waiting" if self.waits else self.verb
@@ -174,8 +171,20 @@ class StepKind:
         """Every template and expression of the step, to be checked and prepared."""
         return iter(())
 
-    def flows_run(self) -> Iterator[tuple[str, Mark]]:
+    def flows_run(self) -> Iterator[FlowRun]:
         """The flows that this step opens."""
+        return iter(())
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The texts that it understands as answers of its own, as far as they are written out."""
+        return iter(())
+
+    def saved_values(self) -> Iterator[Saved]:
+        """What it may save, as far as that is written in the flow."""
+        return iter(())
+
+    def needs(self) -> Iterator[Need]:
+        """The variables that a model must know to leave it."""
         return iter(())
 
     def enter(self, at: At) -> Decision:
@@ -202,8 +211,8 @@ class StepKind:
         """What the step waited for has happened. None: it means nothing here."""
         return None
 
-    def wakes_at(self, entered_at: datetime) -> datetime | None:
-        """When a step that only waits for time is over."""
+    def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
+        """When a step that only waits for time is entered once more, to see whether the time has come."""
         return None
 
 

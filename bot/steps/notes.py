@@ -5,11 +5,12 @@ from typing import Any
 
 from bot.lang.fields import Fields
 from bot.lang.problems import did_you_mean
-from bot.lang.structures import ListVariable, MediaVariable, ObjectVariable
+from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.lang.variables import Answer, Mismatch, Unfit, Variable
 from bot.steps.kind import At
 
-STRUCTURES = (ListVariable, ObjectVariable, MediaVariable)  # nothing that somebody says becomes one of these
+# nothing that somebody says becomes one of these
+STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
 
 
 def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:

@@ -6,13 +6,17 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.core import messages
-from bot.lang.fields import Fields, template_of
+from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Node
+from bot.lang.scalars import template_of
+from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.kind import StepFailed, Used
+from bot.steps.declared import Used
+from bot.steps.kind import StepFailed
 from bot.steps.limits import check_media
 from bot.steps.place import Place, read_place
 
+NOTICE_TEXTS: Mapping[str, Shape] = {"name": MAY, "language": MAY, "header": TEXT, "body": TEXT, "buttons": MAY}
 MEDIA = ("image", "video", "document")
 BODY_KINDS = ("text", "currency", "date_time")
 HEADER_KINDS = ("text", *MEDIA, "location")
@@ -107,7 +111,7 @@ def read_notice(fields: Fields) -> Notice:
         tuple(_read_body(fields)),
         tuple(_read_buttons(fields)),
     )
-    fields.close({})
+    fields.close()
     return notice
 
 
@@ -119,14 +123,14 @@ def _read_header(fields: Fields) -> Parameter | None:
 
 
 def _read_body(fields: Fields) -> Iterator[Parameter]:
-    for node in _nodes(fields, "body"):
+    for node in fields.one_or_more("body"):
         parameter = _read_parameter(node, fields, "body", BODY_KINDS)
         if parameter is not None:
             yield parameter
 
 
 def _read_buttons(fields: Fields) -> Iterator[UrlButton]:
-    for node in _nodes(fields, "buttons"):
+    for node in fields.one_or_more("buttons"):
         if not isinstance(node, Map):
             text = template_of(node, fields.problems, f"{fields.what}: buttons")
             if text is not None:
@@ -195,11 +199,6 @@ def _read_short(fields: Fields, kind: str) -> Parameter | None:
         fields.problems.add("E106", fields.mark_of(kind), what, "write currency: {amount: 12.50, code: EUR}")
         return None
     return Parameter(kind, {"text": text})
-
-
-def _nodes(fields: Fields, key: str) -> tuple[Node, ...]:
-    node = fields.raw(key)
-    return () if node is None else node.items if isinstance(node, List) else (node,)
 
 
 def _currency(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -3,9 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, is_dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 
 from bot.core.messages import clip
@@ -13,6 +11,7 @@ from bot.core.values import Record
 from bot.lang.variables import Variable
 from bot.steps.exits import Exit
 from bot.steps.links import without_invisible
+from bot.steps.wire import jsonable
 
 REMEMBER = "remember"
 LEAVE = "leave_"
@@ -86,7 +85,7 @@ def read_commands(text: str) -> tuple[str, list[dict[str, Any]]]:
 
 def result_text(value: Any) -> str:
     """A handler's result as a model reads it: the beginning of a very long one."""
-    text = value if isinstance(value, str) else json.dumps(value, default=_jsonable, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, default=jsonable, ensure_ascii=False)
     return clip(text, MOST_RESULT)
 
 
@@ -121,18 +120,3 @@ def _one_line(text: str) -> str:
 def _one_value(value: Any) -> str:
     """A value in which nothing can look like another one's beginning."""
     return json.dumps(_one_line(value), ensure_ascii=False) if isinstance(value, str) else _one_line(str(value))
-
-
-def _jsonable(value: Any) -> Any:
-    match value:
-        case Mapping():
-            return dict(value)
-        case datetime() | date() | time():
-            return value.isoformat()
-        case Decimal():
-            return float(value)
-        case timedelta():
-            return value.total_seconds()
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return str(value)

@@ -37,4 +37,4 @@ class ReplyId:
 
 def value_hash(title: str, value: Any) -> str:
     """Eight hex digits that tell what a choice stood for when it was shown."""
-    return hashlib.sha256(dumps([title, value]).encode()).hexdigest()[:8]
+    return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]

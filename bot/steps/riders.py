@@ -7,11 +7,27 @@ from typing import Self
 
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map, Mark
+from bot.lang.shapes import Keys, Part, Shape
 from bot.lang.templates import Template
-from bot.steps.doors import Assignment, Door, assignments, door_at, door_from, door_of
-from bot.steps.notice import Notice, read_notice
+from bot.steps.doors import DOOR_TEXTS, Assignment, Door, assignments, door_at, door_from, door_of
+from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
+from bot.steps.schedule import Schedule, read_schedules
+from bot.steps.words import Words, read_words
 
-LATER_RIDERS = {"schedule": "scheduled flows", "cancel": "scheduled flows"}
+DEFAULTS_TEXTS: Mapping[str, Shape] = {
+    "retry": {**DOOR_TEXTS, "else": DOOR_TEXTS},
+    "remind": DOOR_TEXTS,
+    "timeout": DOOR_TEXTS,
+    "errors": Keys(DOOR_TEXTS),
+    "window_closed": {"template": NOTICE_TEXTS},
+    "gone": DOOR_TEXTS,
+}
+RIDERS_TEXTS: Mapping[str, Shape] = {
+    **DEFAULTS_TEXTS,
+    "then": DOOR_TEXTS,
+    "visits": {"else": DOOR_TEXTS},
+    "words": Keys(DOOR_TEXTS, Part.WORD),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,10 @@ class Riders:
     visits: Visits | None
     defaults: Defaults
     renamed_from: str | None
+    words: Words
+    untag: tuple[Template, ...]
+    cancel: tuple[Template, ...]  # the names of what is not to start any more
+    schedule: tuple[Schedule, ...]
 
 
 def read_riders(fields: Fields, *, saves: bool) -> Riders:
@@ -136,6 +156,10 @@ def read_riders(fields: Fields, *, saves: bool) -> Riders:
             window_closed=_read_window_closed(fields),
         ),
         fields.name("renamed_from"),
+        read_words(fields),
+        fields.templates("untag"),
+        fields.templates("cancel"),
+        read_schedules(fields),
     )
 
 

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Self
 from bot.core.values import Record
 from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Scalar
+from bot.lang.shapes import Shape
 from bot.lang.templates import Expression
-from bot.steps.doors import Assignment, Door, assignments, door_at
-from bot.steps.kind import At, Awaited, Decision, Falls, FlowEnded, Outcome, Reading, StepFailed, StepKind, Used, ending
+from bot.steps.declared import Falls, FlowRun, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Assignment, Door, assignments, door_at
+from bot.steps.kind import At, Awaited, Decision, FlowEnded, Reading, StepFailed, StepKind, ending
 
 MOST_ELEMENTS = 100
 _ELEMENT = frozenset({"it", "loop"})
@@ -31,6 +33,7 @@ class Run(StepKind):
     expired: Door | None
     each: Expression | None = None
     verb: ClassVar[str] = "run"
+    texts: ClassVar[Mapping[str, Shape]] = {"expired": DOOR_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -54,9 +57,14 @@ class Run(StepKind):
             for text in item.uses():
                 yield Used(text, frozenset() if self.each is None else _ELEMENT)
 
-    def flows_run(self) -> Iterator[tuple[str, Mark]]:
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that what comes out goes to."""
+        return frozenset(self.outputs)
+
+    def flows_run(self) -> Iterator[FlowRun]:
         """The flow that is opened."""
-        yield self.flow, self.mark
+        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed=self.each is not None)
 
     def enter(self, at: At) -> Decision:
         """Open the flow's frame, for the first element where there are several."""

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, Self
 from bot.core import messages as limits
 from bot.core.messages import LinkButton, MediaMessage, Message, Text, clip
 from bot.lang.fields import Fields
-from bot.lang.nodes import Map
+from bot.lang.nodes import Map, Node
+from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.kind import At, Decision, Reading, StepKind, Used, ending
+from bot.steps.declared import Used
+from bot.steps.kind import At, Decision, Reading, StepKind, ending
 from bot.steps.limits import check_address, check_length, check_media
 from bot.steps.place import Place, read_place
 
@@ -33,6 +35,10 @@ class File:
     filename: Template | None
 
 
+def _file_texts(node: Node) -> Shape:
+    return {"link": MAY, "filename": MAY} if isinstance(node, Map) else MAY
+
+
 @dataclass(frozen=True, slots=True)
 class Say(StepKind):
     """What is said, and at most one attachment."""
@@ -43,40 +49,34 @@ class Say(StepKind):
     attachment: Link | File | Place | None
     preview_url: bool = False
     verb: ClassVar[str] = "say"
+    texts: ClassVar[Mapping[str, Shape]] = {
+        "say": TEXT,
+        "header": TEXT,
+        "footer": TEXT,
+        "link": {"title": TEXT, "url": MAY},
+        **dict.fromkeys(limits.MEDIA_KINDS, _file_texts),
+        "location": {"name": MAY, "address": MAY},
+    }
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``say`` with its link, file or place."""
-        found = [key for key in ATTACHMENTS if fields.has(key)]
-        attachment = _read_attachment(fields, found[0]) if found else None
-        for extra in found[1:]:
-            fields.raw(extra)
-            reading.problems.add(
-                "E121",
-                fields.mark_of(extra),
-                f'{fields.what}: "{extra}" beside "{found[0]}"',
-                "send them in two steps",
-            )
+        attachment = _read_the_one(fields)
         text = _read_text(fields, attachment)
         header, footer = fields.template("header"), fields.template("footer")
-        if not isinstance(attachment, Link):
-            for key in ("header", "footer"):
-                if fields.has(key):
-                    reading.problems.add(
-                        "E403",
-                        fields.mark_of(key),
-                        f"{fields.what}: a {key} goes with a link only",
-                        "put it in the text",
-                    )
         preview = fields.boolean("preview_url")
-        if preview and attachment is not None:
-            what = f"{fields.what}: a preview goes with a plain text only"
-            reading.problems.add("E403", fields.mark_of("preview_url"), what, "leave it out")
         say = cls(text, header, footer, attachment, preview)
         say._check(fields)
         return say
 
     def _check(self, fields: Fields) -> None:
+        for key in () if isinstance(self.attachment, Link) else ("header", "footer"):
+            if fields.has(key):
+                what = f"{fields.what}: a {key} goes with a link only"
+                fields.problems.add("E403", fields.mark_of(key), what, "put it in the text")
+        if self.preview_url and self.attachment is not None:
+            what = f"{fields.what}: a preview goes with a plain text only"
+            fields.problems.add("E403", fields.mark_of("preview_url"), what, "leave it out")
         captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
         most = limits.INTERACTIVE_BODY if isinstance(self.attachment, Link) else limits.TEXT_BODY
         check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
@@ -131,6 +131,16 @@ def _read_text(fields: Fields, attachment: Link | File | Place | None) -> Templa
     if attachment is None or isinstance(attachment, Link):
         fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
     return None
+
+
+def _read_the_one(fields: Fields) -> Link | File | Place | None:
+    """What is sent along: one thing at the most."""
+    found = [key for key in ATTACHMENTS if fields.has(key)]
+    attachment = _read_attachment(fields, found[0]) if found else None
+    for extra in found[1:]:
+        what = f'{fields.what}: "{extra}" beside "{found[0]}"'
+        fields.problems.add("E121", fields.mark_of(extra), what, "send them in two steps")
+    return attachment
 
 
 def _read_attachment(fields: Fields, key: str) -> Link | File | Place | None:

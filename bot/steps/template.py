@@ -1,31 +1,48 @@
 """``template``: an approved template, the only message that may be sent outside the 24-hour window."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import SendEnded
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map
+from bot.lang.shapes import Keys, Part, Shape
+from bot.lang.templates import Expression
 from bot.lang.words import Option, match
-from bot.steps.doors import Door, door_at, door_from, target_of
-from bot.steps.kind import At, Awaited, Decision, Falls, Outcome, Reading, Reply, StepFailed, StepKind, Used, ending
-from bot.steps.notice import Notice, read_notice
+from bot.steps.declared import AnswerText, Falls, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from, target_of
+from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.replies import ReplyId, value_hash
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyButton:
-    """A quick reply button of the template, and where it leads."""
+    """A quick reply button of the template, and where it leads; it is heard where its condition holds.
+
+    ``key`` is its title in the language of the flow file.
+    """
 
     title: str
+    key: str
     words: tuple[str, ...]
     door: Door
+    condition: Expression | None = None
 
     @property
     def outcome(self) -> str:
         """The outcome's name, for diagrams and traces."""
-        return f"[{self.title}]"
+        return f"[{self.key}]"
+
+    @property
+    def hash(self) -> str:
+        """What it stands for, in short."""
+        return value_hash(self.key, None)
+
+    def heard(self, at: At) -> bool:
+        """Whether it counts now. Raises `TemplateFailed`."""
+        return self.condition is None or bool(self.condition.evaluate(at.scope))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,11 @@ class TemplateStep(StepKind):
     other: Door | None
     watches: bool  # somebody handles errors: wait for the gateway's word
     verb: ClassVar[str] = "template"
+    texts: ClassVar[Mapping[str, Shape]] = {
+        "template": NOTICE_TEXTS,
+        "replies": Keys(DOOR_TEXTS, Part.TITLE),
+        "other": DOOR_TEXTS,
+    }
     needs_window: ClassVar[bool] = False
 
     @classmethod
@@ -69,14 +91,20 @@ class TemplateStep(StepKind):
         return found
 
     def uses(self) -> Iterator[Used]:
-        """Every text that fills the template."""
-        return self.notice.uses()
+        """Every text that fills the template, and the replies' conditions."""
+        yield from self.notice.uses()
+        yield from (Used(reply.condition) for reply in self.replies if reply.condition is not None)
+
+    def answers(self) -> Iterator[AnswerText]:
+        """The replies' titles and words."""
+        for reply in self.replies:
+            for text in (reply.title, *reply.words):
+                yield AnswerText(text, reply.title, reply.door.mark, True, always=reply.condition is None)
 
     def enter(self, at: At) -> Decision:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
         payloads = tuple(
-            str(ReplyId(at.flow, at.step, index, at.visit, value_hash(reply.title, None)))
-            for index, reply in enumerate(self.replies)
+            str(ReplyId(at.flow, at.step, index, at.visit, reply.hash)) for index, reply in enumerate(self.replies)
         )
         sent = (self.notice.message(at.scope, payloads),)
         if self.replies:
@@ -85,15 +113,15 @@ class TemplateStep(StepKind):
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A tap on a button of this template, or its title or payload as a text (DECISIONS: replies)."""
+        return next((ending(button.outcome) for button in self._meant(reply) if button.heard(at)), None)
+
+    def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
         if reply.tap is not None:
-            index = reply.tap.choice
-            if index < len(self.replies) and reply.tap.hash == value_hash(self.replies[index].title, None):
-                return ending(self.replies[index].outcome)
-            return None
-        if reply.text is None or not self.replies:
-            return None
-        found = match(reply.text, [Option(button.title, button.words) for button in self.replies])
-        return None if found is None else ending(self.replies[found].outcome)
+            yield from (button for button in self.replies[reply.tap.choice :][:1] if button.hash == reply.tap.hash)
+            return
+        options = [Option(button.title, button.words) for button in self.replies]
+        found = (match(text, options) for text in reply.texts)
+        yield from (self.replies[index] for index in found if index is not None)
 
     def resume(self, at: At, event: Awaited) -> Decision | None:
         """The gateway took the template, or refused it."""
@@ -110,14 +138,14 @@ def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
         return ()
     found = []
     for title, node in inner.entries():
-        what = f'{fields.what}: "{title.text}"'
+        what, key = f'{fields.what}: "{title.text}"', title.origin or title.text
         if not isinstance(node, Map):
             target = target_of(node, fields.problems, what)
             if target is not None:
-                found.append(ReplyButton(title.text, (), Door(node.mark, then=target)))
+                found.append(ReplyButton(title.text, key, title.also, Door(node.mark, then=target)))
             continue
-        door_fields = Fields(node, fields.problems, what)
-        words, door = door_fields.strings("words"), door_from(door_fields)
-        door_fields.close()
-        found.append(ReplyButton(title.text, words, door))
+        inner = Fields(node, fields.problems, what)
+        words = (*inner.strings("words"), *title.also)
+        found.append(ReplyButton(title.text, key, words, door_from(inner), inner.expression("if")))
+        inner.close()
     return tuple(found)

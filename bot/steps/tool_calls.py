@@ -94,7 +94,7 @@ class ToolCalls:
             return "The arguments are no JSON object."
         if name == REMEMBER:
             return self._note(arguments)
-        if (way := self._brief.exit(name)) is not None:
+        if (way := self._brief.exit(name, self._scope)) is not None:
             return self._leave(way, arguments)
         tool = self._brief.tool(name)
         if tool is None:

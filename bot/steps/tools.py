@@ -10,11 +10,13 @@ from bot.core.effects import Call
 from bot.core.values import UnstorableValue, plain
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
-from bot.lang.nodes import List, Scalar
+from bot.lang.nodes import Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
+from bot.steps.call import check_known
+from bot.steps.declared import Used
 from bot.steps.doors import Assignment, assignments
-from bot.steps.kind import Reading, Used
+from bot.steps.kind import Reading
 from bot.steps.prompt import LEAVE, REMEMBER, function
 
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
@@ -67,9 +69,7 @@ class Tool:
 def read_tools(fields: Fields, reading: Reading) -> tuple[Tool, ...]:
     """Read `tools`: names of handlers, or ``{call, with, confirm, about, within}``."""
     tools: dict[str, Tool] = {}
-    node = fields.raw("tools")
-    items = node.items if isinstance(node, List) else () if node is None else (node,)
-    for item in items:
+    for item in fields.one_or_more("tools"):
         tool = _read_tool(fields, item, reading)
         if tool is not None and tool.name in tools:
             what = f'{fields.what}: a second tool "{tool.handler}"'
@@ -95,12 +95,8 @@ def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
         return None if spec is None else _tool(fields, item.mark, spec)
     inner = Fields(item, fields.problems, f"{fields.what}: tools")
     inner.require("call")
-    name, given, about, within = (
-        inner.string("call"),
-        assignments(inner, "with"),
-        inner.string("about"),
-        inner.duration("within"),
-    )
+    name, given = inner.string("call"), assignments(inner, "with")
+    about, within = inner.string("about"), inner.seconds("within", WITHIN)
     asked = inner.is_text("confirm")
     template = inner.template("confirm") if asked else None
     confirms = asked or inner.boolean("confirm")
@@ -108,14 +104,8 @@ def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
     spec = None if name is None else _spec(fields, name, inner.mark_of("call"), reading)
     if spec is None:
         return None
-    for argument in given:
-        if argument.name not in spec.parameters:
-            what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
-            fields.problems.add(
-                "E502", argument.mark, what, did_you_mean(argument.name, spec.parameters, "leave it out")
-            )
-    seconds = WITHIN if within is None else within.total_seconds()
-    tool = _tool(fields, inner.mark, spec, given, about, confirms, template, seconds)
+    check_known(fields, spec, given)
+    tool = _tool(fields, inner.mark, spec, given, about, confirms, template, within)
     if tool is not None:
         _check_question(fields, tool)
     return tool
@@ -153,18 +143,17 @@ def _tool(
 ) -> Tool | None:
     from bot.lang.schemas import NoSchema, parameters_schema, summary  # pydantic: only where there are tools
 
+    name = _SIGNS.sub("_", spec.name)[:64]
+    if name == REMEMBER or name.startswith(LEAVE):
+        what = f'{fields.what}: the name "{spec.name}" means something else to a model'
+        fields.problems.add("E108", mark, what, f'give the handler one that is not "{REMEMBER}" and has no "{LEAVE}"')
+        return None
     bound = {item.name for item in given}
-    binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     try:
         schema = parameters_schema(spec, bound | {CONTACT})
     except NoSchema as error:
         what = f'{fields.what}: no model can call "{spec.name}": {error}'
         fields.problems.add("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
         return None
-    name = _SIGNS.sub("_", spec.name)[:64]
-    if name == REMEMBER or name.startswith(LEAVE):
-        what = f'{fields.what}: the name "{spec.name}" means something else to a model'
-        fields.problems.add("E108", mark, what, f'give the handler one that is not "{REMEMBER}" and has no "{LEAVE}"')
-        return None
-    text = about or summary(spec)
-    return Tool(spec.name, name, text, schema, given, binds_contact, confirms, confirm, within)
+    binds_contact = CONTACT in spec.parameters and CONTACT not in bound
+    return Tool(spec.name, name, about or summary(spec), schema, given, binds_contact, confirms, confirm, within)

@@ -1,42 +1,79 @@
 """``wait``: let time pass."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from bot.lang.fields import Fields
+from bot.lang.hours import Hours, no_hours
+from bot.lang.iso import read_iso
 from bot.lang.nodes import Map
-from bot.steps.kind import At, Decision, Reading, StepKind
+from bot.lang.templates import Template
+from bot.steps.declared import Used
+from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.points_in_time import in_time, start_of
 
 SHORTEST = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait(StepKind):
-    """A duration from the moment the step is entered."""
+    """A duration from the moment the step is entered, a point in time, or until an office is open."""
 
-    duration: timedelta
+    until: timedelta | Template | Hours
     verb: ClassVar[str] = "wait"
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
-        """Read ``wait: 2h``."""
-        node = fields.raw("wait")
-        if isinstance(node, Map):
-            inner = Fields(node, reading.problems, f"{fields.what}: wait")
-            inner.close({"until": "office hours"})
-            return cls(SHORTEST)
-        return cls(fields.duration("wait") or SHORTEST)
+        """Read ``wait: 2h``, ``wait: "{{ slot.starts }}"`` or ``wait: {until: office}``."""
+        if isinstance(fields.raw("wait"), Map):
+            return cls(_read_hours(fields.fields("wait"), reading) or SHORTEST)
+        text = fields.template("wait")
+        if text is None or (text.constant and read_iso(text.source) is None):
+            return cls(fields.duration("wait") or SHORTEST)
+        return cls(text)
 
     @property
     def pauses(self) -> bool:
-        """It rests until the time has passed."""
+        """It rests until the time has come."""
         return True
 
-    def enter(self, at: At) -> Decision:
-        """Wait; the engine wakes the step when the time has come."""
-        return Decision()
+    def uses(self) -> Iterator[Used]:
+        """The point in time."""
+        if isinstance(self.until, Template):
+            yield Used(self.until)
 
-    def wakes_at(self, entered_at: datetime) -> datetime | None:
-        """When the time has passed."""
-        return entered_at + self.duration
+    def enter(self, at: At) -> Decision:
+        """Wait, and go on once the time has come; the engine wakes the step then."""
+        until = self._until(at)
+        return ending("then") if until <= at.now else Decision(hold={"until": until})
+
+    def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
+        """When the time has come, as far as is known."""
+        return hold.get("until")
+
+    def _until(self, at: At) -> datetime:
+        """When the wait is over, in UTC. Opening hours are looked at anew: an edit may have closed the office."""
+        if isinstance(self.until, Hours):
+            opens = self.until.opens(at.now)
+            if opens is None:
+                raise StepFailed("failed", f"{self.until.name} never opens again")
+            return opens
+        if "until" in at.hold:
+            held: datetime = at.hold["until"]
+            return held
+        if isinstance(self.until, timedelta):
+            return in_time(at.now, self.until)
+        return start_of(self.until, at.scope, at.now)
+
+
+def _read_hours(fields: Fields | None, reading: Reading) -> Hours | None:
+    """The opening hours that are named under `until`."""
+    if fields is None or not fields.require("until"):
+        return None
+    name = fields.string("until") or ""
+    if name not in reading.hours:
+        reading.problems.add("E115", fields.mark_of("until"), *no_hours(name, reading.hours))
+    fields.close()
+    return reading.hours.get(name)

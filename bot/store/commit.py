@@ -63,6 +63,7 @@ class Commit:
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
         self.letters_ended: set[int] = set()
+        self.letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
         self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
         self.statuses: dict[str, Status] = {}
         self.aliases: dict[str, str] = {}
@@ -114,6 +115,7 @@ class Commit:
         self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None
     ) -> None:
         """Something that will not be done, kept for the operator. ``what``: event, send (its id) or turn."""
+        self.letters.append((what, contact, reason))
         whose = optional_text_of(contact)
         self._add(queues.ADD_DEAD_LETTER, (what, whose, text_of(reason), body, self._at, send_id))
 
@@ -212,6 +214,10 @@ class Commit:
     def set_alias(self, alias: str, contact: str) -> None:
         """The contact writes from this number."""
         self.aliases[alias] = contact
+
+    def add_call(self, row: CallRow) -> None:
+        """A call that no turn has decided on."""
+        self._add_call(row, json_of(row.effect))
 
     def call_again(self, row: CallRow, attempts: int, due_at: datetime, detail: str) -> None:
         """The call stays, and is tried again later."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core import codec
-from bot.core.effects import Call, Complete, Fetch, PutContact, Send
+from bot.core.effects import Performed, PutContact, Send
 from bot.core.events import Event
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -146,7 +146,7 @@ class CallRow:
     ref: str
     key: str
     contact: str
-    effect: Call | Fetch | Complete
+    effect: Performed
     attempts: int
     due_at: datetime
     said: int = 0

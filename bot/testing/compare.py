@@ -1,14 +1,16 @@
 """Holding what a test expects against what there is."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
-from bot.lang.filters import shown
-from bot.lang.nodes import List, Map, Node
+from bot.lang.nodes import List, Map, Node, Scalar
+from bot.lang.shown import shown
 from bot.simulation.bubble import Bubble
+from bot.testing.matching import is_meant
+from bot.testing.stand_ins import Made
 from bot.testing.transcript import Expect, Says
 
 NOTHING = "nothing"
@@ -69,24 +71,58 @@ def _words(value: str | tuple[str, ...]) -> str:
     return (value if isinstance(value, str) else " | ".join(value)) or NOTHING
 
 
-def differences_in(expect: Expect, session: Session) -> list[Difference]:
-    """What of a session is not as a test expects."""
-    return list(_session_differences(expect.wanted, session))
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What can be expected of a conversation besides its messages."""
+
+    session: Session
+    language: str | None = None
+    calls: Sequence[Made] = ()
+    sent: int = 0
 
 
-def _session_differences(wanted: Mapping[str, Node], session: Session) -> Iterator[Difference]:
-    frame = session.frame
+def differences_in(expect: Expect, seen: Seen) -> list[Difference]:
+    """What of a conversation is not as a test expects."""
+    return list(_conversation_differences(expect.wanted, seen))
+
+
+def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+    session, frame = seen.session, seen.session.frame
     for key in ("flow", "step"):
-        value = None if frame is None else getattr(frame, key)
-        if key in wanted and not fits(wanted[key], value):
-            yield Difference(key, _expected(wanted[key]), _found(value))
-    variables = wanted.get("vars")
-    for name, node in variables.entries if isinstance(variables, Map) else ():
-        value = None if frame is None else frame.vars.get(name.text)
-        if not fits(node, value):
-            yield Difference(name.text, _expected(node), _found(value))
-    if "tags" in wanted and not fits(wanted["tags"], list(session.tags)):
-        yield Difference("tags", _expected(wanted["tags"]), _found(list(session.tags)))
+        if key in wanted:
+            yield from _differing_value(key, wanted[key], None if frame is None else getattr(frame, key))
+    yield from _differing_fields(wanted.get("vars"), {} if frame is None else frame.vars)
+    yield from _differing_fields(wanted.get("kept"), session.kept)
+    single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent}
+    for key, value in single.items():
+        if key in wanted:
+            yield from _differing_value(key, wanted[key], value)
+    if "calls" in wanted and not _calls_fit(wanted["calls"], seen.calls):
+        yield Difference(
+            "calls", _expected(wanted["calls"]), _found([{call.name: call.arguments} for call in seen.calls])
+        )
+
+
+def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterator[Difference]:
+    for name, node in wanted.entries if isinstance(wanted, Map) else ():
+        yield from _differing_value(name.text, node, values.get(name.text))
+
+
+def _differing_value(what: str, expected: Node, value: Any) -> Iterator[Difference]:
+    if not fits(expected, value):
+        yield Difference(what, _expected(expected), _found(value))
+
+
+def _calls_fit(expected: Node, calls: Sequence[Made]) -> bool:
+    items = expected.items if isinstance(expected, List) else ()
+    return len(items) == len(calls) and all(map(_call_fits, items, calls))
+
+
+def _call_fits(expected: Node, call: Made) -> bool:
+    """A name alone, or a name with what is expected of the arguments."""
+    if not isinstance(expected, Map):
+        return isinstance(expected, Scalar) and is_meant(expected.text, call.name)
+    return all(is_meant(name.text, call.name) and fits(node, call.arguments) for name, node in expected.entries)
 
 
 def fits(expected: Node, value: Any) -> bool:

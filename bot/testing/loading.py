@@ -6,6 +6,7 @@ from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.lang.problems import Problem, Problems
 from bot.program import FaultyBot, Program, load_program
+from bot.testing.known import Known
 from bot.testing.reading import read_transcript
 from bot.testing.transcript import Transcript
 
@@ -26,7 +27,10 @@ def load_with_tests(folder: Folder) -> Loaded:
         program = load_program(folder)
     except FaultyBot as error:
         tests = read_documents(folder.sources, Problems()).tests
-        transcripts = [read_transcript(node, {}, found) for node in tests]
+        unknown = Known(folder=folder.path, complete=False)
+        transcripts = [read_transcript(node, unknown, found) for node in tests]
         return Loaded(None, transcripts, sorted({*error.problems, *found.sorted()}))
-    transcripts = [read_transcript(node, program.library.flows, found) for node in program.tests]
+    library = program.library
+    known = Known(library.flows, program.extensions.calls, library.bot.languages, folder.path)
+    transcripts = [read_transcript(node, known, found) for node in program.tests]
     return Loaded(program, transcripts, found.sorted())

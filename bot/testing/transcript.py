@@ -1,19 +1,77 @@
-"""A test as a value: a document that begins with ``test:``, its time and its talk."""
+"""A test as a value: a document that begins with ``test:``, its time, its stand-ins and its talk."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from bot.lang.nodes import Mark, Node
 
+# What a test answers in place of the world
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a model answers: a text, calls of its tools, or a failure.
+
+    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
+    """
+
+    text: str = ""
+    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    fails: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """What a service answers: a status with JSON or a text, or a failure."""
+
+    status: int = 200
+    body: bytes = b""
+    type: str = "text/plain"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fails: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a handler's stand-in returns, or the error that it fails with."""
+
+    value: Any = None
+    fails: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
+
+    answers: tuple[Any, ...]
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """All that a test puts in place of the world, by what is asked for: a handler, a request, a part of a question.
+
+    ``random`` is what is drawn, None: in earnest.
+    """
+
+    handlers: Mapping[str, Standing] = field(default_factory=dict)
+    http: Mapping[str, Standing] = field(default_factory=dict)
+    models: Mapping[str, Standing] = field(default_factory=dict)
+    random: Standing | None = None
+
+
+# What happens
+
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The contact writes."""
+    """The contact writes. ``late`` is how long the message was on its way."""
 
     mark: Mark
     text: str
+    late: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +80,7 @@ class Tap:
 
     mark: Mark
     title: str
+    late: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +89,19 @@ class Pick:
 
     mark: Mark
     title: str
+    late: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """The contact sends a file, a place or a sticker. ``content`` None: a sample of the kind."""
+
+    mark: Mark
+    kind: str
+    caption: str | None = None
+    content: bytes | None = None
+    location: Mapping[str, Any] | None = None
+    late: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +113,69 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """What a model answers when it is asked next: a text, calls of its tools, or a failure.
-
-    ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
-    """
+class Happens:
+    """The gateway tells of something: an event by its name."""
 
     mark: Mark
-    text: str = ""
-    calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    fails: str | None = None
+    event: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A program starts a flow."""
+
+    mark: Mark
+    flow: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    busy: str = "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The bot is stopped and started again."""
+
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The gateway delivers its newest event once more."""
+
+    mark: Mark
+
+
+Act = User | Tap | Pick | Send | Wait | Happens | Start | Restart | Again
+"""A line by which something happens, and after which the bot may say something."""
+
+
+# What goes wrong, what is answered, what is expected
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The gateway does something wrong, so many times."""
+
+    mark: Mark
+    kind: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLine:
+    """What the model answers when it is asked next."""
+
+    mark: Mark
+    answer: Model
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLine:
+    """What a service answers to the next request of this form."""
+
+    mark: Mark
+    request: str
+    answer: Http
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +191,13 @@ class Says:
 
 
 @dataclass(frozen=True, slots=True)
+class Silence:
+    """The bot says nothing."""
+
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
 class Expect:
     """Where the contact is, and what the conversation knows, as far as it is written."""
 
@@ -73,14 +205,16 @@ class Expect:
     wanted: Mapping[str, Node]
 
 
-Line = User | Tap | Pick | Wait | Model | Says | Expect
+Line = Act | Fault | ModelLine | HttpLine | Says | Silence | Expect
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone."""
+    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the number of who talks."""
 
     name: str
     mark: Mark
     now: datetime
     talk: tuple[Line, ...]
+    stage: Stage = field(default_factory=Stage)
+    contact: str | None = None

@@ -1,11 +1,9 @@
-"""The webhook, and the two questions of health."""
+"""The webhook, starts by programs, and the two questions of health."""
 
-import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
@@ -15,9 +13,10 @@ from bot.gateway.webhook import Verdict, envelope, verify
 from bot.store.files import StoreUnavailable
 from bot.store.groups import InboxBusy, InboxRefused
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.web.answers import RETRY_AFTER, say
 from bot.web.server import BODY_BYTES
+from bot.web.starts import ADDRESS, Starts
 
-RETRY_AFTER = "5"  # seconds
 DELIVERY_ID = 200  # characters; a longer one is none
 log = logging.getLogger("bot.web")
 
@@ -119,7 +118,9 @@ class Webhook:
         )
 
 
-def create_app(webhook: Webhook, inbox: InboxWriter, engine_is_up: Callable[[], bool], path: str = "/webhook") -> Flask:
+def create_app(
+    webhook: Webhook, starts: Starts, inbox: InboxWriter, engine_is_up: Callable[[], bool], path: str = "/webhook"
+) -> Flask:
     """The Flask app of the web process. ``path`` is a further address of the webhook."""
 
     def ready() -> Response:
@@ -133,20 +134,8 @@ def create_app(webhook: Webhook, inbox: InboxWriter, engine_is_up: Callable[[], 
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
     for address in {"/webhook", path}:
         app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
+    app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])
     app.add_url_rule("/healthz", "healthz", lambda: say(200, "alive"))
     app.add_url_rule("/readyz", "readyz", ready)
     app.register_error_handler(HTTPException, lambda error: say(error.code or 400, error.description or error.name))
     return app
-
-
-def say(status: int, text: str, retry_after: str | None = None) -> Response:
-    """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
-    response = Response(_body(status < 400, text), status, content_type="application/json")
-    if retry_after is not None:
-        response.headers["Retry-After"] = retry_after
-    return response
-
-
-@lru_cache(64)
-def _body(ok: bool, text: str) -> bytes:
-    return json.dumps({"ok": ok, "message": text}).encode()

@@ -16,6 +16,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.reader import StoreReader
 from bot.web.app import Webhook, create_app
 from bot.web.server import THREADS, Server
+from bot.web.starts import Flows, Starts
 
 PRUNE_SECONDS = 60.0
 ERASE_SECONDS = 1.0
@@ -23,9 +24,10 @@ log = logging.getLogger("bot.web")
 
 
 class WebService:
-    """Serves the webhook of a store on a listening socket, until `stop`.
+    """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
-    ``wake`` tells the engine that there is something to read. Raises `bot.store.files.StoreLocked`.
+    ``wake`` tells the engine that there is something to read; ``flows`` are those that programs may start with
+    ``api_key``. Raises `bot.store.files.StoreLocked`.
     """
 
     def __init__(
@@ -39,6 +41,8 @@ class WebService:
         path: str,
         wake: Callable[[], None],
         engine_is_up: Callable[[], bool],
+        api_key: str | None = None,
+        flows: Flows = lambda: None,
         threads: int = THREADS,
     ) -> None:
         with ExitStack() as opened:
@@ -47,7 +51,8 @@ class WebService:
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
         webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake)
-        self._server = Server(create_app(webhook, self._inbox, engine_is_up, path), listener, threads)
+        starts = Starts(self._inbox, api_key, clock, wake, flows)
+        self._server = Server(create_app(webhook, starts, self._inbox, engine_is_up, path), listener, threads)
         self._ending = threading.Event()
 
     def run(self) -> None:

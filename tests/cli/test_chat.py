@@ -4,8 +4,10 @@ import select
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -74,6 +76,17 @@ def test_vars_show_where_one_is(tmp_path: Path) -> None:
     assert lines[-1] == "  cups  3"
 
 
+def test_times_are_in_the_bots_zone(tmp_path: Path) -> None:
+    bot, zone = make_bot(tmp_path, FLOWS), ZoneInfo("Etc/GMT-14")
+    (bot / "bot.yml").write_text("timezone: Etc/GMT-14\n" + (bot / "bot.yml").read_text())
+    lines = chat(bot, "hi", "2", "3", "/vars", "/trace")
+    since = next(line for line in lines if line.startswith("in main/sure")).partition("since ")[2].partition(",")[0]
+    wrote = next(line for line in lines if 'wrote "3"' in line)[: len(since)]
+    for shown in (since, wrote):
+        at = datetime.fromisoformat(shown).replace(tzinfo=zone)
+        assert abs(datetime.now(UTC) - at) < timedelta(hours=1)
+
+
 def test_trace_shows_the_turns_since_the_last_one(tmp_path: Path) -> None:
     lines = chat(make_bot(tmp_path, FLOWS), "hi", "/trace", "2", "/trace", "/trace")
     assert "  main/hello  then -> drink" in lines
@@ -111,6 +124,29 @@ def test_what_the_bot_gives_up_is_said(tmp_path: Path) -> None:
         "hi",
     )
     assert any(line.startswith("Went wrong: VALIDATION_INVALID_URL: ") for line in lines)
+
+
+def test_a_recorded_chat_is_a_test_that_passes(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path / "bot", FLOWS)
+    file = bot / "flows" / "recorded.yml"
+    for number in (1, 2):
+        said = call("chat", bot, "--record", file, stdin="hi\n2\n3\nyes\n/wait 10m\ncoming\n")
+        assert said.lines[-1] == f"The chat stands in {file} as a test."
+        tested = call("test", bot)
+        assert (tested.code, len(tested.lines)) == (0, number + 1), tested.out
+
+
+def test_a_chat_in_which_nothing_was_said_leaves_no_file(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path / "bot", FLOWS)
+    said = call("chat", bot, "--record", tmp_path / "t.yml", stdin="/vars\n")
+    assert said.lines[-1] == "Nothing was said, so there is nothing to record."
+    assert not (tmp_path / "t.yml").exists()
+
+
+def test_a_chat_cannot_be_recorded_where_no_file_can_be(tmp_path: Path) -> None:
+    refused = call("chat", make_bot(tmp_path, FLOWS), "--record", tmp_path / "none" / "t.yml")
+    assert refused.code == 2
+    assert f"there is no folder {tmp_path / 'none'}" in refused.err
 
 
 def test_a_faulty_bot_is_listed_and_no_chat_begins(tmp_path: Path) -> None:

@@ -130,7 +130,8 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
     )
     assert "warn: the last came 9 days ago" in events
     assert events[-1].startswith("fail: rightly signed ones that were refused for their timestamps: 3")
-    assert about(found, "secrets")[0].startswith("warn: others on this machine can read")
+    (secrets,) = about(found, "secrets")
+    assert secrets.startswith("warn: others on this machine can read")
 
 
 def test_a_store_of_an_older_version_is_no_riddle(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.cli.explain import effect_in_words, event_in_words
-from bot.core.effects import Complete
+from bot.core.effects import Complete, HttpRequest
 from bot.core.events import CallEnded
 
 CONTACT = "6281234567890"
@@ -22,6 +22,13 @@ def test_a_question_names_its_models_and_tools_and_counts_its_messages() -> None
     asked = Complete(prompt, tools, models=("acme/large", "acme/small"))
     assert effect_in_words(asked) == "ask acme/large or acme/small: 2 messages, with orders_find, leave_done"
     assert effect_in_words(Complete(prompt)) == "ask the model: 2 messages"
+
+
+def test_a_request_is_its_method_and_its_address() -> None:
+    request = HttpRequest("POST", "crm:/orders/17", {"X-Own": "1"}, "{}")
+    assert effect_in_words(request) == "request POST crm:/orders/17"
+    ended = CallEnded("e", CONTACT, AT, "x#0", "404", {"status": 404, "answer": None}, "POST crm:/x answered 404")
+    assert event_in_words(ended) == "the call ended: 404 POST crm:/x answered 404"
 
 
 def test_an_answer_is_its_text_its_calls_and_its_tokens() -> None:

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -30,24 +31,61 @@ def test_a_failure_shows_the_talk_and_what_differs_at_its_line(tmp_path: Path, m
         "FAIL  no tea",
         "      bot/flows/tests.yml:11: the bot says something else",
         "",
-        "        user  hi",
-        "        bot   Tea?",
-        "              [Sure] [Never]",
+        "      user   hi",
         "",
-        "      says: expected  Tee?",
-        "            there is  Tea?",
-        "",
-        "      buttons: expected  Sure",
-        "               there is  Sure | Never",
+        "      expected               got",
+        "      Tee?                 ≠ Tea?",
+        "      [Sure]               ≠ [Sure] [Never]",
         "",
     ]
     assert tested.lines[-1].startswith("2 tests: 1 failed, 1 passed, in ")
 
 
-def test_a_difference_of_several_lines_stands_below_its_first(tmp_path: Path) -> None:
-    tested = call("test", make_bot(tmp_path, FLOWS, tests='test: long\ntalk: [user: hi, bot: "Tea?\\nOr not?"]\n'))
-    at = tested.lines.index("      says: expected  Tea?")
-    assert tested.lines[at + 1 : at + 3] == ["                      Or not?", "            there is  Tea?"]
+def test_coverage_names_each_step_and_outcome_that_no_test_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path, FLOWS, tests=TESTS.split("---")[0])
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--coverage")
+    assert tested.code == 0
+    assert tested.lines[2:] == [
+        "",
+        "Never taken:",
+        "  bot.yml:2 defaults: retry",
+        "  bot.yml:2 defaults: retry.else",
+        "  bot.yml:2 defaults: timeout",
+        "  flows/main.yml:4 main/ask: [Never]",
+        "42 % of the steps and outcomes are taken, 3 of 7.",
+    ]
+
+
+def test_too_little_coverage_fails_and_enough_does_not(tmp_path: Path) -> None:
+    bot = make_bot(tmp_path, FLOWS, tests=TESTS.split("---")[0])
+    tested = call("test", bot, "--min-coverage", "90")
+    assert tested.code == 1
+    assert tested.lines[-1].endswith(", and 90 % are wanted.")
+    assert call("test", bot, "--min-coverage", "42").code == 0
+
+
+def test_a_program_reads_the_results_as_json(tmp_path: Path) -> None:
+    tested = call("test", make_bot(tmp_path, FLOWS, tests=TESTS), "--json", "--coverage")
+    assert tested.code == 1
+    found = json.loads(tested.out)
+    passed, failed = found["tests"]
+    assert (passed["test"], passed["passed"], passed["line"]) == ("tea is brought", True, 1)
+    assert failed["failure"]["what"] == "the bot says something else"
+    assert failed["failure"]["line"] == 11
+    assert failed["failure"]["differences"][0] == {"what": "says", "expected": "Tee?", "got": "Tea?"}
+    coverage = found["coverage"]
+    assert coverage["total"] - coverage["taken"] == len(coverage["missed"])
+    assert {"path", "line", "what"} == coverage["missed"][0].keys()
+    assert json.loads(call("test", tmp_path, "--json").out)["coverage"] is None
+
+
+def test_problems_are_no_part_of_the_json(tmp_path: Path) -> None:
+    tested = call("test", make_bot(tmp_path, FLOWS, tests="test: odd\ntalk: [{usr: hi}]\n"), "--json")
+    assert (tested.code, tested.out) == (1, "")
+    assert "E601" in tested.err
 
 
 def test_all_pass(tmp_path: Path) -> None:

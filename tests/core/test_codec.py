@@ -102,5 +102,5 @@ def test_what_cannot_be_kept_is_refused_in_words() -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_no_number_that_json_does_not_have_is_written(number: float) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        dumps(number)
+    with pytest.raises(UnstorableValue, match="a number without an end"):
+        dumps({"number": [number]})

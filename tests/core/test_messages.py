@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bot.core import messages as limits
+from bot.core.fitting import clipped, violations
 from bot.core.messages import (
     Buttons,
     Choice,
@@ -16,8 +17,6 @@ from bot.core.messages import (
     Section,
     Template,
     Text,
-    clipped,
-    violations,
 )
 
 

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from bot.flow.documents import Source
-from bot.flow.library import load
-from bot.lang.handlers import handlers_in
+from bot.flow.library import Loaded, load
+from bot.lang.extensions import Extensions, extensions_in
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OF_THE_LANGUAGE = sorted((ROOT / "docs" / "language").glob("*.md"))
+MOVING_OVER = [page for page in sorted((ROOT / "docs" / "moving-over").glob("*.md")) if page.stem != "README"]
+BOT = """
+name: Moved
+defaults: {retry: {max: 3, else: end}, timeout: {after: 20h, then: end}, errors: {else: end}}
+"""
 HANDLER = """
 from bot import handler
 
@@ -28,34 +34,40 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def named_blocks(page: Path, language: str) -> list[tuple[str, str]]:
-    """Blocks that are a file: ``md facts.md``."""
+    """Blocks that are a file: ``md facts.md``, ``yaml locales/id.yml``."""
     return re.findall(rf"^```{language} (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "language").glob("*.md")), ids=lambda page: page.stem)
-def test_every_flow_in_a_page_of_the_language_loads(page: Path) -> None:
-    (bot,) = blocks(page, "yaml bot")
-    flows = blocks(page, "yaml")
+def load_page(page: Path) -> Loaded:
+    """The bot that the blocks of a page make up. A page without a `bot.yml` has one whose defaults lead somewhere."""
+    bots, flows = blocks(page, "yaml bot"), blocks(page, "yaml")
+    assert len(bots) <= 1 and flows
     namespace: dict[str, object] = {}
     for code in (HANDLER, *blocks(page, "python")):
         exec(code, namespace)
-    sources = [Source("bot.yml", bot.encode()), *(Source(f"{n}.yml", text.encode()) for n, text in enumerate(flows))]
+    sources = [Source("bot.yml", (*bots, BOT)[0].encode())]
+    sources += [Source(f"{n}.yml", text.encode()) for n, text in enumerate(flows)]
+    sources += [Source(name, text.encode()) for name, text in named_blocks(page, "yaml") if name.startswith("locales/")]
     documents = [Source(name, text.encode()) for name, text in named_blocks(page, "md")]
-    assert flows
-    assert [str(problem) for problem in load(sources, handlers_in([namespace]), documents).problems] == []
+    return load(sources, extensions_in([namespace]), documents)
+
+
+@pytest.mark.parametrize("page", [*OF_THE_LANGUAGE, *MOVING_OVER], ids=lambda page: page.stem)
+def test_every_flow_in_a_page_of_the_language_and_on_moving_over_loads(page: Path) -> None:
+    assert [str(problem) for problem in load_page(page).problems] == []
 
 
 def test_the_flows_in_the_readme_load_as_they_are() -> None:
     flows = [Source(f"{n}.yml", text.encode()) for n, text in enumerate(blocks(ROOT / "README.md", "yaml"))]
     assert len(flows) == 2
-    assert load([Source("bot.yml", b"name: T\n"), *flows], {}).problems == []
+    assert load([Source("bot.yml", b"name: T\n"), *flows], Extensions()).problems == []
 
 
 def test_the_handler_in_the_readme_is_one() -> None:
     (code,) = blocks(ROOT / "README.md", "python")
     namespace: dict[str, object] = {}
     exec(code, namespace)
-    assert list(handlers_in([namespace])) == ["shop.find"]
+    assert list(extensions_in([namespace]).handlers) == ["shop.find"]
 
 
 def test_the_conversation_in_the_readme_is_real() -> None:
@@ -81,8 +93,21 @@ def test_the_readmes_commands_are_those_of_the_makefile_and_of_the_program() -> 
     assert {line.split()[1] for line in lines if line.startswith("bot ")} <= COMMANDS.keys()
 
 
+def anchors(page: Path) -> set[str]:
+    """What can stand behind `#` in a link to a page: its headings, as they are shown on the web."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)#]*)\)", page.read_text()):
         if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+            there = page.parent / target if target else page
+            assert there.exists(), target
+            assert not anchor or anchor in anchors(there), f"{target}#{anchor}"
+
+
+def test_the_language_has_an_entry_from_which_all_its_pages_are_reached() -> None:
+    entry = (ROOT / "docs" / "language" / "README.md").read_text()
+    assert [page.name for page in OF_THE_LANGUAGE if page.stem != "README" and f"]({page.name})" not in entry] == []

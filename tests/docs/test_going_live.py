@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "going-live.md").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", "")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-NAMES = {"BOT_" + field.name.upper() for field in fields(Settings)} - {"BOT_WEBHOOK_SECRETS", "BOT_MODEL_SERVICE"}
+OTHERWISE_NAMED = {"webhook_secrets", "model_service", "named"}  # the last are those that a `bot.yml` lists
+NAMES = {"BOT_" + field.name.upper() for field in fields(Settings) if field.name not in OTHERWISE_NAMED}
 SETTINGS = NAMES | {"BOT_WEBHOOK_SECRET", "BOT_AI_URL", "BOT_AI_KEY", "BOT_AI_MODEL", "BOT_AI_KEY_IN"}
 OF_DEPLOYMENT = {"BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM"}
 

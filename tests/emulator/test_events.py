@@ -235,6 +235,26 @@ def test_an_agent_takes_over_and_resolves(emulator: Emulator, receiver: Receiver
     assert resolved == {**who, "resolved_at": "2030-05-12T12:00:00+00:00"}
 
 
+def test_a_conversation_is_opened_and_a_contact_made_without_a_message(emulator: Emulator, receiver: Receiver) -> None:
+    emulator.open(TO)
+    emulator.edit(TO, name="Kim", new=True)
+    assert names(emulator, receiver) == ["conversation.opened", "contact.created"]
+    opened, created = (json.loads(delivered.body)["data"] for delivered in receiver.seen)
+    assert (opened["conversation_id"], opened["status"]) == ("conv_1", "open")
+    assert (created["contact_id"], created["name"]) == (1, "Kim")
+
+
+def test_the_newest_event_comes_again_under_another_delivery_id(emulator: Emulator, receiver: Receiver) -> None:
+    with pytest.raises(LookupError):
+        emulator.repeat()
+    emulator.receive(TO, "one")
+    emulator.repeat()
+    assert names(emulator, receiver) == ["message.inbound", "message.inbound"]
+    first, second = receiver.seen
+    assert first.body == second.body
+    assert first.headers["X-Service-Delivery-Id"] != second.headers["X-Service-Delivery-Id"]
+
+
 def test_a_resolved_conversation_may_name_no_contact(emulator: Emulator, receiver: Receiver) -> None:
     emulator.behaviour.resolved_names_contact = False
     emulator.resolve(TO)

@@ -7,6 +7,7 @@ import pytest
 from bot import handler
 from bot.flow.documents import Source
 from bot.flow.library import load
+from bot.lang.extensions import Extensions
 from tests.talk import BOT, problems_of
 
 
@@ -25,7 +26,23 @@ def flow(steps: str, head: str = "") -> str:
 
 
 CASES = {
-    "a document of no kind": ("floww: main\n", '1:1: E101 this document begins with "floww" (did you mean "flow"?)'),
+    "a document of no kind": (
+        "floww: main\n",
+        '1:1: E101 this document begins with "floww" (begin it with "flow: name" or "test: what it shows")',
+    ),
+    "a document without its first line": (
+        "steps: {}\n",
+        '1:1: E101 this document begins with "steps" (begin it with "flow: name" or "test: what it shows")',
+    ),
+    "a secret in a flow": (
+        flow("  a: {say: '{{ secret.KEY }}', then: end}\n"),
+        '4:12: E301 no variable "secret" '
+        "(only the services of bot.yml know secrets: put it into `headers` or `query` there)",
+    ),
+    "a text without quotes": (
+        flow("  a: {branch: [{if: contact.name == ann, then: end}]}\n"),
+        '4:21: E301 no variable "ann" (declare it under vars: ann: {type: text}; a text stands in quotes: "ann")',
+    ),
     "a misspelt step": (
         flow("  a: {say: x, then: pya}\n  pay: {say: y, then: end}\n"),
         '4:21: E102 no step "pya" (did you mean "pay"?)',
@@ -57,6 +74,10 @@ CASES = {
     "two verbs": (
         flow("  a: {say: x, wait: 2h}\n"),
         '4:15: E107 step "a" has two verbs, "say" and "wait" (make two steps of it)',
+    ),
+    "a question without a word": (
+        flow("  a: {ask: {any: [Well?, ' ']}, then: end}\n"),
+        '4:26: E105 step "a": ask: there is nothing to ask (write the question)',
     ),
     "a reserved name": (
         flow("  end: {say: x}\n"),
@@ -102,7 +123,7 @@ CASES = {
     "a key of AI turns that says nothing of a choice": (
         flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {else: end}, messages: 2}\n"),
         '4:74: E104 step "a": unknown key "messages" (known here: then, tag, set, visits, retry, remind, timeout, errors, '
-        "window_closed, renamed_from, classify, text, within, exits, model, budget, other)",
+        "window_closed, renamed_from, words, untag, cancel, schedule, classify, text, within, exits, model, budget, other)",
     ),
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
@@ -163,7 +184,7 @@ CASES = {
     ),
     "a value that is saved where nothing comes of it": (
         flow("  a: {wait: 2h, save: t}\n", "vars: {t: {type: text}}\n"),
-        '5:17: E104 step "a": unknown key "save" (known here: then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from, wait)',
+        '5:17: E104 step "a": unknown key "save" (known here: then, tag, set, visits, retry, remind, timeout, errors, window_closed, renamed_from, words, untag, cancel, schedule, wait)',
     ),
     "a time-out that hands on no message": (
         flow("  a: {ask: x, timeout: {after: 1h, then: route}}\n"),
@@ -189,14 +210,6 @@ CASES = {
         flow("  a: {ask: x, list: {sections: {" + ", ".join(f"S{n}: [R{n}]" for n in range(11)) + "}}}\n"),
         '4:21: E401 step "a": more than 10 sections of 10 rows (divide the question)',
     ),
-    "a later verb": (
-        flow("  a: {http: GET https://x.example, then: end}\n"),
-        '4:7: E199 step "a": "http" is not available yet (HTTP requests)',
-    ),
-    "a later key": (
-        flow("  a: {ask: x, many: true, buttons: {Y: end}}\n"),
-        '4:15: E199 step "a": "many" is not available yet (for several answers to one question)',
-    ),
     "a misspelt variable in a template": (
         flow("  a: {say: '{{ nmae }}', then: end}\n", "vars: {name: text}\n"),
         '5:12: E301 no variable "nmae" (did you mean "name"?)',
@@ -220,12 +233,12 @@ CASES = {
     "two starts by one word": (
         "flow: main\nstart: {words: [hi]}\nsteps: {a: {say: x, then: end}}\n---\n"
         "flow: two\nstart: {words: [Hi!]}\nsteps: {a: {say: x, then: end}}\n",
-        '6:17: E312 "Hi!" is taken: the start of flow main (choose another word for one of them)',
+        '6:17: E312 "Hi!" is taken: it starts flow main (choose another for one of them)',
     ),
     "two flows for everything else": (
         "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n---\n"
         "flow: two\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n",
-        "6:8: E313 flow main starts `otherwise` already (keep one of them)",
+        "6:8: E313 `otherwise` is taken: it starts flow main (choose another for one of them)",
     ),
     "two flows of one name": (
         "flow: main\nsteps: {a: {say: x, then: end}}\n---\nflow: main\nsteps: {a: {say: x, then: end}}\n",
@@ -316,7 +329,7 @@ OF_THE_BOT = {
     ),
     "a word that leads to the next step": (
         BOT + "words: {on: next}\n",
-        '3:13: E110 word "on": "next" leads nowhere here, a word stands at no step (write /flow, /flow/step or end)',
+        '3:13: E110 word "on": "next" leads nowhere here, a word of the bot stands at no step (write /flow, /flow/step or end)',
     ),
     "a variable of no flow": (
         BOT + "words: {on: {set: {n: 1}, then: end}}\n",
@@ -360,6 +373,7 @@ def test_all_problems_of_all_files_are_found_at_once_and_sorted() -> None:
     ("broken", "expected"),
     [
         ("flow: two\nsteps: {a: {say: 'x}}\n", "E002"),
+        ("flow: two\nsteps: {a: {say: Now: go}}\n", "E007"),
         ("flwo: two\nsteps: {a: {say: x}}\n", "E101"),
         ("flow: two\nsteps: {a: {say: \0}}\n", "E001"),
     ],
@@ -373,11 +387,13 @@ def test_a_file_that_cannot_be_read_is_the_only_problem_where_others_lead_into_i
         Source("flows/main.yml", leading.encode()),
         Source("flows/two.yml", broken.encode()),
     ]
-    assert [(problem.path, problem.code) for problem in load(sources, {}).problems] == [("flows/two.yml", expected)]
+    assert [(problem.path, problem.code) for problem in load(sources, Extensions()).problems] == [
+        ("flows/two.yml", expected)
+    ]
 
 
 def test_a_bot_without_files_says_what_is_missing() -> None:
-    assert [str(problem) for problem in load([], {}).problems] == [
+    assert [str(problem) for problem in load([], Extensions()).problems] == [
         "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",
     ]
 

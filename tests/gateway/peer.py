@@ -19,6 +19,7 @@ class Request:
     body: Any
     connection: int  # which connection it came on: 1, 2, ...
     raw: bytes
+    method: str
 
 
 def http_bytes(status: int, body: bytes, headers: dict[str, str] | None = None) -> bytes:
@@ -131,7 +132,9 @@ def _read(stream: Any, number: int) -> Request | None:
         name, _, value = header.partition(":")
         headers[name.lower()] = value.strip()
     body = stream.read(int(headers.get("content-length", 0)))
-    return Request(line.decode().split()[1], headers, json.loads(body) if body else None, number, body)
+    method, path, _ = line.decode().split()
+    is_form = headers.get("content-type") == "application/x-www-form-urlencoded"
+    return Request(path, headers, json.loads(body) if body and not is_form else None, number, body, method)
 
 
 @contextmanager

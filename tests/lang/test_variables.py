@@ -1,6 +1,6 @@
 """Variables: what their declarations say, which answers they take, and which values of programs."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.core.values import Location, Media, Record
 from bot.lang.problems import Problems
 from bot.lang.source import read
+from bot.lang.templates import TemplateFailed
 from bot.lang.variables import TYPES, Answer, Mismatch, Unfit, Variable, read_variable
 
 ZONE = ZoneInfo("Asia/Jakarta")
@@ -68,7 +69,10 @@ def answered(text: str, answer: str) -> Any:
         ("number", "1.234,5", Decimal("1234.5")),
         ("number", "1,00,000", Unfit),
         ("number", "nan", Unfit),
-        ("number", "five", Unfit),
+        ("number", "five", Decimal(5)),
+        ("number", "five apples or six", Unfit),
+        ("integer", "3 people", 3),
+        ("integer", "twenty-five", 25),
         ("{type: choice, of: [Check-up, cleaning]}", "check up!", "Check-up"),
         ("{type: choice, of: [Check-up, cleaning]}", "other", Unfit),
         ("boolean", "Yes!", True),
@@ -96,6 +100,37 @@ def answered(text: str, answer: str) -> Any:
         ("phone", "0812 3456 789", Unfit),
         ("phone", "+62", Unfit),
         ("phone", "1" * 16, Unfit),
+        ("phone", "+٦٢ ٨١٢ ٣٤٥٦ ٧٨٩", "628123456789"),
+        ("{type: phone, country: ID}", "0812-3456-7890", "6281234567890"),
+        ("{type: phone, country: ID}", "62 812 3456 7890", "6281234567890"),
+        ("{type: phone, country: ID}", "81234567890", "6281234567890"),
+        ("{type: phone, country: ID}", "+44 20 7946 0958", "442079460958"),
+        ("{type: phone, country: ID}", "442079460958", "442079460958"),
+        ("{type: phone, country: ID}", "0812345", Unfit),
+        ("{type: phone, country: ID}", "call me", Unfit),
+        ("{type: phone, country: US}", "(202) 555-0123", "12025550123"),
+        ("{type: phone, country: US}", "1 202 555 0123", "12025550123"),
+        ("{type: phone, country: DE}", "0151 23456789", "4915123456789"),
+        ("time", "3pm", time(15)),
+        ("time", "tomorrow", Unfit),
+        ("{type: time, min: '9:00', max: '18:00'}", "9:00", time(9)),
+        ("{type: time, min: '9:00', max: '18:00'}", "18:00", time(18)),
+        ("{type: time, min: '9:00', max: '18:00'}", "18:01", Unfit),
+        ("{type: time, min: '9:00', max: '18:00'}", "8:59", Unfit),
+        ("datetime", "12 May 15:00", datetime(2030, 5, 12, 15, tzinfo=ZONE)),
+        ("datetime", "12 May", Unfit),
+        ("{type: datetime, after: now}", "today 9:00", Unfit),
+        ("{type: datetime, before: now}", "9:00", datetime(2030, 5, 6, 9, tzinfo=ZONE)),
+        ("{type: datetime, before: 2030-05-12T15:00}", "12 May 15:00", Unfit),
+        ("{type: datetime, before: 2030-05-12T15:00}", "12 May 14:59", datetime(2030, 5, 12, 14, 59, tzinfo=ZONE)),
+        ("{type: datetime, after: 2030-05-12T15:00Z}", "12 May 22:01", datetime(2030, 5, 12, 22, 1, tzinfo=ZONE)),
+        ("{type: datetime, within: 2h}", "noon", datetime(2030, 5, 6, 12, tzinfo=ZONE)),
+        ("{type: datetime, within: 2h}", "12:01", Unfit),
+        ("{type: date, before: today}", "12 April", date(2030, 4, 12)),
+        ("location", "Main Street 1", Unfit),
+        ("{type: integer, check: it % 2 == 0}", "4", 4),
+        ("{type: integer, check: it % 2 == 0}", "3", Unfit),
+        ("{type: integer, check: [it > 1, {if: it < 9, error: No}]}", "9", Unfit),
         ("list", "a, b", Unfit),
         ("object", "a", Unfit),
         ("media", "a photo", Unfit),
@@ -121,6 +156,10 @@ def test_an_answer_is_taken_or_does_not_fit(declaration: str, answer: str, value
         ("number", 0.1, Decimal("0.1")),
         ("number", float("nan"), Mismatch),
         ("number", "x", Mismatch),
+        ("number", 1e308, Decimal("1e308")),
+        ("number", "1e999999999", Mismatch),
+        ("number", "1e-999999999", Mismatch),
+        ("integer", "1e999999999", Mismatch),
         ("{type: choice, of: [1, 2]}", 1, "1"),
         ("{type: choice, of: [a]}", "b", Mismatch),
         ("boolean", True, True),
@@ -147,6 +186,25 @@ def test_an_answer_is_taken_or_does_not_fit(declaration: str, answer: str, value
         ("media", Media("image", "u"), Media("image", "u")),
         ("{type: media, kinds: [video]}", Media("image", "u"), Mismatch),
         ("media", "u", Mismatch),
+        ("location", Location(1, 2), Location(1, 2)),
+        ("location", "1, 2", Mismatch),
+        ("time", time(15, 30), time(15, 30)),
+        ("time", "9:30", time(9, 30)),
+        ("time", "3pm", Mismatch),
+        ("{type: time, max: '18:00'}", "20:00", Mismatch),
+        ("datetime", datetime(2030, 5, 12, 15), datetime(2030, 5, 12, 15, tzinfo=ZONE)),
+        ("datetime", "2030-05-12T15:00", datetime(2030, 5, 12, 15, tzinfo=ZONE)),
+        ("datetime", "2030-05-12 15:00:30Z", datetime(2030, 5, 12, 15, 0, 30, tzinfo=UTC)),
+        ("{type: datetime, after: now}", "2020-05-12T15:00Z", datetime(2020, 5, 12, 15, tzinfo=UTC)),
+        ("datetime", date(2030, 5, 12), Mismatch),
+        ("datetime", "tomorrow 15:00", Mismatch),
+        ("{type: integer, check: it > 5}", 3, 3),
+        ("{type: phone, country: ID}", "0812345678", Mismatch),
+        ("{type: phone, country: ID}", "442079460958", "442079460958"),
+        ("list", [[0] * 200] * 200, [[0] * 200] * 200),
+        ("list", [[0] * 300] * 300, Mismatch),
+        ("list", ["x" * 50_000] * 99, ["x" * 50_000] * 99),
+        ("object", {"texts": ["x" * 50_000] * 100}, Mismatch),
     ],
 )  # fmt: skip
 def test_a_value_of_a_program_is_taken_or_does_not_fit(declaration: str, given: Any, value: Any) -> None:
@@ -155,6 +213,14 @@ def test_a_value_of_a_program_is_taken_or_does_not_fit(declaration: str, given: 
     except Mismatch:
         found = Mismatch
     assert (found, type(found)) == (value, type(value))
+
+
+def test_a_value_that_is_nested_too_deeply_does_not_fit() -> None:
+    value: Any = "x"
+    for _ in range(60):
+        value = {"in": value}
+    with pytest.raises(Mismatch, match="more than 50 levels"):
+        variable("object").coerce(value, NOW)
 
 
 @pytest.mark.parametrize("type_name", TYPES)
@@ -173,6 +239,47 @@ def test_a_file_is_an_answer_where_files_are_asked_for() -> None:
             variable("text").accept(answer, NOW)
 
 
+def test_a_place_is_an_answer_where_one_is_asked_for() -> None:
+    assert variable("location").accept(Answer(location=Location(1, 2, "Home")), NOW) == Location(1, 2, "Home")
+    with pytest.raises(Unfit):
+        variable("location").accept(Answer(media=Media("image", "u")), NOW)
+
+
+def objection(text: str, answer: str, **scope: Any) -> str | None:
+    """What the contact is told to an answer that does not fit."""
+    with pytest.raises(Unfit) as unfit:
+        variable(text).accept(Answer(answer), NOW, scope)
+    said = unfit.value.objection
+    return None if said is None else said.render({**scope, "it": unfit.value.it})
+
+
+@pytest.mark.parametrize(
+    ("declaration", "answer", "told"),
+    [
+        ("integer", "x", None),
+        ("{type: integer, error: 'A number, not {{ it }}.'}", "x", "A number, not x."),
+        ("{type: integer, max: 5, error: 'Up to 5, not {{ it }}.'}", "six", "Up to 5, not six."),
+        ("{type: integer, check: it < 5, error: 'Not {{ it }}.'}", "seven", "Not seven."),
+        ("{type: integer, check: {if: it < most, error: '{{ it }} is too many.'}, error: No}", "seven", "7 is too many."),
+        ("{type: integer, check: [{if: it < 9, error: a}, {if: it < most, error: b}]}", "7", "b"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_does_not_fit_is_told_why_by_the_variable(
+    declaration: str, answer: str, told: str | None
+) -> None:
+    assert objection(declaration, answer, most=5) == told
+
+
+def test_a_check_that_cannot_be_worked_out_is_a_failure_of_the_flow() -> None:
+    with pytest.raises(TemplateFailed, match="a number and a text"):
+        variable("{type: integer, check: it < most}").accept(Answer("3"), NOW, {"most": "many"})
+
+
+def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
+    declared = variable("{type: integer, check: [it < a, {if: it > b, error: '{{ c }}'}], error: '{{ d }}'}")
+    assert set().union(*(text.names for text in declared.texts())) == {"it", "a", "b", "c", "d"}
+
+
 @pytest.mark.parametrize(
     ("declaration", "problem"),
     [
@@ -189,13 +296,22 @@ def test_a_file_is_an_answer_where_files_are_asked_for() -> None:
                                       "(change one of them)"),
         ("{type: choice}", '1:1: E105 variable "v": "of" is missing (add of:)'),
         ("{type: number, min: 5, max: 1}", '1:29: E307 variable "v": max is below min (swap them)'),
-        ("{type: date, after: today, before: today}", '1:36: E307 variable "v": no day is after today and before '
+        ("{type: date, after: today, before: today}", '1:36: E307 variable "v": nothing is after today and before '
                                                       "today (swap them)"),
-        ("{type: date, after: soon}", '1:21: E106 variable "v": after: "soon" is no day '
-                                      "(write today, or a date like 2030-12-31)"),
+        ("{type: date, after: soon}", '1:21: E106 variable "v": after: "soon" is no date '
+                                      "(write today, or one like 2030-12-31)"),
+        ("{type: datetime, after: today}", '1:25: E106 variable "v": after: "today" is no datetime '
+                                          "(write now, or one like 2030-12-31T15:00)"),
+        ("{type: datetime, value: 2030-12-31T15:00}", '1:25: E303 variable "v": its value is in no time zone '
+                                          "(write its offset, like 2030-12-31T15:00+02:00)"),
+        ("{type: time, min: 9}", '1:19: E106 variable "v": min: "9" is no time of day (write one like 9:00)'),
+        ("{type: time, min: '9:00', max: '8:00'}", '1:32: E307 variable "v": max is before min (swap them)'),
+        ("{type: phone, country: Id}", '1:24: E109 variable "v": country: "Id" is not known '
+                                       "(write its two letters, like ID or DE)"),
+        ("{type: text, check: '{{ it }}'}", '1:21: E202 an expression stands here without {{ }} (leave the braces out)'),
+        ("{type: text, check: {error: No}}", '1:21: E105 variable "v": check: "if" is missing (add if:)'),
+        ("{type: list, check: it}", '1:14: E104 variable "v": unknown key "check" (known here: type, optional, keep, max, value)'),
         ("{type: media, kinds: [imge]}", '1:22: E109 variable "v": kinds: "imge" is not known (did you mean "image"?)'),
-        ("{type: text, keep: true}", '1:14: E199 variable "v": "keep" is not available yet '
-                                     "(for variables that outlive a conversation)"),
     ],
 )  # fmt: skip
 def test_a_declaration_that_is_wrong_is_a_problem(declaration: str, problem: str) -> None:
@@ -216,7 +332,8 @@ def test_a_name_that_means_something_else_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("declaration", "value"),
-    [("text", None), ("{type: integer, value: 3}", 3), ("{type: number, value: 0.1}", Decimal("0.1")),
+    [("text", None), ("{type: integer, value: 3}", 3), ("{type: time, value: '9:30'}", time(9, 30)),
+     ("{type: datetime, value: 2030-12-31T15:00Z}", datetime(2030, 12, 31, 15, tzinfo=UTC)), ("{type: number, value: 0.1}", Decimal("0.1")),
      ("{type: date, value: 2030-05-12}", date(2030, 5, 12)), ("{type: list, value: [1, {a: b}]}", [1, {"a": "b"}]),
      ("{type: text, optional: true}", None)],
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot import local
-from tests.process.serving import Serve
+from tests.process.serving import Serve, until
 
 EDITS = {
     "handlers that end the program": ("handlers.py", b"raise SystemExit(3)"),
@@ -33,3 +33,17 @@ def test_no_edit_takes_the_server_down(serve: Serve, folder: Path) -> None:
 
 def save(file: Path, content: bytes | None) -> None:
     file.unlink() if content is None else file.write_bytes(content)
+
+
+def test_python_at_whose_import_the_process_ends_is_named_and_the_files_before_it_go_on(
+    serve: Serve, folder: Path
+) -> None:
+    serving = serve().up()
+    save(folder / "handlers.py", b"import os\nos._exit(3)")
+    serving.line_with("handlers.py:1:1: E505 importing it ends the process")
+    until(lambda: serving.get("/readyz") == 200)
+    assert serving.post("evt-1") == 200
+    serving.settle(1)
+    save(folder / "handlers.py", b"")
+    until(lambda: local.ask(serving.store, {"do": "reload"}) == {"reloaded": True})
+    serving.settle(1)

@@ -119,3 +119,18 @@ def test_after_a_stop_a_plain_copy_of_each_file_is_whole(serve: Serve) -> None:
         copied.close()
     reader.close()
     log.close()
+
+
+def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other(serve: Serve, folder: Path) -> None:
+    (folder / "handlers.py").write_text(
+        "import time\nfrom bot import function\n\n@function('nap')\ndef nap() -> None:\n    time.sleep(3600)\n"
+    )
+    (folder / "nap.yml").write_text("flow: nap\nstart: {words: [nap]}\nsteps: {n: {say: '{{ nap() }}'}}\n")
+    with Emulator() as gateway:
+        serving = talking(serve, gateway)
+        gateway.receive("6281234567891", "nap")
+        gateway.receive(CONTACT, "hi")
+        for _ in range(4):  # twice until the engine takes events one by one, twice until it knows which it is
+            serving.line_with("nap cannot be stopped")
+        until(lambda: [sent.to for sent in gateway.sent] == [CONTACT])
+        assert serving.status()["dead_letters"] == 1

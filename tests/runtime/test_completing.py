@@ -14,7 +14,8 @@ from bot.ai.client import Completions
 from bot.clock import MovableClock
 from bot.core.effects import Budget, Complete
 from bot.emulator.completion import CompletionService, Model
-from bot.lang.handlers import handler, handlers_in
+from bot.lang.extensions import extensions_in
+from bot.lang.handlers import handler
 from bot.runtime.calling import Calling
 from bot.runtime.completing import LONGEST_WAIT, Completing
 from bot.runtime.performers import CallResult, Ended, Performers
@@ -60,7 +61,7 @@ class Bench:
 
     def make(self, *models: str) -> Completing:
         functions = {function.__name__: function for function in (allows, breaks, answers_nothing)}
-        moderator = Calling(handlers_in([functions])).caller
+        moderator = Calling(extensions_in([functions])).call
         breaker = Breaker(self.clock)
         return Completing(self.client, breaker, models, Facts(FACTS), self.tokens_used, moderator, self.clock)
 

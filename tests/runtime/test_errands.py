@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot.app import errands_alone
 from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
 from bot.gateway.client import Gateway
 from bot.gateway.errors import OutcomeUnknown, RateLimited, Unauthorized
+from bot.process.errands import errands_alone
 from bot.runtime.errands import Errands, UnknownErrand
 from bot.runtime.loans import Loans
 from bot.runtime.pacing import Pacing

@@ -14,9 +14,10 @@ import pytest
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.core.values import Record
-from bot.lang.handlers import handler, handlers_in
+from bot.lang.extensions import extensions_in
+from bot.lang.handlers import handler
 from bot.runtime.calling import Calling
-from bot.runtime.performers import CallResult, Performers
+from bot.runtime.performers import CallResult, Ended, Performers
 from bot.store.rows import CallRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -28,8 +29,8 @@ class Bench:
         self.results: list[CallResult] = []
         self.changed = threading.Condition()
         self.ids = count(1)
-        specs = handlers_in([{function.__name__: function for function in functions}])
-        self.performers = Performers(Calling(specs), self.clock, self.report, random=Random(1), **options)
+        declared = extensions_in([{function.__name__: function for function in functions}])
+        self.performers = Performers(Calling(declared), self.clock, self.report, random=Random(1), **options)
         self.performers.start()
 
     def report(self, result: CallResult) -> None:
@@ -387,3 +388,13 @@ def test_what_comes_back_after_stop_gave_up_waiting_is_not_reported(hanging: Han
     hanging.released.set()
     bench.performers.stop(20)
     assert bench.results == []
+
+
+def test_a_defect_of_ours_ends_one_call_and_no_thread() -> None:
+    bench = Bench(threads=1, spare=0)
+    bench.performers._perform = lambda row, say: Ended("done", [][0]) if row.id == 1 else Ended("done", row.id)
+    bench.offer()
+    assert (bench.after(1).outcome, bench.results[0].detail) == ("error", "IndexError")
+    bench.offer()
+    assert bench.after(2).value == 2
+    bench.performers.stop(5)

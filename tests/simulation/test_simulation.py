@@ -7,10 +7,15 @@ from pathlib import Path
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.events import MessageReceived
+from bot.core.values import Location
+from bot.flow.triggers import name_of_event
 from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.simulation.bubble import Bubble
-from bot.simulation.simulation import NotOnScreen, Simulation
+from bot.simulation.happenings import HAPPENINGS, NothingYet
+from bot.simulation.screen import NotOnScreen
+from bot.simulation.simulation import Simulation
 from tests.cli.terminal import BOT, make_bot
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -87,14 +92,77 @@ def test_templates_of_the_flows_count_as_approved(tmp_path: Path) -> None:
         assert texts(talk.heard()) == ["Your name?", "Still there?", "come_back"]
 
 
-def test_a_restart_makes_the_contact_somebody_new(simulation: Simulation) -> None:
+def test_the_contact_can_become_somebody_new(simulation: Simulation) -> None:
     simulation.user("hi")
-    simulation.restart()
+    simulation.become_somebody_new()
     assert simulation.session().frames == ()
     simulation.wait(timedelta(hours=2))
     assert simulation.heard() == []
     simulation.user("hi")
     assert texts(simulation.heard()) == ["Your name?"]
+
+
+def test_what_happened_is_known_longer_than_the_store_keeps_it(simulation: Simulation) -> None:
+    simulation.user("hi")
+    simulation.wait(timedelta(days=30))
+    simulation.user("hi")
+    start = "start of main: otherwise"
+    assert [turn.rule for turn in simulation.trace(100)].count(start) == 1
+    assert [turn.rule for turn in simulation.all_turns()].count(start) == 2
+
+
+def test_a_restart_is_noticed_by_nobody(simulation: Simulation) -> None:
+    simulation.user("hi")
+    simulation.restart()
+    assert texts(simulation.heard()) == ["Your name?"]
+    simulation.user("Ann")
+    simulation.tap("Yes")
+    assert texts(simulation.heard()) == ["Hello Ann, tea?", "tea"]
+    assert simulation.complaints() == []
+
+
+def test_an_event_that_is_delivered_again_is_taken_once(simulation: Simulation) -> None:
+    with pytest.raises(NothingYet):
+        simulation.repeat()
+    simulation.user("hi")
+    simulation.repeat()
+    assert texts(simulation.heard()) == ["Your name?"]
+    assert len(simulation.trace()) == 1
+
+
+@pytest.mark.parametrize("event", [event for event in HAPPENINGS if not event.startswith("message")])
+def test_what_the_gateway_tells_of_a_contact_reaches_the_bot(simulation: Simulation, event: str) -> None:
+    simulation.user("hi")
+    simulation.happen(event, {})
+    told = simulation.trace()[-1].event
+    assert not isinstance(told, dict) and name_of_event(told) == event
+
+
+@pytest.mark.parametrize("event", [event for event in HAPPENINGS if event.startswith("message")])
+def test_what_becomes_of_the_newest_message_reaches_the_bot(simulation: Simulation, event: str) -> None:
+    with pytest.raises(NothingYet, match="no message has been sent"):
+        simulation.happen(event, {})
+    simulation.user("hi")
+    simulation.happen(event, {})
+    (status,) = simulation.trace()[0].statuses
+    assert status is not None and f"message.{status.name}" == event
+
+
+def test_what_a_contact_sends_has_its_content(simulation: Simulation) -> None:
+    simulation.send("image", "Me", b"a photo")
+    event = simulation.trace()[-1].event
+    assert isinstance(event, MessageReceived) and event.media is not None and event.media.caption == "Me"
+    assert simulation.emulator.media[event.media.url.rsplit("/", 1)[-1]] == b"a photo"
+    simulation.send("location", location={"latitude": 1.5, "longitude": 2.5})
+    event = simulation.trace()[-1].event
+    assert isinstance(event, MessageReceived) and event.location == Location(1.5, 2.5)
+
+
+def test_what_is_late_keeps_the_time_when_it_was_sent(simulation: Simulation) -> None:
+    simulation.user("hi", late=timedelta(minutes=2))
+    event = simulation.trace()[-1].event
+    assert isinstance(event, MessageReceived)
+    assert (event.sent_at, event.at) == (START - timedelta(minutes=2), START)
 
 
 def test_a_swap_serves_the_next_event_by_the_new_flows_and_their_templates(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot.core.fitting import violations
 from bot.core.messages import (
     Buttons,
     LinkButton,
@@ -13,7 +14,6 @@ from bot.core.messages import (
     Message,
     Template,
     Text,
-    violations,
 )
 from bot.steps import KINDS
 from tests.talk import BOT, Talk
@@ -125,16 +125,28 @@ def titles(message: Message) -> list[list[str]]:
     return [[row.title for row in section.rows] for section in message.sections]
 
 
-def test_rows_made_at_run_time_go_in_sections_of_ten_and_a_hundred_at_most() -> None:
-    message = made([f"row {n}" for n in range(25)])
-    assert isinstance(message, ListMessage)
-    assert [section.title for section in message.sections] == ["1-10", "11-20", "21-25"]
-    assert len(titles(message)[2]) == 5
-    assert sum(map(len, titles(made([f"row {n}" for n in range(130)])))) == 100
+def test_rows_made_at_run_time_are_ten_on_a_page() -> None:
+    assert titles(made([f"row {n}" for n in range(10)])) == [[f"row {n}" for n in range(10)]]
+    assert titles(made([f"row {n}" for n in range(25)])) == [[*(f"row {n}" for n in range(9)), "More …"]]
 
 
 def test_titles_made_at_run_time_are_made_unique_and_short() -> None:
     assert titles(made(["same", "same", "x" * 30])) == [["same", "same (2)", "x" * 23 + "…"]]
+
+
+def test_half_a_character_in_a_title_made_at_run_time_is_shown_like_any_other() -> None:
+    talk = Talk("""
+flow: main
+vars: {items: {type: list}}
+steps: {q: {ask: Which?, list: {rows: {from: items}}, then: end}}
+""")
+    talk.start("main", items=["\ud83d", "b"])
+    assert titles(talk.sent[0]) == [["\ud83d", "b"]]
+
+
+def test_what_a_list_has_beyond_the_choices_that_are_shown_is_not_worked_out() -> None:
+    rows = "list: {rows: {from: items, title: '{{ it ~ 1 / it }}'}}"
+    assert titles(made([*range(1, 101), 0], rows))[0][:2] == ["11", "20.5"]
 
 
 def test_three_buttons_made_at_run_time_are_buttons_and_four_are_a_list() -> None:

@@ -85,11 +85,8 @@ def test_what_the_bot_says_and_the_test_does_not_list_fails(tmp_path: Path) -> N
     found = failure(tmp_path, lines("user: hi; bot: Hello; tap: Tea"))
     assert found.what == "the bot says something before this that the test does not list"
     assert (found.mark.path, found.mark.line) == ("flows/tests.yml", 6)
-    assert [(spoken.who, spoken.text) for spoken in found.talk] == [
-        ("user", "hi"),
-        ("bot", "Hello"),
-        ("bot", "What would you like?"),
-    ]
+    assert [(spoken.who, spoken.text) for spoken in found.talk] == [("user", "hi"), ("bot", "Hello")]
+    assert [bubble.text for bubble in found.found] == ["What would you like?"]
 
 
 def test_what_the_bot_says_after_the_last_line_fails(tmp_path: Path) -> None:
@@ -108,13 +105,20 @@ def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hallo"))
     assert found.what == "the bot says something else"
     assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Hallo", "Hello")]
+    assert [says.parts for says in found.expected] == [{"says": "Hallo"}]
+    assert [bubble.text for bubble in found.found] == ["Hello", "What would you like?"]
 
 
 def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; tap: Milk"))
     assert found.what == 'there is no button "Milk", but there is Tea, Coffee'
+    found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; pick: Milk"))
+    assert found.what == 'there is no row "Milk", and nothing else to choose from either'
+
+
+def test_a_row_that_is_a_button_says_how_it_is_chosen(tmp_path: Path) -> None:
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; pick: Tea"))
-    assert found.what == 'there is no row "Tea", and nothing else to choose from either'
+    assert found.what == 'there is no row "Tea", but a button: `tap` it'
 
 
 def test_an_expectation_that_does_not_hold_fails(tmp_path: Path) -> None:

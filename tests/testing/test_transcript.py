@@ -1,34 +1,81 @@
 """How tests are read, and what is said about those that cannot be."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bot import handler
+from bot.lang.extensions import extensions_in
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
 from bot.lang.source import read
+from bot.testing.known import Known
 from bot.testing.reading import NOW, read_transcript
-from bot.testing.transcript import Expect, Pick, Says, Tap, Transcript, User, Wait
+from bot.testing.transcript import (
+    Again,
+    Expect,
+    Fault,
+    Happens,
+    Http,
+    HttpLine,
+    Line,
+    Model,
+    ModelLine,
+    Pick,
+    Restart,
+    Result,
+    Says,
+    Send,
+    Silence,
+    Standing,
+    Start,
+    Tap,
+    Transcript,
+    User,
+    Wait,
+)
 from tests.talk import library_of
 
 FLOWS = library_of("""
 flow: order
-vars: {cups: {type: integer}}
+vars: {cups: {type: integer}, name: {type: text, keep: true}}
 steps:
   cups: {ask: How many?, save: cups}
   bye: {say: Bye}
 """).flows
 
 
-def transcript_of(text: str) -> tuple[Transcript, list[str]]:
+class SoldOut(Exception):
+    pass
+
+
+@handler("shop.find", errors=[SoldOut])
+def find(number: str) -> dict[str, Any]:
+    return {}
+
+
+KNOWN = Known(FLOWS, extensions_in([{"find": find}]).calls, ("en", "id"), Path(__file__).parent)
+
+
+def transcript_of(text: str, known: Known = KNOWN) -> tuple[Transcript, list[str]]:
     problems = Problems()
     (node,) = read("tests/t.yml", text, problems)
     assert isinstance(node, Map)
-    return read_transcript(node, FLOWS, problems), [str(problem) for problem in problems.sorted()]
+    return read_transcript(node, known, problems), [str(problem) for problem in problems.sorted()]
 
 
 def problems_of(line: str) -> list[str]:
     return [problem.removeprefix("tests/t.yml:") for problem in transcript_of(f"test: t\ntalk:\n  - {line}\n")[1]]
+
+
+def line_of(text: str) -> Line:
+    transcript, problems = transcript_of(f"test: t\ntalk:\n  - {text}\n")
+    assert problems == []
+    (line,) = transcript.talk
+    return line
 
 
 def test_every_kind_of_line_is_read() -> None:
@@ -43,11 +90,14 @@ talk:
   - bot: How many?
   - bot: {says: Hi, contains: [H, i], buttons: [A, B], link: "https://a.example"}
   - expect: {flow: null}
+  - silence
+  - restart
+  - again
 """)
     assert problems == []
     assert transcript.name == "all of it"
     assert transcript.now == datetime(2030, 1, 2, 3, 4)
-    user, tap, pick, wait, plain, rich, expect = transcript.talk
+    user, tap, pick, wait, plain, rich, expect, *words = transcript.talk
     assert isinstance(user, User) and user.text == "12"
     assert isinstance(tap, Tap) and tap.title == "Yes, please"
     assert isinstance(pick, Pick) and pick.title == "Tea"
@@ -56,6 +106,94 @@ talk:
     assert isinstance(rich, Says) and not rich.alone
     assert rich.parts == {"says": "Hi", "contains": ("H", "i"), "buttons": ("A", "B"), "link": "https://a.example"}
     assert isinstance(expect, Expect) and list(expect.wanted) == ["flow"]
+    assert [type(word) for word in words] == [Silence, Restart, Again]
+
+
+def test_what_the_contact_does_may_be_late() -> None:
+    line = line_of("{user: hello, late: 2m}")
+    assert isinstance(line, User) and line.late == timedelta(minutes=2)
+    line = line_of("{tap: Yes, late: 5m}")
+    assert isinstance(line, Tap) and line.late == timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("sticker", ("sticker", None, None, None)),
+        ("image", ("image", None, None, None)),
+        ("{image: , caption: Look}", ("image", "Look", None, None)),
+        (f"{{document: {Path(__file__).name}}}", ("document", None, Path(__file__).read_bytes(), None)),
+        (
+            "{location: {latitude: 1.5, longitude: 2, name: Home}}",
+            ("location", None, None, {"latitude": 1.5, "longitude": 2, "name": "Home", "address": None}),
+        ),
+    ],
+)
+def test_a_contact_can_send_files_places_and_stickers(text: str, parts: tuple[Any, ...]) -> None:
+    line = line_of(f"send: {text}")
+    assert isinstance(line, Send)
+    assert (line.kind, line.caption, line.content, line.location) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "data"),
+    [
+        ("conversation.resolved", "conversation.resolved", {}),
+        ("{conversation.assigned: {agent: Ann}}", "conversation.assigned", {"agent": "Ann"}),
+        ("{contact.updated: {name: Ann, tags: [vip]}}", "contact.updated", {"name": "Ann", "tags": ("vip",)}),
+    ],
+)
+def test_an_event_has_what_it_is_told_of(text: str, event: str, data: Mapping[str, Any]) -> None:
+    line = line_of(f"event: {text}")
+    assert isinstance(line, Happens) and (line.event, line.data) == (event, data)
+
+
+def test_a_program_starts_a_flow_with_values_and_says_what_a_busy_contact_means() -> None:
+    line = line_of("start: order")
+    assert isinstance(line, Start) and (line.flow, line.data, line.busy) == ("order", {}, "after")
+    line = line_of("start: order/bye")
+    assert isinstance(line, Start) and line.flow == "order/bye"
+    line = line_of("start: {flow: order, data: {cups: 2}, busy: skip}")
+    assert isinstance(line, Start) and (line.flow, line.data, line.busy) == ("order", {"cups": 2}, "skip")
+
+
+def test_a_fault_happens_once_or_so_many_times() -> None:
+    line = line_of("fault: send_failed")
+    assert isinstance(line, Fault) and (line.kind, line.times) == ("send_failed", 1)
+    line = line_of("fault: {rate_limited: 3}")
+    assert isinstance(line, Fault) and (line.kind, line.times) == ("rate_limited", 3)
+
+
+def test_a_line_answers_for_a_model_or_a_service() -> None:
+    line = line_of("model: {says: One moment., calls: [{shop.find: {number: 1}}, {leave: done}]}")
+    assert isinstance(line, ModelLine)
+    assert line.answer == Model("One moment.", (("shop.find", {"number": 1}), ("leave_done", {})))
+    line = line_of('http: {"GET https://a.example/*": {json: [1], headers: {ETag: x}}}')
+    assert isinstance(line, HttpLine) and line.request == "GET https://a.example/*"
+    assert line.answer == Http(200, b"[1]", "application/json", {"etag": "x"})
+    line = line_of('http: {"GET crm:/orders": 404}')
+    assert isinstance(line, HttpLine) and line.answer == Http(404)
+    line = line_of('http: {"GET crm:/orders": {fails: timeout}}')
+    assert isinstance(line, HttpLine) and line.answer.fails == "timeout"
+
+
+def test_above_the_talk_stands_what_answers_in_all_of_it() -> None:
+    transcript, problems = transcript_of("""
+test: stand-ins
+handlers:
+  shop.find: [{returns: {state: new}}, {fails: SoldOut}, {fails: timeout}]
+http: {"GET crm:/a": {text: hello}}
+models: {opening: We open at nine.}
+random: [0, 0.5]
+talk: [user: hi]
+""")
+    assert problems == []
+    stage = transcript.stage
+    turns = Standing((Result({"state": "new"}), Result(fails="SoldOut"), Result(fails="timeout")), turns=True)
+    assert stage.handlers == {"shop.find": turns}
+    assert stage.http == {"GET crm:/a": Standing((Http(200, b"hello"),))}
+    assert stage.models == {"opening": Standing((Model("We open at nine."),))}
+    assert stage.random == Standing((0.0, 0.5), turns=True)
 
 
 def test_a_test_without_a_time_has_a_fixed_one() -> None:
@@ -66,28 +204,74 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
     ("line", "problem"),
     [
         ("hello", '3:5: E601 "hello" is no line of a talk (write who does what, like user: hello)'),
+        ("silense", '3:5: E601 "silense" is no line of a talk (did you mean "silence"?)'),
+        ("[a]", "3:5: E601 a list is no line of a talk (write who does what, like user: hello)"),
         ("uzer: hi", '3:5: E601 a line of a talk cannot begin with "uzer" (did you mean "user"?)'),
         ("{}", '3:5: E601 a line of a talk cannot begin with "" (begin it with one of user, tap, '),
         ("{user: hi, tap: Yes}", '3:16: E601 "user" and "tap" in one line (make two lines)'),
         ("{user: hi, nonsense: 1}", '3:16: E104 talk: unknown key "nonsense"'),
+        ("{user: hi, late: 1h}", "3:22: E106 talk: late: nothing can be as late as that (write 5m at most"),
         ("{bot: Sorry, no luck.}", '3:18: E104 talk: "no luck." is a key without a value'),
-        ("send: {image: x.png}", '3:5: E199 talk: "send" is not available yet (for media and places'),
         ("user:", "3:10: E105 talk: user: a text is missing"),
         ("wait: soon", '3:11: E106 talk: wait: "soon" is not a duration'),
+        ("send: imago", '3:11: E109 talk: send: "imago" is not known (did you mean "image"?)'),
+        ("send: {caption: Look}", "3:11: E601 send: it is not said what (write one of image, "),
+        ("send: {image: none.png}", '3:19: E113 no file "none.png" (write its path in the bot\'s folder)'),
+        ("send: {location: {latitude: 99, longitude: 1}}", '3:33: E106 send: location: latitude: "99" is not a number'),
+        (
+            "event: message.inbound",
+            "3:12: E109 event: message.inbound is none that can be told of (that is what the contact",
+        ),
+        ("event: conversation.resolve", "3:12: E109 event: conversation.resolve is none that can be told of (did you"),
+        ("event: {conversation.resolved: {agent: A}}", '3:37: E104 conversation.resolved: unknown key "agent"'),
+        ("start: ordr", '3:12: E103 no flow "ordr" (did you mean "order"?)'),
+        ("start: order/by", '3:12: E102 no step "by" in flow order (did you mean "bye"?)'),
+        ("start: {data: {cups: 1}}", '3:12: E105 start: "flow" is missing'),
+        ("start: {flow: order, busy: now}", '3:32: E109 start: busy: "now" is not known'),
+        ("fault: send_faild", '3:12: E109 talk: fault: "send_faild" is not known (did you mean "send_failed"?)'),
+        ("fault: {}", "3:12: E601 fault: one is expected (write one like {rate_limited: 2})"),
+        ("model: {fails: sleepy}", '3:20: E109 model: fails: "sleepy" is not known'),
+        ("model: {calls: [[a]]}", "3:21: E601 this is no call (write the tool's name and its arguments"),
+        ("http: nothing", "3:11: E601 this is no request with its answer (write {GET https://api.example: {json: ..."),
+        ("http: {orders: 200}", '3:12: E601 "orders" is no request (write its method and address, like GET https'),
+        ("http: {GET crm:/a: {status: 99}}", '3:33: E106 http: status: "99" is not a whole number from 100 to 599'),
+        ("http: {GET crm:/a: {text: a, json: 1}}", "3:31: E601 http: `json` beside `text` (keep one)"),
         ("bot: {}", "3:10: E601 nothing is said about this message (write says: or contains:)"),
         ("bot: {buton: x}", '3:11: E104 bot: unknown key "buton" (did you mean "buttons"?)'),
-        ("expect: {calls: []}", '3:14: E199 expect: "calls" is not available yet (for expectations on calls)'),
         ("expect: {flow: ordr}", '3:20: E103 no flow "ordr" (did you mean "order"?)'),
         ("expect: {step: cup}", '3:20: E102 no step "cup" (did you mean "cups"?)'),
         ("expect: {flow: order, vars: {cup: 1}}", '3:34: E301 no variable "cup" in flow order (did you mean "cups"?)'),
-        ("expect: {}", "3:13: E601 nothing is expected here (write flow:, step:, vars: or tags:)"),
+        ("expect: {kept: {cups: 1}}", '3:21: E301 no variable "cups" that is kept (there are name)'),
+        ("expect: {language: de}", '3:24: E109 expect: language: "de" is not known (write one of en, id)'),
+        ("expect: {}", "3:13: E601 nothing is expected here (write flow:, step:, vars: or another of the keys)"),
         ("expect: {vars: 3}", "3:20: E106 expect: vars: a map of keys is expected"),
+        ("expect: {calls: shop.find}", '3:21: E106 expect: calls: "shop.find" is not a list'),
         ("expect: {flow: [a]}", "3:20: E106 expect: flow: a text is expected, YAML reads a list here"),
     ],
 )
 def test_each_mistake_in_a_line_is_named_at_its_place(line: str, problem: str) -> None:
-    (found,) = problems_of(line)
-    assert found.startswith(problem)
+    found = problems_of(line)
+    assert len(found) == 1 and found[0].startswith(problem), found
+
+
+@pytest.mark.parametrize(
+    ("stage", "problem"),
+    [
+        ("handlers: {shop.fnd: {returns: 1}}", '2:12: E501 no handler "shop.fnd" (did you mean "shop.find"?)'),
+        ("handlers: {shop.find: {fails: Gone}}", '2:31: E109 handler "shop.find": fails: "Gone" is not known (write'),
+        ("handlers: {shop.find: {}}", '2:23: E601 handler "shop.find": what does it do? (write either returns: or'),
+        ("random: much", "2:9: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
+        ("random: [1]", "2:10: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
+    ],
+)
+def test_each_mistake_in_a_stand_in_is_named_at_its_place(stage: str, problem: str) -> None:
+    _, problems = transcript_of(f"test: t\n{stage}\ntalk: [user: hi]\n")
+    assert len(problems) == 1 and problems[0].removeprefix("tests/t.yml:").startswith(problem), problems
+
+
+def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
+    text = "test: t\nhandlers: {a: {returns: 1}}\ntalk: [start: b, expect: {flow: c, vars: {d: 1}}]\n"
+    assert transcript_of(text, Known(complete=False))[1] == []
 
 
 @pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T10:00+07:00"])
@@ -95,6 +279,15 @@ def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
     assert problems == [
         f'tests/t.yml:2:6: E602 test "t": "{now}" is no time on the bot\'s clock (write one like 2030-05-06T10:00)'
+    ]
+
+
+def test_a_contact_has_the_number_that_the_test_says() -> None:
+    assert transcript_of("test: t\ncontact: +62 812-3456-7890\ntalk: [user: hi]")[0].contact == "6281234567890"
+    assert transcript_of("test: t\ncontact: 6281234567890\ntalk: [user: hi]")[0].contact == "6281234567890"
+    assert transcript_of("test: t\ncontact: Ann\ntalk: [user: hi]")[1] == [
+        'tests/t.yml:2:10: E106 test "t": contact: "Ann" is no phone number '
+        "(write one with its country code: 6281234567890)"
     ]
 
 
@@ -107,5 +300,5 @@ def test_a_test_without_a_line_or_a_name_proves_nothing() -> None:
 
 
 def test_a_test_needs_a_talk_and_takes_no_other_keys() -> None:
-    _, problems = transcript_of("test: t\ntalks: []\nmodels: []")
-    assert [problem.split(" ")[1] for problem in problems] == ["E105", "E104", "E199"]
+    _, problems = transcript_of("test: t\ntalks: []")
+    assert [problem.split(" ")[1] for problem in problems] == ["E105", "E104"]

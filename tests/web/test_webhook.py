@@ -19,6 +19,7 @@ from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
+from bot.web.starts import Starts
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
@@ -42,7 +43,8 @@ class Web:
         self.wakes = 0
         self.engine_is_up = True
         self.webhook = Webhook(self.inbox, self.log, ["old", "secret"], timedelta(minutes=5), self.clock, self.wake)
-        app = create_app(self.webhook, self.inbox, lambda: self.engine_is_up, "/hooks/gateway")
+        starts = Starts(self.inbox, None, self.clock, self.wake, lambda: None)
+        app = create_app(self.webhook, starts, self.inbox, lambda: self.engine_is_up, "/hooks/gateway")
         self.client = app.test_client()
 
     def wake(self) -> None:

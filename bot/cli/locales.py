@@ -1,0 +1,190 @@
+"""``bot locales``."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from bot.cli.operate import Refused, bot_option
+from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
+from bot.core.errors import BotError
+from bot.flow.documents import LOCALES, language_of, read_documents
+from bot.flow.extraction import extracted
+from bot.flow.locales import Locale, all_spots, wording_spots
+from bot.flow.translations import read_translations
+from bot.folder import Folder, find_bot, read_folder
+from bot.lang.nodes import Map, Mark, plain
+from bot.lang.problems import CODES, Problems
+from bot.lang.shapes import Spot, texts_of
+
+_NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
+_CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+class Unreadable(BotError):
+    """The bot's files cannot be read, so that nobody can tell what there is to translate."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A bot's languages beside that of the flows, and what each says."""
+
+    folder: Folder
+    written: str  # the language of the flows; empty where bot.yml names none
+    languages: tuple[str, ...]
+    locales: Mapping[str, Locale]
+    texts: tuple[Spot, ...]
+
+    def locale(self, language: str) -> Locale:
+        return self.locales.get(language, Locale(language))
+
+    def spots(self, language: str) -> list[Spot]:
+        return [*self.texts, *wording_spots(language, Mark(LOCALES, 1, 1))]
+
+    def missing(self, language: str) -> list[Spot]:
+        return list(self.locale(language).missing(self.spots(language)))
+
+
+@click.group("locales")
+def command() -> None:
+    """The bot's texts in other languages: the files in locales/, one for each language.
+
+    \b
+      $ bot locales extract id
+      locales/id.yml: 45 texts, 3 of them to be translated.
+      $ bot locales missing id
+    """
+
+
+@command.command("extract", short_help="Write a language's file, or bring it up to date.")
+@click.argument("language")
+@bot_option
+def extract(language: str, folder: Path | None) -> None:
+    """Write locales/LANGUAGE.yml with every text that contacts read, in the order of the flows.
+
+    Each text has the original above it. What is translated already is kept; what is new is left empty, and is said in
+    the flows' own language until then; what is in the flows no more is kept at the end, as a comment. Other comments
+    are lost.
+
+    \b
+      $ bot locales extract id
+      locales/id.yml: 45 texts, 3 of them to be translated.
+
+    Exit code 1: the bot's files, or the language's, cannot be read.
+    """
+    if not _CODE.fullmatch(language):
+        raise click.BadParameter(f"{language!r} is no code of a language, like en, id or pt-BR")
+    spoken = _read(folder)
+    if language == spoken.written:
+        raise Refused(f"the flows are written in {language}: there is nothing to translate")
+    path = _file_of(spoken.folder, language)
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_name(f".{path.name}.new")  # so that the file is there whole, old or new
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    draft.write_text(extracted(spoken.spots(language), spoken.locale(language), before), encoding="utf-8")
+    draft.replace(path)
+    needed, missing = _count(spoken, language), len(spoken.missing(language))
+    click.echo(f"{path_from_here(Path(), str(path))}: {counted(needed, 'text')}, {missing} of them to be translated.")
+    if language not in spoken.languages:
+        known = ", ".join((spoken.written or "en", *spoken.languages, language))
+        click.echo(f"Name the language in bot.yml, that of the flows first: languages: [{known}]")
+
+
+@command.command("missing", short_help="List what is not translated.")
+@click.argument("language", required=False)
+@bot_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a list of objects: language, path, line, column, key, text."
+)
+@click.pass_context
+def missing(ctx: click.Context, language: str | None, folder: Path | None, as_json: bool) -> None:
+    """List the texts that a language, or any of the bot's, does not say yet, and where each stands in the flows.
+
+    \b
+      $ bot locales missing id
+      flows/main.yml:9:10: id: main.menu.ask: "How can we help?"
+      1 text is missing.
+
+    Exit code 0: nothing is missing. 1: something is.
+    """
+    spoken = _read(folder)
+    languages = spoken.languages if language is None else (language,)
+    found = [(each, spot) for each in languages for spot in spoken.missing(each)]
+    if as_json:
+        echo_json([_as_object(spoken.folder, each, spot) for each, spot in found])
+    else:
+        for each, spot in found:
+            line = _as_object(spoken.folder, each, spot)
+            place = styled(f"{line['path']}:{line['line']}:{line['column']}:", bold=True)
+            click.echo(f'{place} {each}: {line["key"]}: "{line["text"]}"')
+        verb = "is" if len(found) == 1 else "are"
+        click.echo(f"{counted(len(found), 'text')} {verb} missing.")
+    ctx.exit(1 if found else 0)
+
+
+@command.command("stats", short_help="Count what is translated.")
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects: language, texts, translated.")
+def stats(folder: Path | None, as_json: bool) -> None:
+    """Count the texts that each language of the bot says.
+
+    \b
+      $ bot locales stats
+      id     42 of 45  93 %
+    """
+    spoken = _read(folder)
+    counts = [(each, _count(spoken, each), len(spoken.missing(each))) for each in spoken.languages]
+    if as_json:
+        echo_json([{"language": each, "texts": all, "translated": all - missing} for each, all, missing in counts])
+        return
+    for each, needed, missing in counts:
+        share = 100 * (needed - missing) // needed if needed else 100
+        click.echo(f"{each:6} {needed - missing:,} of {needed:,}  {share} %")
+    if not counts:
+        click.echo("The bot speaks one language. Name more in bot.yml, that of the flows first: languages: [en, id]")
+
+
+def _read(folder: Path | None) -> _Spoken:
+    """A bot's texts and locales. Raises `Unreadable` where something of them would be left out."""
+    from bot.handlers import load_handlers
+
+    bot, problems = read_folder(find_bot(folder)), Problems()
+    extensions, _ = load_handlers(bot)
+    documents = read_documents(bot.sources, problems)
+    locales = read_translations(documents, extensions, problems).locales
+    if problems.any_of(CODES.keys() - {_NOT_THERE}):
+        raise Unreadable("\n".join(problem_lines(bot.path, problems.sorted())))
+    languages = _languages(documents.bots[0]) if documents.bots else ()
+    others = tuple(dict.fromkeys((*languages[1:], *(each for each in documents.locales if each not in languages))))
+    written = languages[0] if languages else ""
+    return _Spoken(bot, written, others, locales, all_spots(documents, extensions.verbs))
+
+
+def _languages(bot: Map) -> tuple[str, ...]:
+    written = bot.get("languages")
+    value = None if written is None else plain(written)
+    return tuple(map(str, value if isinstance(value, list) else [] if value is None else [value]))
+
+
+def _file_of(folder: Folder, language: str) -> Path:
+    """The language's file: the one that is there, or that is to be made."""
+    known: Iterator[str] = (source.path for source in folder.sources if language_of(source.path) == language)
+    return folder.path / next(known, f"{LOCALES}/{language}.yml")
+
+
+def _count(spoken: _Spoken, language: str) -> int:
+    return sum(spot.needed for spot in spoken.spots(language))
+
+
+def _as_object(folder: Folder, language: str, spot: Spot) -> dict[str, object]:
+    mark = spot.node.mark
+    return {
+        "language": language,
+        "path": path_from_here(folder.path, mark.path),
+        "line": mark.line,
+        "column": mark.column,
+        "key": ".".join(spot.path),
+        "text": " ".join(" ".join(texts_of(spot.node)).split()),
+    }

@@ -1,0 +1,83 @@
+"""``bot start``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bot.cli.numbers import phone
+from bot.cli.operate import bot_option, operate
+from bot.cli.output import echo_json
+from bot.core.session import BUSY
+
+OUTCOMES = {  # those of `bot.runtime.operator`
+    "started": "{flow} was started for {contact}.",
+    "waits": "{contact} is in a flow: {flow} starts when that has ended.",
+    "skipped": "{contact} is in a flow: {flow} was not started.",
+    "failed": "{detail}",
+}
+
+
+@click.command("start")
+@click.argument("flow")
+@click.argument("contact")
+@click.option("--data", metavar="NAME=VALUE", multiple=True, help="A value for a variable of the flow; once for each.")
+@click.option(
+    "--busy",
+    type=click.Choice(BUSY),
+    default="after",
+    show_default=True,
+    help="While the contact is in a flow: leave it out, wait for its end, or cut in.",
+)
+@bot_option
+@click.option("--json", "as_json", is_flag=True, help="Print an object: contact, flow, outcome, detail.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    flow: str,
+    contact: str,
+    data: tuple[str, ...],
+    busy: str,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Start FLOW for CONTACT, and say what became of it.
+
+    A VALUE is taken as its variable takes it; one that begins with [ or { is JSON. It goes through the running
+    server; if none runs, the flow's messages wait for the next start. Who has not written in the last 24 hours can
+    only be sent a template.
+
+    \b
+      $ bot start visit_reminder 6281234567890
+      $ bot start survey 6281234567890 --data visit=4711 --busy skip
+
+    Exit code 0: it was started, waits or was left out. 1: it could not be started.
+    """
+    request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": _values(data)}
+    answer = operate(folder, {**request, "busy": busy, "by": "bot start"})
+    failed = answer["outcome"] == "failed"
+    if as_json:
+        echo_json(answer)
+    else:
+        click.echo(OUTCOMES[answer["outcome"]].format(**answer), err=failed)
+    ctx.exit(1 if failed else 0)
+
+
+def _values(data: tuple[str, ...]) -> dict[str, Any]:
+    values = {}
+    for item in data:
+        name, equals, text = item.partition("=")
+        if not (name and equals):
+            raise click.UsageError(f'--data {item}: write NAME=VALUE, such as --data "visit=4711"')
+        values[name.strip()] = _value(text)
+    return values
+
+
+def _value(text: str) -> Any:
+    if not text.startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise click.UsageError(f"--data: {text[:40]} is no JSON") from None

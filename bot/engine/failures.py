@@ -1,0 +1,46 @@
+"""What is wrong in a flow while it runs: an outcome, where one is declared; else the end of the conversation."""
+
+from typing import Any
+
+from bot.engine.frames import FlowBroken
+from bot.engine.hooks import tell_error
+from bot.engine.work import Work
+from bot.lang.templates import TemplateFailed
+from bot.lang.variables import Mismatch
+from bot.steps.kind import StepFailed
+
+Failure = StepFailed | TemplateFailed | Mismatch
+FAILURES = (StepFailed, TemplateFailed, Mismatch)
+
+
+def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
+    """The active step's outcome that takes a failure, which happened while it was left by ``leaving``.
+
+    Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
+    failure: what is said on such a way would be said hundreds of times.
+    """
+    ways = work.step.ways
+    name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
+    work.trace.notes.append(f"{work.where}: {name}: {failed}")
+    for outcome in (f"errors.{name}", "errors.else"):
+        if outcome in ways and not leaving.startswith("errors."):
+            _note(work, failed)
+            if outcome == "errors.else":
+                tell_error(work, str(failed))
+            return outcome
+    raise FlowBroken(f"{work.where}: {failed}")
+
+
+def _note(work: Work, failed: Failure) -> None:
+    """Note where this turn failed, and with what was known. Raises `FlowBroken` where it did so before."""
+    state = _state(work)
+    if state in work.failed:
+        raise FlowBroken(f"{work.where}: {failed}: its errors lead back here, and it fails again")
+    work.failed.append(state)
+
+
+def _state(work: Work) -> Any:
+    """All by which a step could do otherwise when it is entered again in this turn. Nothing of it is changed in place."""
+    session = work.session
+    frames = [(each.flow, each.step, each.vars, each.hold, each.visits) for each in session.frames]
+    return frames, session.kept, session.tags, session.language

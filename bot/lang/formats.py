@@ -1,0 +1,150 @@
+"""Dates, times of day, numbers and amounts of money as the contact's language writes them (CLDR, by babel).
+
+English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import date, datetime, time
+from decimal import ROUND_HALF_UP, Decimal
+from decimal import Context as Precision
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+
+from bot.lang.failures import TemplateFailed, kind_of
+from bot.lang.hidden import LANGUAGE
+from bot.lang.languages import ENGLISH, without_country
+from bot.lang.number_filters import MOST_PLACES, is_number, is_whole
+
+if TYPE_CHECKING:  # babel takes 70 ms to import: only what is not plain English waits for it
+    from babel import Locale
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_NAMED = ("short", "medium", "long", "full")
+_LONGEST_PATTERN = 60  # characters
+_MOST_DIGITS = 40  # before the point, and behind it
+_EXACT = Precision(prec=2 * _MOST_DIGITS, rounding=ROUND_HALF_UP)
+_NO_BREAK = str.maketrans("\u00a0\u202f", "  ")  # in a chat they look alike, and in a test nobody can type them
+
+
+def prepare(languages: Iterable[str]) -> None:
+    """Load what these languages and English need, so that the first contact does not wait for it."""
+    for language in (*languages, ENGLISH):
+        _locale(language)
+
+
+@lru_cache(maxsize=256)
+def _locale(language: str) -> "Locale":
+    """What babel knows of a language: with its country, without it, or English."""
+    from babel import Locale, UnknownLocaleError
+
+    for known in (language, without_country(language)):
+        try:
+            return Locale.parse(known, sep="-")
+        except (UnknownLocaleError, ValueError):
+            continue
+    return Locale.parse(ENGLISH)
+
+
+def decimal_sign(language: str) -> str:
+    """What a language writes before the fraction of a number: a point or a comma."""
+    from babel.numbers import get_decimal_symbol
+
+    return get_decimal_symbol(_locale(language))
+
+
+def _spoken(context: Context) -> str:
+    language: str = context.parent.get(LANGUAGE) or ENGLISH
+    return language
+
+
+def local(context: Context, value: Any) -> Any:
+    """A time with a zone as the bot's clock shows it; anything else is that already."""
+    now = context.parent.get("now")
+    if isinstance(value, datetime) and value.tzinfo is not None and isinstance(now, datetime):
+        return value.astimezone(now.tzinfo)
+    return value
+
+
+@pass_context
+def _date(context: Context, value: Any, form: str = "long") -> str:
+    """``{{ day | date }}``: 12 May 2030, in the bot's time zone. ``date("full")``, ``date("EEEE d MMM, HH:mm")``."""
+    if not isinstance(value, date):
+        raise TemplateFailed(f"{kind_of(value)} is no date")
+    moment, language = local(context, value), _spoken(context)
+    if form == "long" and language == ENGLISH:
+        return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+    return _formatted(moment, language, form, "date")
+
+
+@pass_context
+def _time(context: Context, value: Any, form: str = "short") -> str:
+    """``{{ starts | time }}``: 09:00, in the bot's time zone. ``time("medium")``, ``time("h:mm a")``."""
+    if not isinstance(value, datetime | time):
+        raise TemplateFailed(f"{kind_of(value)} has no time of day")
+    moment, language = local(context, value), _spoken(context)
+    if form == "short" and language == ENGLISH:
+        return f"{moment:%H:%M}"
+    return _formatted(moment, language, form, "time")
+
+
+def _formatted(moment: Any, language: str, form: str, name: str) -> str:
+    """A date or a time in one of the language's own forms, or by a pattern of CLDR."""
+    from babel import dates
+
+    locale = _locale(language)
+    if str(locale) == ENGLISH:
+        locale = _locale("en-GB")  # day before month, 24 hours
+    named: Any = dates.get_date_format if name == "date" else dates.get_time_format
+    try:
+        if len(form) > _LONGEST_PATTERN:
+            raise ValueError
+        pattern = named(form, locale) if form in _NAMED else dates.parse_pattern(form)
+        return str(pattern.apply(moment, locale)).translate(_NO_BREAK)
+    except (ValueError, TypeError, AttributeError, KeyError):
+        fix = f"write one of {', '.join(_NAMED)}, or a pattern like EEEE d MMM"
+        raise TemplateFailed(f"{name}(): a form that does not go with {kind_of(moment)}: {fix}") from None
+
+
+@pass_context
+def _number(context: Context, value: Any, places: int | None = None) -> str:
+    """``{{ total | number }}``: 1,234.5; ``number(2)``: 1,234.50, half away from zero."""
+    from babel import numbers
+
+    exact, pattern = _decimal(value), None
+    if places is not None:
+        if not is_whole(places):
+            raise TemplateFailed(f"number() takes how many places, not {kind_of(places)}")
+        kept = max(0, min(places, MOST_PLACES))
+        exact, pattern = _EXACT.quantize(exact, Decimal(1).scaleb(-kept)), f"#,##0.{'0' * kept}".rstrip(".")
+    locale = _locale(_spoken(context))
+    return str(numbers.format_decimal(exact, pattern, locale, decimal_quantization=False)).translate(_NO_BREAK)
+
+
+@pass_context
+def _currency(context: Context, value: Any, code: str) -> str:
+    """``{{ total | currency("EUR") }}``: €12.50, with as many places as the currency has."""
+    from babel import numbers
+
+    if not isinstance(code, str) or not numbers.is_currency(code):
+        raise TemplateFailed("currency() takes the code of a currency, like EUR")
+    places = Decimal(1).scaleb(-numbers.get_currency_precision(code))
+    exact = _EXACT.quantize(_decimal(value), places)
+    return str(numbers.format_currency(exact, code, locale=_locale(_spoken(context)))).translate(_NO_BREAK)
+
+
+def _decimal(value: Any) -> Decimal:
+    if not is_number(value):
+        raise TemplateFailed(f"{kind_of(value)} is no number")
+    exact = Decimal(str(value))
+    if not exact.is_finite() or abs(exact.adjusted()) > _MOST_DIGITS:
+        raise TemplateFailed("a number that is too large or too small")
+    return exact
+
+
+FILTERS: dict[str, Callable[..., Any]] = {"currency": _currency, "date": _date, "number": _number, "time": _time}

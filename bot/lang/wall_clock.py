@@ -1,0 +1,74 @@
+"""The clock and the calendar on the wall: weekdays and times of day as flow files write them, the moments at which
+they show them, and what is so much later by them.
+"""
+
+import calendar
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import TypeVar
+
+Day = TypeVar("Day", bound=date)
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_TIME = re.compile(r"([01]?[0-9]|2[0-4]):([0-5][0-9])")
+A_DAY = 24 * 60  # minutes
+
+
+def days_in(text: str) -> frozenset[int] | None:
+    """The weekdays that ``mon``, ``mon-fri``, ``fri-mon`` or ``mon, wed`` names, Monday being 0; None for none."""
+    found: set[int] = set()
+    for part in text.lower().split(","):
+        first, *last = [_day(name.strip()) for name in part.split("-", 1)]
+        end = last[0] if last else first
+        if first is None or end is None:
+            return None
+        found.update((first + more) % 7 for more in range((end - first) % 7 + 1))
+    return frozenset(found)
+
+
+def minutes_in(text: str) -> int | None:
+    """The minutes from midnight to ``9:00`` or ``24:00``; None for what is no time of day."""
+    found = _TIME.fullmatch(text.strip())
+    minutes = None if found is None else int(found[1]) * 60 + int(found[2])
+    return minutes if minutes is not None and minutes <= A_DAY else None
+
+
+def zone_of(moment: datetime) -> tzinfo:
+    """The time zone of a moment that has one."""
+    assert moment.tzinfo is not None
+    return moment.tzinfo
+
+
+def on_the_clock(day: date, minutes: int, zone: tzinfo) -> datetime:
+    """The moment, in UTC, at which the clocks of a zone show so many minutes past a day's midnight.
+
+    A time that is skipped when summer begins is as much later (2:30 is 3:30 then); of one that comes twice when it
+    ends, it is the first.
+    """
+    shown = datetime.combine(day, time()) + timedelta(minutes=minutes)
+    return shown.replace(tzinfo=zone).astimezone(UTC)
+
+
+def at_time(day: date, clock: time, zone: tzinfo) -> datetime:
+    """The same moment for a time of day, to the minute; in the zone."""
+    return on_the_clock(day, clock.hour * 60 + clock.minute, zone).astimezone(zone)
+
+
+def later(moment: datetime, by: timedelta, zone: tzinfo) -> datetime:
+    """A moment that is so much later: whole days by the calendar of a time zone, what is left by the clock."""
+    sign = 1 if by >= timedelta(0) else -1
+    days, rest = divmod(abs(by), timedelta(days=1))
+    day = moment.astimezone(zone) + sign * timedelta(days=days)
+    return (day.astimezone(UTC) + sign * rest).astimezone(zone)
+
+
+def months_later(day: Day, months: int) -> Day:
+    """The same day of a month that is so many later, or that month's last. Raises `ValueError` beyond the calendar."""
+    years, month = divmod(day.month - 1 + months, 12)
+    year = day.year + years
+    last = calendar.monthrange(year, month + 1)[1]
+    return day.replace(year=year, month=month + 1, day=min(day.day, last))
+
+
+def _day(name: str) -> int | None:
+    return next((index for index, day in enumerate(WEEKDAYS) if name in (day, day[:3])), None)

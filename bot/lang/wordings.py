@@ -1,0 +1,74 @@
+"""What the bot says of its own accord: the words of its buttons, and the few sentences that no flow writes.
+
+Built in for the languages below; a bot's `wordings` come before them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.lang import hidden
+from bot.lang.languages import ENGLISH, without_country
+
+WORDINGS: dict[str, dict[str, str]] = {
+    "yes": {
+        "en": "Yes", "id": "Ya", "es": "Sí", "pt": "Sim", "fr": "Oui", "de": "Ja", "it": "Sì", "nl": "Ja",
+        "tr": "Evet", "ru": "Да", "ar": "نعم", "hi": "हाँ",
+    },
+    "no": {
+        "en": "No", "id": "Tidak", "es": "No", "pt": "Não", "fr": "Non", "de": "Nein", "it": "No", "nl": "Nee",
+        "tr": "Hayır", "ru": "Нет", "ar": "لا", "hi": "नहीं",
+    },
+    "go_on": {
+        "en": "Go on with {flow}?", "id": "Lanjutkan yang tadi?", "es": "¿Seguimos donde estábamos?",
+        "pt": "Continuamos de onde paramos?", "fr": "On reprend où on en était ?", "de": "Dort weitermachen, wo wir waren?",
+        "it": "Riprendiamo da dove eravamo?", "nl": "Verdergaan waar we waren?", "tr": "Kaldığımız yerden devam edelim mi?",
+        "ru": "Продолжим с того места?", "ar": "هل نتابع من حيث توقفنا؟", "hi": "जहाँ थे, वहीं से आगे बढ़ें?",
+    },
+    "old_tap": {
+        "en": "That was an earlier question.", "id": "Itu pertanyaan sebelumnya.", "es": "Esa era una pregunta anterior.",
+        "pt": "Essa era uma pergunta anterior.", "fr": "C'était une question précédente.",
+        "de": "Das war eine frühere Frage.", "it": "Quella era una domanda precedente.",
+        "nl": "Dat was een eerdere vraag.", "tr": "Bu önceki bir soruydu.", "ru": "Это был предыдущий вопрос.",
+        "ar": "كان ذلك سؤالا سابقا.", "hi": "वह पहले का सवाल था।",
+    },
+    "choose": {
+        "en": "Choose", "id": "Pilih", "es": "Elegir", "pt": "Escolher", "fr": "Choisir", "de": "Auswählen",
+        "it": "Scegli", "nl": "Kiezen", "tr": "Seç", "ru": "Выбрать", "ar": "اختر", "hi": "चुनें",
+    },
+    "more": {
+        "en": "More …", "id": "Lainnya …", "es": "Más …", "pt": "Mais …", "fr": "Plus …", "de": "Mehr …", "it": "Altro …",
+        "nl": "Meer …", "tr": "Daha fazla …", "ru": "Ещё …", "ar": "المزيد …", "hi": "और …",
+    },
+    "back": {
+        "en": "Back", "id": "Kembali", "es": "Atrás", "pt": "Voltar", "fr": "Retour", "de": "Zurück", "it": "Indietro",
+        "nl": "Terug", "tr": "Geri", "ru": "Назад", "ar": "رجوع", "hi": "वापस",
+    },
+    "done": {
+        "en": "Done", "id": "Selesai", "es": "Listo", "pt": "Pronto", "fr": "Terminé", "de": "Fertig", "it": "Fatto",
+        "nl": "Klaar", "tr": "Tamam", "ru": "Готово", "ar": "تم", "hi": "हो गया",
+    },
+}  # fmt: skip
+"""By name, then by language. A title of a button has 20 characters at most."""
+
+SENTENCES = ("go_on", "old_tap")
+"""Those that are no titles: they may be as long as a message."""
+VALUES = {"go_on": frozenset({"flow"})}
+"""What is put into a wording, where something is."""
+
+
+def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
+    """One of `WORDINGS` in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
+    English one. Raises `TemplateFailed` where the bot's own cannot be worked out.
+    """
+    own = scope.get(hidden.WORDINGS, {}).get(name)
+    if own is not None:
+        text: str = own.render({**scope, **values})
+        return text
+    known = built_in(name, scope.get(hidden.LANGUAGE) or ENGLISH)
+    return (known or WORDINGS[name][ENGLISH]).format(**values)
+
+
+def built_in(name: str, language: str) -> str | None:
+    """One of `WORDINGS` as it is built in for a language, or for it without its country."""
+    known = WORDINGS[name]
+    return known.get(language) or known.get(without_country(language))

@@ -1,0 +1,127 @@
+"""Sending the requests of ``http`` steps: services and their secrets put in, nobody led into our own network."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from time import monotonic
+
+from bot.core.effects import HttpRequest
+from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, Place, led_to
+from bot.http import DeadlinePassed, Http, HttpError, NotSent, Oversized, Silent
+from bot.lang.templates import TemplateFailed
+from bot.requester import (
+    IDEMPOTENCY_KEY,
+    UNSAFE,
+    AnswerTooLarge,
+    Broken,
+    HttpAnswer,
+    NotAllowed,
+    RequestFailed,
+    TimedOut,
+    Unreachable,
+)
+from bot.steps.services import Service, is_header
+
+MOST_BYTES = 1 << 20
+EVERYWHERE = {"Accept": "*/*", "User-Agent": "bot-flows"}
+
+
+class Outgoing:
+    """A `bot.requester.Requester` that really sends. Safe to use from many threads.
+
+    ``secrets`` are looked into only for the names that a service needs. Redirects are followed for GET alone, the
+    headers stay with the host that they are meant for.
+    """
+
+    def __init__(self, services: Mapping[str, Service], secrets: Mapping[str, str]) -> None:
+        self._secrets = secrets
+        self.use(services)
+
+    def use(self, services: Mapping[str, Service]) -> None:
+        """Send the next request to these services."""
+        for service in services.values():
+            for text in service.texts():
+                text.prepare()
+        self._services = services
+
+    def __call__(self, request: HttpRequest, key: str) -> HttpAnswer:
+        """Send a request once and read the whole answer. Raises `RequestFailed`."""
+        deadline = monotonic() + request.seconds
+        name, _, path = request.address.partition(":/")
+        try:
+            if path.startswith("/"):
+                return _sent(request, request.address, _headers(request, {}, key), False, deadline)
+            service = self._service(name)
+            headers = _headers(request, service.headers_told(self._secrets), key)
+            url = service.address(f"/{path}", self._secrets)
+            return _sent(request, url, headers, service.allow_private, deadline)
+        except Misled as error:
+            raise NotAllowed(str(error)) from error
+        except TemplateFailed as error:
+            raise NotAllowed(f"the service {name}: {error}") from error
+
+    def _service(self, name: str) -> Service:
+        service = self._services.get(name)
+        if service is None:  # an edit removed it since
+            raise NotAllowed(f'there is no service "{name}"')
+        missing = sorted(secret for secret in service.needs if not self._secrets.get(secret))
+        if missing:
+            raise NotAllowed(f"the service {name} needs {', '.join(missing)}: set it, in the environment or in .env")
+        return service
+
+
+def _headers(request: HttpRequest, told: Mapping[str, str], key: str) -> dict[str, str]:
+    """All headers: ours, under the service's, under the step's, whatever their case."""
+    by_key = {IDEMPOTENCY_KEY: key} if request.method in UNSAFE else {}
+    headers: dict[str, tuple[str, str]] = {}
+    for group in (EVERYWHERE, by_key, told, request.headers):
+        headers.update((name.lower(), (name, value)) for name, value in group.items())
+    for name, value in headers.values():
+        if not is_header(value):
+            raise NotAllowed(f"the header {name} cannot hold its value: one line of ASCII")
+    return dict(headers.values())
+
+
+def _sent(
+    request: HttpRequest, url: str, headers: Mapping[str, str], allow_private: bool, deadline: float
+) -> HttpAnswer:
+    """Send, and follow where it leads. ``allow_private`` holds for the first host alone, until it leads elsewhere."""
+    first = Place.of(url).origin
+    for _ in range(MOST_REDIRECTS + 1):
+        place = Place.of(url)
+        if place.origin != first:
+            headers, allow_private = EVERYWHERE, False
+        answer = _exchanged(request, place, headers, allow_private, deadline)
+        if request.method != "GET" or answer.status not in REDIRECTS or "location" not in answer.headers:
+            return answer
+        url = led_to(url, answer.headers["location"])
+    raise Broken(f"more than {MOST_REDIRECTS} redirects")
+
+
+def _exchanged(
+    request: HttpRequest, place: Place, headers: Mapping[str, str], allow_private: bool, deadline: float
+) -> HttpAnswer:
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimedOut("the answer was not there in time")
+    body = None if request.body is None else request.body.encode()
+    try:
+        address = None if allow_private else place.public_address()
+        with closing(Http(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address)) as http:
+            with http.stream(request.method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
+                named = {name.lower(): value for name, value in answer.headers.items()}
+                return HttpAnswer(answer.status, named, b"".join(answer.chunks))
+    except HostUnknown as error:
+        raise Unreachable(str(error)) from error
+    except HttpError as error:
+        raise _failure(error) from error
+
+
+def _failure(error: HttpError) -> RequestFailed:
+    match error:
+        case NotSent():
+            return Unreachable(str(error))
+        case Oversized():
+            return AnswerTooLarge(str(error))
+        case DeadlinePassed() | Silent():
+            return TimedOut(str(error))
+    return Broken(str(error))

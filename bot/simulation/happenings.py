@@ -1,0 +1,51 @@
+"""What the gateway tells of a contact besides its messages: as a test or a program has it happen."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from bot.core.errors import BotError
+from bot.emulator import Emulator
+
+Data = Mapping[str, Any]
+
+
+class NothingYet(BotError):
+    """There is no message, or no event, to which something could happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event of the gateway: the keys of what can be said about it, and what the emulated gateway is told."""
+
+    keys: tuple[str, ...]
+    happen: Callable[[Emulator, str, Data], object]
+
+
+def _edited(new: bool, emulator: Emulator, contact: str, data: Data) -> None:
+    emulator.edit(contact, **data, new=new)
+
+
+def _status(status: Literal["sent", "delivered", "read", "failed"], emulator: Emulator, contact: str, _: Data) -> None:
+    """The newest message's status changes."""
+    sent = [message for message in emulator.sent if message.to == contact]
+    if not sent:
+        raise NothingYet(f"no message has been sent that could be {status}")
+    emulator.status(sent[-1].message_id, status)
+
+
+_OF_CONTACT = ("name", "email", "tags")
+
+HAPPENINGS: dict[str, Happening] = {
+    "contact.created": Happening(_OF_CONTACT, partial(_edited, True)),
+    "contact.updated": Happening(_OF_CONTACT, partial(_edited, False)),
+    "conversation.opened": Happening((), lambda emulator, contact, _: emulator.open(contact)),
+    "conversation.assigned": Happening(("agent",), lambda emulator, contact, data: emulator.assign(contact, **data)),
+    "conversation.resolved": Happening((), lambda emulator, contact, _: emulator.resolve(contact)),
+    "message.sent": Happening((), partial(_status, "sent")),
+    "message.delivered": Happening((), partial(_status, "delivered")),
+    "message.read": Happening((), partial(_status, "read")),
+    "message.failed": Happening((), partial(_status, "failed")),
+}
+"""The gateway's events by name, but for the contact's own messages and taps."""

@@ -1,0 +1,162 @@
+"""Verbs of a bot's own: steps whose keys, outcomes and work a Python class declares (`bot.lang.verbs`)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+
+from bot.core import codec
+from bot.core.effects import Call
+from bot.core.events import CallEnded
+from bot.core.messages import Message, Text
+from bot.lang.fields import Fields
+from bot.lang.functions import NOW_PARAMETER
+from bot.lang.own import call_own, kept
+from bot.lang.shapes import MAY, Shape
+from bot.lang.templates import Expression, Template
+from bot.lang.verbs import Expression as Bare
+from bot.lang.verbs import Key, Leave, VerbSpec, left_by, messages_of
+from bot.steps import KINDS
+from bot.steps.call import MOST_TRIES, WITHIN, check_errors
+from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.doors import DOOR_TEXTS, Door, door_at, evaluate, templates_in, value_of
+from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+
+
+@dataclass(frozen=True, slots=True)
+class CustomStep(StepKind):
+    """What is written under each key, and where each outcome leads. Its subclasses have their verb's ``spec``."""
+
+    written: Mapping[str, Any]
+    doors: Mapping[str, Door | None]
+    within: float
+    tries: int
+    spec: ClassVar[VerbSpec]
+    saves: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read the keys that the class annotates, and a door for each outcome."""
+        keys = [key for key in cls.spec.keys.values() if key.required or not fields.null(key.name)]
+        written = {key.name: _read(fields, key) for key in keys if fields.require(key.name)}
+        doors = {name: door_at(fields, name) for name in cls.spec.outcomes}
+        if cls.spec.outside is None:
+            return cls(written, doors, 0.0, 1)
+        check_errors(fields, cls.spec.outside)
+        within = fields.seconds("within", WITHIN)
+        tries = fields.integer("tries", 1, MOST_TRIES)
+        return cls(written, doors, within, tries or 1)
+
+    @property
+    def waits(self) -> bool:
+        """True where the class takes answers."""
+        return self.spec.answer is not None
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then``, those that are declared, which must be written, and failures of a call."""
+        found = {"then": Outcome(None, Falls.THEN)}
+        found |= {name: Outcome(door, Falls.WRITTEN) for name, door in self.doors.items()}
+        if self.spec.outside is not None:
+            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
+        return found
+
+    def uses(self) -> Iterator[Used]:
+        """Every template and expression under a key."""
+        for value in self.written.values():
+            for text in [value] if isinstance(value, Expression) else templates_in(value):
+                yield Used(text)
+
+    def enter(self, at: At) -> Decision:
+        """Do the work, or ask for it to be done outside."""
+        if self.spec.outside is not None:
+            call = Call(self.spec.outside.name, self._values(at.scope), self.within, self.tries)
+            return Decision(call=call, awaits=True)
+        given = {NOW_PARAMETER: at.now} if self.spec.takes_now else {}
+        result = call_own(self._what, self.spec.run, [self._made(at)], given)
+        if self.waits and not isinstance(result, Leave):
+            return Decision(messages=self._messages(result))
+        return self._leave(at, left_by(result))
+
+    def answer(self, at: At, reply: Reply) -> Decision | None:
+        """Let the class take the reply; None where it is no answer."""
+        if self.spec.answer is None:
+            return None
+        result = call_own(self._what, self.spec.answer, [self._made(at), reply])
+        return None if result is None else self._leave(at, left_by(result))
+
+    def resume(self, at: At, event: Awaited) -> Decision | None:
+        """The call has ended: it says how the step is left, or its error is the outcome."""
+        if not isinstance(event, CallEnded):
+            return None
+        if event.outcome != "done":
+            raise StepFailed(event.outcome, event.detail or f"{self._what}: {event.outcome}")
+        left = event.value
+        return self._leave(at, Leave(left["outcome"], left["value"], codec.loads(left["say"]), left["set"]))
+
+    @property
+    def _what(self) -> str:
+        return f'step kind "{self.verb}"'
+
+    def _values(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        """What the keys come to."""
+        return {name: _value(written, self.spec.keys[name], scope) for name, written in self.written.items()}
+
+    def _made(self, at: At) -> Any:
+        return self.spec.made(**self._values(at.scope))
+
+    def _leave(self, at: At, left: Leave) -> Decision:
+        """The decision to leave like that. Raises `StepFailed` where that is none of the ways that are declared."""
+        if left.outcome != "then" and left.outcome not in self.spec.outcomes:
+            raise StepFailed("failed", f'{self._what} does not declare the outcome "{left.outcome}"')
+        for name in left.set:
+            if name not in at.variables:
+                raise StepFailed("failed", f'{self._what} sets "{name}", which is no variable of the flow')
+        sets = {name: kept(self._what, value) for name, value in left.set.items()}
+        saved = kept(self._what, left.value)
+        return ending(left.outcome, messages=self._messages(left.say), saved=saved, sets=sets)
+
+    def _messages(self, say: Any) -> tuple[Message, ...]:
+        found = [Text(each) if isinstance(each, str) else each for each in messages_of(say) if each is not None]
+        for each in found:
+            if not isinstance(each, Message):
+                raise StepFailed("failed", f"{self._what} says a {type(each).__name__}, which is no message")
+        return tuple(found)
+
+
+def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
+    """The kinds by their verbs: one for each verb of the bot's own, and the built-in ones."""
+    return {**{verb: _kind_of(spec) for verb, spec in verbs.items()}, **KINDS}
+
+
+def _kind_of(spec: VerbSpec) -> type[CustomStep]:
+    members = {"verb": spec.verb, "spec": spec, "texts": _texts(spec), "__slots__": ()}
+    return type(spec.verb, (CustomStep,), members)
+
+
+def _texts(spec: VerbSpec) -> dict[str, Shape]:
+    """Nobody knows which of its texts are for people: all of them may differ in another language."""
+    doors = dict.fromkeys(spec.outcomes, DOOR_TEXTS)
+    return {**doors, **{key.name: MAY for key in spec.keys.values() if key.annotation is str}}
+
+
+def _read(fields: Fields, key: Key) -> Any:
+    """What is written under a key, as its annotation says: a template, an expression or a plain value."""
+    readers: dict[Any, Callable[[str], Any]] = {
+        str: fields.template, bool: fields.boolean, int: fields.integer, float: fields.number,
+        timedelta: fields.duration, Bare: fields.expression,
+    }  # fmt: skip
+    if get_origin(key.annotation) is Literal:
+        return fields.choice(key.name, get_args(key.annotation))
+    read = readers.get(key.annotation)
+    if read is not None:
+        return read(key.name)
+    node = fields.raw(key.name)
+    return None if node is None else value_of(node, fields.problems)
+
+
+def _value(written: Any, key: Key, scope: Mapping[str, Any]) -> Any:
+    if isinstance(written, Expression):
+        return written.evaluate(scope)
+    if isinstance(written, Template) and key.annotation is str:
+        return written.render(scope)
+    return evaluate(written, scope)

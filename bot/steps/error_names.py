@@ -1,0 +1,23 @@
+"""The names under `errors` of a step."""
+
+import re
+from collections.abc import Collection
+
+from bot.lang.fields import Fields
+from bot.lang.problems import did_you_mean
+
+ELSE = "else"
+
+
+def check_error_names(
+    fields: Fields, known: Collection[str], whose: str, fix: str, also: re.Pattern[str] | None = None
+) -> None:
+    """The step's own `errors` are those that it can end with: inherited ones are for other steps too.
+
+    ``whose`` says what has no such error, ``also`` which names it takes beside those that are ``known``.
+    """
+    own = fields.fields("errors")
+    for name, _ in () if own is None else own.entries():
+        if name.text not in (*known, ELSE) and not (also is not None and also.fullmatch(name.text)):
+            what = f'{fields.what}: {whose} "{name.text}"'
+            fields.problems.add("E504", name.mark, what, did_you_mean(name.text, [*known, ELSE], fix))

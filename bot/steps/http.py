@@ -1,0 +1,192 @@
+"""``http``: a request to a service, sent outside the turn; its answer comes back as an event."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bot.core.effects import HttpRequest
+from bot.core.events import CallEnded
+from bot.lang.fields import Fields
+from bot.lang.nodes import Map
+from bot.lang.problems import did_you_mean
+from bot.lang.templates import Expression, TemplateFailed
+from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.doors import Assignment, assignments, evaluate, templates_in, value_of
+from bot.steps.error_names import check_error_names
+from bot.steps.http_address import Address, read_address
+from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.services import Named, is_header, read_headers
+from bot.steps.wire import encoded, json_text, word
+
+WITHIN = 10.0  # seconds, where the step says nothing
+SPARE_SECONDS = 5.0  # by which a request ends before it would be given up
+MOST_TRIES = 10
+OWN_ERRORS = ("timeout", "unreachable", "too_large", "mismatch", "failed", "4xx", "5xx")
+ANSWER, STATUS = "answer", "status"
+_STATUS = re.compile("[3-5][0-9]{2}")
+_TOLD = frozenset({ANSWER, STATUS})
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a request carries: ``value`` as JSON, or its names and values as a form."""
+
+    value: Any
+    is_form: bool
+
+    @property
+    def type(self) -> str:
+        """The media type."""
+        return "application/x-www-form-urlencoded" if self.is_form else "application/json"
+
+    def text(self, scope: Mapping[str, Any]) -> str:
+        """The body. Raises `StepFailed` for a value that it cannot carry."""
+        value = evaluate(self.value, scope)
+        return encoded(value.items(), "form") if self.is_form else json_text(value)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpStep(StepKind):
+    """What is sent where, for how long and how often, and which variables get what of the answer.
+
+    ``caught`` are the failures that lead somewhere of their own.
+    """
+
+    address: Address
+    query: tuple[Assignment, ...]
+    headers: Named
+    body: Body | None
+    within: float
+    tries: int
+    cache: float
+    outputs: Mapping[str, Expression | None]  # by our variables; None: the whole answer
+    caught: frozenset[str]
+    verb: ClassVar[str] = "http"
+    tells: ClassVar[frozenset[str]] = _TOLD
+
+    @classmethod
+    def read(cls, fields: Fields, reading: Reading) -> Self:
+        """Read ``http`` with what goes along, and what becomes of the answer."""
+        address = read_address(fields, reading.services)
+        within, cache = fields.seconds("within", WITHIN), fields.seconds("cache", 0.0)
+        step = cls(
+            address,
+            assignments(fields, "query"),
+            read_headers(fields),
+            _read_body(fields),
+            within,
+            fields.integer("tries", 1, MOST_TRIES) or 1,
+            cache,
+            _read_outputs(fields, reading),
+            frozenset(reading.errors),
+        )
+        _check_method(fields, step)
+        fix = f"write a status or one of {', '.join(OWN_ERRORS)}, else"
+        check_error_names(fields, (*OWN_ERRORS, "3xx"), "a request has no error", fix, _STATUS)
+        return step
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that get something of the answer."""
+        return frozenset(self.outputs)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named."""
+        return {"then": Outcome(None, Falls.THEN), "errors.else": Outcome(None, Falls.ERRORS, success=False)}
+
+    def uses(self) -> Iterator[Used]:
+        """The values that are put in, and what is taken out of the answer."""
+        yield from (Used(text) for text in self.address.uses())
+        yield from (Used(text) for item in self.query for text in item.uses())
+        yield from (Used(text) for _, text in self.headers)
+        yield from (Used(text) for text in templates_in(None if self.body is None else self.body.value))
+        yield from (Used(taken, _TOLD) for taken in self.outputs.values() if taken is not None)
+
+    def enter(self, at: At) -> Decision:
+        """Ask for the request and wait for its answer."""
+        query = encoded(((item.name, item.evaluate(at.scope)) for item in self.query), "query")
+        address = self.address.render(at.scope)
+        request = HttpRequest(
+            self.address.method,
+            address + ("" if not query else f"&{query}" if "?" in address else f"?{query}"),
+            self._headers(at.scope),
+            None if self.body is None else self.body.text(at.scope),
+            self.within,
+            self.within + SPARE_SECONDS,
+            self.tries,
+            self.cache,
+        )
+        return Decision(call=request, awaits=True)
+
+    def resume(self, at: At, event: Awaited) -> Decision | None:
+        """An answer, which is saved, or what went wrong."""
+        if not isinstance(event, CallEnded):
+            return None
+        told = event.value or {}
+        known = {ANSWER: told.get(ANSWER), STATUS: told.get(STATUS)}
+        if event.outcome != "done":
+            raise StepFailed(self._failure(event.outcome), event.detail or event.outcome, known)
+        return ending("then", sets=self._taken({**at.scope, **known}, known), known=known)
+
+    def _headers(self, scope: Mapping[str, Any]) -> dict[str, str]:
+        headers = {} if self.body is None else {"Content-Type": self.body.type}
+        for name, text in self.headers:
+            value = text.value(scope)
+            if value is None:
+                continue
+            headers[name] = word(value, name)
+            if not is_header(headers[name]):
+                raise StepFailed("mismatch", f"{name}: a header holds one line of ASCII")
+        return headers
+
+    def _taken(self, scope: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+        """What of an answer our variables get."""
+        try:
+            return {
+                ours: known[ANSWER] if part is None else part.evaluate(scope) for ours, part in self.outputs.items()
+            }
+        except TemplateFailed as failed:
+            raise StepFailed("failed", str(failed), known) from failed
+
+    def _failure(self, outcome: str) -> str:
+        """A status by its own name where that leads somewhere, else by its hundred."""
+        status = _STATUS.fullmatch(outcome) is not None and outcome not in self.caught
+        return f"{outcome[0]}xx" if status else outcome
+
+
+def _read_body(fields: Fields) -> Body | None:
+    if fields.has("json") and fields.has("form"):
+        fields.problems.add("E121", fields.mark_of("form"), f'{fields.what}: "form" beside "json"', "keep one of them")
+    node = fields.raw("json")
+    if node is not None:
+        return Body(value_of(node, fields.problems), is_form=False)
+    form = assignments(fields, "form")
+    return Body({item.name: item.value for item in form}, is_form=True) if form else None
+
+
+def _read_outputs(fields: Fields, reading: Reading) -> dict[str, Expression | None]:
+    """``save: name`` for the whole answer, or ``save: {name: expression}``."""
+    inner = fields.fields("save") if isinstance(fields.raw("save"), Map) else None
+    if inner is not None:
+        taken = [(name.text, name.mark, inner.expression(name.text)) for name, _ in inner.entries()]
+    else:
+        whole = fields.name("save")
+        taken = [] if whole is None else [(whole, fields.mark_of("save"), None)]
+    for name, mark, _ in taken:
+        if name not in reading.variables:
+            fix = did_you_mean(name, reading.variables, f"declare it under vars: {name}: {{type: text}}")
+            fields.problems.add("E301", mark, f'{fields.what}: save: no variable "{name}"', fix)
+    return {name: part for name, _, part in taken}
+
+
+def _check_method(fields: Fields, step: HttpStep) -> None:
+    """What only some methods have."""
+    method = step.address.method
+    wrong = []
+    if method == "GET" and step.body is not None:
+        wrong.append(("form" if step.body.is_form else "json", "use `query`, or another method"))
+    if method != "GET" and step.cache:
+        wrong.append(("cache", "leave it out: only what a GET answers is kept"))
+    for key, fix in wrong:
+        fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" means nothing with {method}', fix)

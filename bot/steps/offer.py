@@ -1,0 +1,105 @@
+"""A question's choices at one moment: what is picked of them, and the messages that show them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bot.core import messages as limits
+from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, Text, clip
+from bot.lang.wordings import wording
+from bot.steps.choices import MOST, Choices, Shown
+from bot.steps.kind import At
+from bot.steps.many import MARK, Many
+from bot.steps.pages import pages_of
+from bot.steps.replies import ReplyId, value_hash
+
+DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
+
+
+class Offer:
+    """The choices of a question as they are shown with what it holds: the page, and by their hash those picked."""
+
+    def __init__(self, choices: Choices, at: At, hold: Mapping[str, Any]) -> None:
+        self.choices, self.at, self.hold = choices, at, hold
+        self.shown = choices.shown(at, hold)
+        self.picked = self._known(hold.get("picked", ()))
+        self._buttons = choices.as_buttons(self.shown)
+        whole = choices.numbered or self._buttons
+        self._pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
+        self._page = min(hold.get("page", 0), len(self._pages) - 1)
+
+    def _known(self, picked: Sequence[str]) -> list[str]:
+        """What is picked and still there: an edit, or a list made anew, may have taken it away."""
+        known = {choice.hash for choice in self.shown} if picked else ()
+        return [each for each in picked if each in known]
+
+    def messages(self, body: str, header: str | None, footer: str | None) -> tuple[Message, ...]:
+        """What asks the question."""
+        if self.choices.numbered:
+            return tuple(map(Text, _parts([body, "", *self._lines()])))
+        rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
+        if self._buttons:
+            return (Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header),)
+        opener = self.choices.opener
+        label = wording(self.at.scope, "choose") if opener is None else opener.render(self.at.scope)
+        return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
+
+    def moves(self) -> Iterator[Choice]:
+        """What stands below the choices of a page: the way back and on, and the end of many answers."""
+        if self._page > 0:
+            yield self._move(PAGE + self._page - 1, wording(self.at.scope, "back"))
+        if self._page + 1 < len(self._pages):
+            yield self._move(PAGE + self._page + 1, wording(self.at.scope, "more"))
+        if self.choices.many is not None and len(self.picked) >= self.choices.many.least:
+            yield self._move(DONE, self.done(self.choices.many))
+
+    def done(self, many: Many) -> str:
+        """The title of what ends many answers."""
+        return wording(self.at.scope, "done") if many.done is None else many.done.render(self.at.scope)
+
+    def _move(self, index: int, title: str) -> Choice:
+        taken = any(choice.title == title for choice in self.shown)
+        return Choice(self._id(index, value_hash("", index)), f"{title} (2)" if taken else title)
+
+    def _row(self, choice: Shown) -> tuple[str, Choice]:
+        return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
+
+    def _id(self, index: int, hashed: str) -> str:
+        return str(ReplyId(self.at.flow, self.at.step, index, self.at.visit, hashed))
+
+    def _marked(self, choice: Shown) -> str:
+        return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title
+
+    def _lines(self) -> Iterator[str]:
+        """The choices as numbered lines."""
+        for number, choice in enumerate(self.shown, start=1):
+            yield f"{number}. {self._marked(choice)}" + (f" – {choice.about}" if choice.about else "")
+        for number, move in enumerate(self.moves(), start=len(self.shown) + 1):
+            yield f"{number}. {move.title}"
+
+    def _with_picked(self, body: str) -> str:
+        """A list is shut when it comes: what is picked stands above it."""
+        if not self.picked:
+            return body
+        titles = ", ".join(choice.title for choice in self.shown if choice.hash in self.picked)
+        line = clip(f"\n\n{MARK}{titles}", limits.INTERACTIVE_BODY // 2)
+        return clip(body, limits.INTERACTIVE_BODY - len(line)) + line
+
+
+def _sections(rows: list[tuple[str, Choice]], label: str) -> tuple[Section, ...]:
+    """Group rows by their written section; those without one go under the list's own label."""
+    return tuple(
+        Section(clip(title or label, limits.SECTION_TITLE), tuple(row for section, row in rows if section == title))
+        for title in dict.fromkeys(section for section, _ in rows)
+    )
+
+
+def _parts(lines: list[str]) -> Iterator[str]:
+    """The lines as texts that are short enough to be sent."""
+    part = ""
+    for line in lines:
+        if part and len(part) + 1 + len(line) > limits.TEXT_BODY:
+            yield part
+            part = line
+        else:
+            part = f"{part}\n{line}" if part else line
+    yield part

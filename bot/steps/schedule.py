@@ -1,0 +1,140 @@
+"""``schedule`` and ``cancel``: flows that are to start for the contact later, each under a name."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bot.core.session import BUSY, Plan
+from bot.lang.cron import next_after, read_every
+from bot.lang.fields import Fields
+from bot.lang.nodes import Map
+from bot.lang.templates import Template
+from bot.steps.doors import Assignment, Target, assignments, target_of
+from bot.steps.kind import StepFailed
+from bot.steps.points_in_time import end_of, in_time, point_of, read_point
+
+NOW, SKIP = "now", "skip"
+SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must not go round at once
+_WHEN = ("at", "after", "every")
+_LONGEST_NAME = 100  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A flow, when it is to start (one of ``at``, ``after`` and ``every``), and what goes in.
+
+    ``past`` says what becomes of an ``at`` that has passed already: it starts `now`, or not at all (`skip`).
+    """
+
+    target: Target
+    name: Template
+    at: Template | None
+    after: timedelta | None
+    every: str | None  # five fields of cron
+    until: Template | None
+    inputs: tuple[Assignment, ...]
+    busy: str
+    past: str
+
+    @property
+    def flow(self) -> str:
+        """The flow's name."""
+        return self.target.text[1:].partition("/")[0]
+
+    def plan(self, scope: Mapping[str, Any], now: datetime) -> Plan | None:
+        """What is to start and when; None where its time has passed. ``now`` is in the bot's time zone.
+
+        Raises `StepFailed` and `bot.lang.templates.TemplateFailed`.
+        """
+        until = None if self.until is None else end_of(self.until, scope, now)
+        at = self._first(scope, now)
+        if at is None or (until is not None and at >= until):
+            return None
+        inputs = {item.name: item.evaluate(scope) for item in self.inputs}
+        name, where = name_in(self.name, scope), self.target.text.removeprefix("/")
+        return Plan(name, where, at, inputs, self.busy, self.every, until)
+
+    def _first(self, scope: Mapping[str, Any], now: datetime) -> datetime | None:
+        current = now.astimezone(UTC)
+        if self.every is not None:
+            return next_after(self.every, now)
+        if self.after is not None:
+            return in_time(now, self.after)
+        assert self.at is not None
+        at = point_of(self.at, scope, now)
+        return at if at > current else current + SOON if self.past == NOW else None
+
+    def uses(self) -> Iterator[Template]:
+        """Every template of it."""
+        yield from (text for text in (self.name, self.at, self.until) if text is not None)
+        for item in self.inputs:
+            yield from item.uses()
+
+
+def name_in(name: Template, scope: Mapping[str, Any]) -> str:
+    """The name under which something is scheduled. Raises `StepFailed` for one that is empty or too long."""
+    text = name.render(scope).strip()
+    if not 0 < len(text) <= _LONGEST_NAME:
+        raise StepFailed("mismatch", f"{name.mark}: a scheduled flow's name has 1 to {_LONGEST_NAME} characters")
+    return text
+
+
+def read_schedules(fields: Fields) -> tuple[Schedule, ...]:
+    """Read `schedule`: one map, or a list of them."""
+    nodes = fields.one_or_more("schedule")
+    maps = [(Fields(item, fields.problems, f"{fields.what}: schedule"), isinstance(item, Map)) for item in nodes]
+    found = (_read_one(inner) for inner, is_map in maps if is_map)
+    return tuple(schedule for schedule in found if schedule is not None)
+
+
+def _read_one(fields: Fields) -> Schedule | None:
+    target = _read_target(fields)
+    when = _the_one(fields)
+    _refuse_beside(fields, when)
+    every = _read_every(fields)
+    at, until = read_point(fields, "at", days=False), read_point(fields, "until")
+    after, inputs, name = fields.duration("after"), assignments(fields, "with"), fields.template("name")
+    busy, past = fields.choice("busy", BUSY, "after"), fields.choice("past", (NOW, SKIP), NOW)
+    fields.close()
+    if target is None or {"at": at, "after": after, "every": every}.get(when) is None:
+        return None
+    name = name or Template.plain(target.text.removeprefix("/"), target.mark)
+    return Schedule(target, name, at, after, every, until, inputs, str(busy), str(past))
+
+
+def _read_target(fields: Fields) -> Target | None:
+    node = fields.raw("flow") if fields.require("flow") else None
+    target = None if node is None else target_of(node, fields.problems, f"{fields.what}: flow")
+    return None if target is None else Target(f"/{target.text.removeprefix('/')}", target.mark)
+
+
+def _the_one(fields: Fields) -> str:
+    """Which of the three says when; none or two are a problem."""
+    first, *more = [key for key in _WHEN if fields.has(key)] or [""]
+    if not first:
+        fields.problems.add(
+            "E105", fields.mark, f"{fields.what}: when is missing", f"add {', '.join(_WHEN)}: one of them"
+        )
+    for key in more:
+        what = f'{fields.what}: "{key}" beside "{first}"'
+        fields.problems.add("E121", fields.mark_of(key), what, "keep one of them")
+    return first
+
+
+def _refuse_beside(fields: Fields, when: str) -> None:
+    """Keys that mean something beside one of the three only."""
+    for key, belongs in (("past", "at"), ("until", "every")):
+        if when and when != belongs and fields.has(key):
+            what = f'{fields.what}: "{key}" without "{belongs}"'
+            fields.problems.add("E121", fields.mark_of(key), what, "leave it out")
+
+
+def _read_every(fields: Fields) -> str | None:
+    text = fields.string("every")
+    every = None if text is None else read_every(text)
+    if text is not None and every is None:
+        what = f'{fields.what}: every: "{text}" is no time that comes again'
+        fix = "write one like day at 9:00, mon-fri at 9:00, or five fields of cron"
+        fields.problems.add("E106", fields.mark_of("every"), what, fix)
+    return every

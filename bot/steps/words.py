@@ -1,0 +1,61 @@
+"""Words that are understood before any answer: the bot's, a flow's or a step's."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.lang.fields import Fields
+from bot.lang.nodes import Map, Mark, Node, Scalar
+from bot.lang.problems import Problems
+from bot.lang.templates import Expression, Template
+from bot.lang.words import normalise
+from bot.steps.doors import Door, door_from, door_of
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word, as it is written: where it leads, and the condition without which it is not heard."""
+
+    text: str
+    mark: Mark
+    door: Door
+    condition: Expression | None = None
+
+    def uses(self) -> Iterator[Template | Expression]:
+        """Every template of its door, and its condition."""
+        yield from self.door.uses()
+        if self.condition is not None:
+            yield self.condition
+
+
+Words = Mapping[str, Word]
+"""Words by how they are matched: normalised."""
+
+
+def read_words(fields: Fields) -> Words:
+    """Read `words`: a door for each, which may have an `if`. What means the same in other languages leads there too."""
+    inner = fields.fields("words")
+    words: dict[str, Word] = {}
+    for key, node in () if inner is None else inner.entries():
+        word = _word_of(key, node, fields.problems)
+        if word is not None:
+            _add(word, (key.text, *key.also), words, fields.problems)
+    return words
+
+
+def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Problems) -> None:
+    for text in texts:
+        first = words.setdefault(normalise(text), word)
+        if first is not word:
+            what = f'"{text}" is taken: the word "{first.text}" means the same'
+            problems.add("E312", word.mark, what, "keep one of them")
+
+
+def _word_of(key: Scalar, node: Node, problems: Problems) -> Word | None:
+    what = f'word "{key.text}"'
+    if not isinstance(node, Map):
+        door = door_of(node, problems, what)
+        return None if door is None else Word(key.text, key.mark, door)
+    fields = Fields(node, problems, what)
+    word = Word(key.text, key.mark, door_from(fields), fields.expression("if"))
+    fields.close()
+    return word

@@ -1,0 +1,135 @@
+"""Which steps and outcomes of a bot its tests take.
+
+What counts is what is written: each step, each outcome of it that a file says something about (an option, a reply, an
+error, a reminder, a time-out, `then`), and each word. What is inherited counts once, where it is written, whichever
+step takes it first, and `errors` only where a step by its nature can fail; what follows by itself counts with the step
+that it leads to.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bot.flow.definition import Step, Way
+from bot.flow.library import Library
+from bot.lang.nodes import Mark
+from bot.lang.words import normalise
+from bot.steps.words import Words
+from bot.store.trace import TurnTraced
+
+_STEP, _DOOR = "step", "door"
+_WORD = 'word "'
+_Key = tuple[str, Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A step, an outcome or a word that no test takes."""
+
+    mark: Mark
+    what: str
+
+
+class Coverage:
+    """Collects what tests of a bot take."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._places = dict(_places_of(library))
+        self._taken: set[_Key] = set()
+
+    def note(self, turns: Iterable[TurnTraced]) -> None:
+        """Take in what turns have taken."""
+        for turn in turns:
+            for step in turn.steps:
+                self._taken.update(self._passed(step))
+            if turn.rule.startswith(_WORD):
+                self._taken.update(_word_in(turn.rule, self._library.bot.words))
+
+    @property
+    def total(self) -> int:
+        """How much there is to take."""
+        return len(self._places)
+
+    @property
+    def taken(self) -> int:
+        """How much of it was taken."""
+        return len(self._places.keys() & self._taken)
+
+    @property
+    def percent(self) -> int:
+        """How much of it was taken, in whole per cents: 100 only where nothing is missed."""
+        return 100 * self.taken // self.total
+
+    def missed(self) -> list[Missed]:
+        """What was not taken, by file and line; of a step that no test enters, nothing but that."""
+        left = self._places.keys() - self._taken
+        never = {(self._places[kind, mark]) for kind, mark in left if kind == _STEP}
+        found = [
+            Missed(mark, self._places[kind, mark])
+            for kind, mark in left
+            if kind == _STEP or self._places[kind, mark].partition(": ")[0] not in never
+        ]
+        return sorted(found, key=lambda missed: (missed.mark.path, missed.mark.line, missed.mark.column, missed.what))
+
+    def _passed(self, taken: dict[str, Any]) -> Iterator[_Key]:
+        """What a step of a turn's path stands for."""
+        flow = self._library.flows.get(taken["flow"])
+        step = None if flow is None else flow.steps.get(taken["step"])
+        if flow is None or step is None:
+            return
+        outcome = taken["outcome"] or ""
+        yield _STEP, step.mark
+        if outcome.startswith(_WORD):
+            yield from _word_in(outcome, flow.words)
+            yield from _word_in(outcome, step.riders.words)
+        elif outcome in step.ways:
+            yield from _doors_of(step, step.ways[outcome])
+
+
+def _places_of(library: Library) -> Iterator[tuple[_Key, str]]:
+    """All that counts, with its name. The first that shares a door gives it its name, unless it is inherited."""
+    yield from _of_words(library.bot.words, "bot")
+    named: set[_Key] = set()
+    for flow in library.flows.values():
+        yield from _of_words(flow.words, flow.name)
+        inherited = {(_DOOR, door.mark) for _, door in flow.defaults.doors()}
+        for step in flow.steps.values():
+            yield (_STEP, step.mark), f"{flow.name}/{step.name}"
+            yield from _of_words(step.riders.words, f"{flow.name}/{step.name}")
+            for key, outcome in _outcomes_of(step, inherited):
+                where = "defaults" if key in inherited else f"{flow.name}/{step.name}"
+                if key not in named:
+                    named.add(key)
+                    yield key, f"{where}: {outcome}"
+
+
+def _of_words(words: Words, where: str) -> Iterator[tuple[_Key, str]]:
+    for word in words.values():
+        yield (_DOOR, word.mark), f'{where}: word "{word.text}"'
+
+
+def _outcomes_of(step: Step, inherited: set[_Key]) -> Iterator[tuple[_Key, str]]:
+    can_fail = "errors.else" in step.kind.outcomes()
+    for way in step.ways.values():
+        if way.door is None:
+            continue
+        key = (_DOOR, way.door.mark)
+        if can_fail or key not in inherited or not way.outcome.startswith("errors."):
+            yield key, way.outcome
+    if step.riders.then is not None:
+        yield (_DOOR, step.riders.then.mark), "then"
+
+
+def _doors_of(step: Step, way: Way) -> Iterator[_Key]:
+    """The doors that a way leads through: its own, and the step's `then` where that says where to."""
+    if way.door is not None:
+        yield _DOOR, way.door.mark
+    if way.success and step.riders.then is not None and (way.door is None or way.door.then is None):
+        yield _DOOR, step.riders.then.mark
+
+
+def _word_in(rule: str, words: Words) -> Iterator[_Key]:
+    word = words.get(normalise(rule.removeprefix(_WORD).removesuffix('"')))
+    if word is not None:
+        yield _DOOR, word.mark

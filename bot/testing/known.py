@@ -1,0 +1,19 @@
+"""What a test may name: the flows and handlers of its bot, and the files of its folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.flow.definition import Flow
+from bot.lang.handlers import HandlerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong."""
+
+    flows: Mapping[str, Flow] = field(default_factory=dict)
+    handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    folder: Path = Path()
+    complete: bool = True

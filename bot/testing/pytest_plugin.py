@@ -1,0 +1,71 @@
+"""The pytest plugin: the fixture ``chat`` talks to a bot as its tests in YAML do.
+
+It is loaded into every run of pytest where this project is installed, so it imports nothing of it before a test asks
+for the fixture.
+"""
+
+from collections.abc import Generator, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from bot.folder import Folder
+    from bot.program import Program
+    from bot.testing.chat import Chat
+
+FOLDER = "bot_folder"
+_TALK = pytest.StashKey["Chat"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The setting that names the bot."""
+    parser.addini(FOLDER, "the folder of the bot that the fixture `chat` talks to", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The marker that says more of one test."""
+    about = "bot(folder, *, now, random, contact): the bot that `chat` talks to, when, what it draws, and who talks"
+    config.addinivalue_line("markers", about)
+
+
+@pytest.fixture
+def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
+    """A talk with a bot: of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
+    from bot.testing.chat import Chat
+
+    marker = request.node.get_closest_marker("bot")
+    given: tuple[Any, ...] = () if marker is None else marker.args
+    program, folder = _bot(request.config.rootpath, str(given[0] if given else request.config.getini(FOLDER)))
+    talk = Chat(program, folder, **({} if marker is None else marker.kwargs))
+    request.node.stash[_TALK] = talk
+    try:
+        yield talk
+    finally:
+        talk.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A test that has passed fails still where the bot has said something that it did not expect."""
+    __tracebackhide__ = True
+    result = yield
+    talk = pyfuncitem.stash.get(_TALK, None)
+    if talk is not None:
+        talk.finish()
+    return result
+
+
+@cache
+def _bot(root: Path, folder: str) -> "tuple[Program, Folder]":
+    from bot.core.errors import BotError
+    from bot.folder import find_bot, read_folder
+    from bot.program import load_program
+
+    try:
+        read = read_folder(find_bot(root / folder if folder else None))
+        return load_program(read), read
+    except BotError as error:
+        pytest.fail(str(error), pytrace=False)

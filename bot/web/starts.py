@@ -1,0 +1,135 @@
+"""``POST /api/flows/<flow>/start``: a program starts a flow for a contact."""
+
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NoReturn
+from uuid import uuid4
+
+from flask import Response, request
+
+from bot.clock import Clock
+from bot.core.errors import BotError
+from bot.core.events import STARTS, StartRequested
+from bot.core.session import BUSY
+from bot.core.text import digits, is_phone
+from bot.core.values import UnstorableValue
+from bot.lang.problems import did_you_mean
+from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.inbox import InboxWriter
+from bot.store.rows import json_of
+from bot.web.answers import RETRY_AFTER, say
+
+ADDRESS = "/api/flows/<flow>/start"
+KEYS = ("contact", "data", "busy", "id")
+_LONGEST_ID = 200  # characters
+log = logging.getLogger("bot.web")
+
+Flows = Callable[[], Mapping[str, Collection[str]] | None]
+"""The flows by name, each with its variables; None while nobody can tell."""
+
+
+class BadStart(BotError):
+    """A request that starts nothing, and why."""
+
+    def __init__(self, reason: str, status: int = 400) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class Starts:
+    """Takes the starts that programs ask for: checked, appended to the inbox, committed, and only then acknowledged.
+
+    ``key`` is what a program must know; None: no program may start anything.
+    """
+
+    def __init__(
+        self, inbox: InboxWriter, key: str | None, clock: Clock, wake: Callable[[], None], flows: Flows
+    ) -> None:
+        self._inbox = inbox
+        self._key = key
+        self._clock = clock
+        self._wake = wake
+        self._flows = flows
+
+    def receive(self, flow: str) -> Response:
+        """Answer one request: 202 once it is durable, also where it came before."""
+        try:
+            self._check_key()
+            event = self._event(flow)
+            body = json_of(event).encode()
+        except BadStart as bad:
+            return say(bad.status, str(bad))
+        except (UnstorableValue, ValueError, RecursionError):
+            return say(400, "data has a value that cannot be kept")
+        try:
+            appended = self._inbox.append(None, event.id, "start", event.contact, event.at, body, True)
+        except InboxBusy as error:
+            log.error("a start was not taken, its program is to try again: %s", error)
+            return say(503, "the start cannot be kept now: send it again", RETRY_AFTER)
+        except InboxRefused:
+            return say(400, "the start cannot be kept")
+        if not appended.duplicate:
+            self._wake()
+        return say(202, "kept already" if appended.duplicate else "kept")
+
+    def _check_key(self) -> None:
+        if self._key is None:
+            raise BadStart("no program may start flows here: the bot has no BOT_API_KEY", 403)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        given = token.strip() if scheme.lower() == "bearer" else request.headers.get("X-API-Key", "")
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._key.encode()):
+            raise BadStart("the API key is missing or wrong: send Authorization: Bearer KEY", 401)
+
+    def _event(self, flow: str) -> StartRequested:
+        fields = _fields(request.get_data(cache=False))
+        contact, busy, data = digits(fields.get("contact")), fields.get("busy", "after"), fields.get("data", {})
+        if contact is None or not is_phone(contact):
+            raise BadStart("contact: write its number's digits, with the country code")
+        if busy not in BUSY:
+            raise BadStart(f"busy: write one of {', '.join(BUSY)}")
+        if not isinstance(data, dict):
+            raise BadStart("data: write an object, with a value for each variable")
+        self._check_flow(flow, data)
+        return StartRequested(_id(fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
+
+    def _check_flow(self, flow: str, data: Collection[str]) -> None:
+        """Where the engine does not answer, it says later what is wrong: as a dead letter."""
+        known = self._flows()
+        if known is None:
+            return
+        if flow not in known:
+            raise BadStart(f'there is no flow "{flow[:40]}": {did_you_mean(flow, known, "see `bot check`")}', 404)
+        for name in data:
+            if name not in known[flow]:
+                fix = did_you_mean(name, known[flow], f"it has {', '.join(known[flow]) or 'none'}")
+                raise BadStart(f'data: flow {flow} has no variable "{name[:40]}": {fix}')
+
+
+def _fields(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise BadStart('the body is no JSON object: send {"contact": "6281234567890", "data": {}}')
+    for name in found.keys() - set(KEYS):
+        raise BadStart(f'unknown field "{name[:40]}": {did_you_mean(name, KEYS, "there are " + ", ".join(KEYS))}')
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _id(fields: Mapping[str, Any], flow: str, contact: str) -> str:
+    """The start's name: the same for the same key, flow and contact, so that it happens once."""
+    key = request.headers.get("Idempotency-Key", fields.get("id"))
+    if key is None:
+        return f"{STARTS}{uuid4().hex}"
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_ID:
+        raise BadStart(f"Idempotency-Key, or id: write a text of 1 to {_LONGEST_ID} characters")
+    told = json.dumps([flow, contact, key])
+    return f"{STARTS}{hashlib.sha256(told.encode()).hexdigest()[:40]}"

@@ -1,0 +1,55 @@
+"""``bot start``."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.store.reader import StoreReader
+from tests.cli.keeping import CONTACT, kept
+from tests.cli.terminal import call
+
+ELSEWHERE = "6281234567899"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A contact who is asked how many."""
+    with kept(tmp_path) as bot:
+        bot.user("hi")
+    return tmp_path
+
+
+def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_as_their_variables_take_them(
+    folder: Path,
+) -> None:
+    started = call("start", "/main", "+62 812-3456-7899", "--data", "cups=3", "--data", "price=1.50", "--bot", folder)
+    assert (started.code, started.out) == (0, f"main was started for {ELSEWHERE}.\n")
+    shown = call("sessions", ELSEWHERE, "--bot", folder).out
+    assert "main/cups" in shown and "cups   3" in shown and "price  1.5" in shown
+    assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out
+
+
+def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path) -> None:
+    waits = call("start", "main", CONTACT, "--bot", folder)
+    assert (waits.code, waits.out) == (0, f"{CONTACT} is in a flow: main starts when that has ended.\n")
+    skipped = call("start", "main", CONTACT, "--busy", "skip", "--bot", folder)
+    assert (skipped.code, skipped.out) == (0, f"{CONTACT} is in a flow: main was not started.\n")
+    cut_in = json.loads(call("start", "main", CONTACT, "--busy", "interrupt", "--json", "--bot", folder).out)
+    assert cut_in == {"contact": CONTACT, "flow": "main", "outcome": "started", "detail": ""}
+    assert "main is to start at " in call("sessions", CONTACT, "--bot", folder).out
+
+
+def test_what_cannot_be_started_is_said_and_noted(folder: Path) -> None:
+    unknown = call("start", "mian", CONTACT, "--bot", folder)
+    assert (unknown.code, unknown.err) == (1, 'there is no flow "mian" to start: did you mean "main"?\n')
+    unfit = call("start", "main", CONTACT, "--data", "cups=many", "--bot", folder)
+    assert unfit.code == 1 and unfit.err.startswith("main was not started: cups: ")
+    with closing(StoreReader(folder / "bot.db")) as reader:
+        assert len(reader.dead_letters()) == 2
+
+
+@pytest.mark.parametrize("data", ["cups", "=3", "cups=[3"])
+def test_data_is_names_and_values(folder: Path, data: str) -> None:
+    assert call("start", "main", CONTACT, "--data", data, "--bot", folder).code == 2

@@ -1,0 +1,98 @@
+"""What docs/language/data.md says of values is so: each row of its tables is worked out."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.core.events import TimeReached
+from bot.core.session import Frame, Session
+from bot.engine.work import Work
+from bot.flow.documents import Source
+from bot.flow.library import Library, load
+from bot.lang.extensions import Extensions
+from bot.lang.filters import FILTERS, FUNCTIONS
+from bot.lang.hidden import LANGUAGE
+from bot.lang.nodes import Mark
+from bot.lang.problems import Problems
+from bot.lang.shown import shown
+from bot.lang.source import read
+from bot.lang.templates import compile_expression
+from bot.lang.variables import TYPES, Answer, Unfit, read_variable
+
+PAGE = (Path(__file__).parents[2] / "docs" / "language" / "data.md").read_text()
+MONDAY = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))
+MARK = Mark("data.md", 1, 1)
+
+
+def rows(*columns: str) -> list[tuple[str, ...]]:
+    """The rows of all tables with these columns; ``\\|`` is a bar within a cell."""
+    found, heading = [], ""
+    for line in PAGE.splitlines():
+        if not line.startswith("|"):
+            heading = ""
+            continue
+        cells = tuple(cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+        heading = heading or "|".join(cells)
+        if heading == "|".join(columns) and cells != columns and not cells[0].startswith("---"):
+            found.append(cells)
+    return found
+
+
+CALLED = {
+    cells[0].strip("`"): cells[1:] for kind in ("filter", "function") for cells in rows(kind, "an example", "its value")
+}
+EXPRESSIONS = [*rows("an expression", "its value"), *CALLED.values()]
+ANSWERS = rows("variable", "language", "an answer", "its value")
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    blocks = re.findall(r"^```yaml( bot)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    names = ("bot.yml" if bot else f"{n}.yml" for n, (bot, _) in enumerate(blocks))
+    loaded = load([Source(name, text.encode()) for name, (_, text) in zip(names, blocks, strict=True)], Extensions())
+    assert loaded.library is not None, loaded.problems
+    return loaded.library
+
+
+@pytest.fixture
+def scope(library: Library) -> Mapping[str, Any]:
+    """What an expression sees in the page's flow `values`."""
+    session = Session("6281234567890", "Ann", frames=(Frame("values", "shown", 1, MONDAY, MONDAY),))
+    return Work(library, session, TimeReached("1", session.contact, MONDAY)).scope()
+
+
+@pytest.mark.parametrize(("source", "value"), EXPRESSIONS)
+def test_an_expression_is_worth_what_the_page_says(source: str, value: str, scope: Mapping[str, Any]) -> None:
+    problems = Problems()
+    expression = compile_expression(source.strip("`"), MARK, problems)
+    assert problems.sorted() == []
+    assert shown(expression.evaluate(scope)) == value
+
+
+def test_every_filter_and_function_has_an_example_which_uses_it() -> None:
+    assert sorted(CALLED) == sorted({**FILTERS, **FUNCTIONS})
+    for name, (source, _) in CALLED.items():
+        assert re.search(rf"\| {name}\b" if name in FILTERS else rf"\b{name}\(", source)
+
+
+@pytest.mark.parametrize(("declaration", "language", "answer", "value"), ANSWERS)
+def test_an_answer_means_what_the_page_says(declaration: str, language: str, answer: str, value: str) -> None:
+    problems = Problems()
+    (node,) = read("f.yml", declaration.strip("`"), problems)
+    variable = read_variable("v", node, problems)
+    assert problems.sorted() == []
+    try:
+        found = shown(variable.accept(Answer(answer.strip("`")), MONDAY, {LANGUAGE: language}))
+    except Unfit:
+        found = "–"
+    assert found == value
+
+
+def test_every_type_is_in_the_table_of_types() -> None:
+    listed = rows("type", "its settings", "what it holds")
+    assert sorted(cells[0].strip("`") for cells in listed) == sorted(TYPES)

@@ -1,0 +1,90 @@
+"""The page on testing: its bot is clean, its tests pass and take all of it, and each line has an example there."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.emulator.events import SAMPLES
+from bot.folder import read_folder
+from bot.lang.nodes import Map, Node, Scalar
+from bot.simulation.happenings import HAPPENINGS
+from bot.testing.acts import FAULTS
+from bot.testing.compare import PARTS
+from bot.testing.coverage import Coverage
+from bot.testing.expectations import EXPECTED
+from bot.testing.loading import load_with_tests
+from bot.testing.reading import VERBS, WORDS
+from bot.testing.run import run
+from tests.docs.test_docs import ROOT, blocks, named_blocks
+
+PAGE = ROOT / "docs" / "testing.md"
+TEXT = PAGE.read_text()
+
+
+@pytest.fixture
+def cafe(tmp_path: Path) -> Path:
+    """The page's bot with its tests, in a folder."""
+    folder = tmp_path / "cafe"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "tests" / "cat.png").write_bytes(SAMPLES["image"])
+    (folder / "tests" / "large.png").write_bytes(SAMPLES["image"] + bytes(1024))
+    (bot,) = blocks(PAGE, "yaml bot")
+    (folder / "bot.yml").write_text(bot)
+    for number, text in enumerate(blocks(PAGE, "yaml")):
+        (folder / f"{number:02}.yml").write_text(text)
+    ((name, code),) = [named for named in named_blocks(PAGE, "python") if named[0] == "handlers.py"]
+    (folder / name).write_text(code)
+    return folder
+
+
+def test_its_bot_is_clean_and_its_tests_pass(cafe: Path) -> None:
+    folder = read_folder(cafe)
+    loaded = load_with_tests(folder)
+    assert [str(problem) for problem in loaded.problems] == []
+    assert loaded.program is not None
+    coverage = Coverage(loaded.program.library)
+    assert [why for t in loaded.transcripts if (why := run(t, loaded.program, folder, coverage)) is not None] == []
+    assert (coverage.percent, coverage.missed()) == (100, [])
+
+
+def test_its_python_passes(cafe: Path) -> None:
+    ((name, code),) = [named for named in named_blocks(PAGE, "python") if named[0] != "handlers.py"]
+    (cafe.parent / name).write_text(code)
+    (cafe.parent / "pytest.ini").write_text("[pytest]\nbot_folder = cafe\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "bot.testing.pytest_plugin", "--strict-markers"],
+        cwd=cafe.parent,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "5 passed" in ended.stdout
+
+
+def test_every_line_and_every_expectation_has_an_example(cafe: Path) -> None:
+    loaded = load_with_tests(read_folder(cafe))
+    assert loaded.program is not None
+    talks = [node.get("talk") for node in loaded.program.tests]
+    lines = [line for talk in talks for line in getattr(talk, "items", ())]
+    used = {key.text for line in lines if isinstance(line, Map) for key, _ in line.entries}
+    words = {line.text for line in lines if isinstance(line, Scalar)}
+    assert {*VERBS, "late"} - used - {"pick"} == set()
+    assert words == {*WORDS}
+    assert {*EXPECTED} - keys_under("expect", lines) == set()
+
+
+def keys_under(verb: str, lines: list[Node]) -> set[str]:
+    found = (line.get(verb) for line in lines if isinstance(line, Map))
+    return {key.text for node in found if isinstance(node, Map) for key, _ in node.entries}
+
+
+def test_every_line_and_every_key_is_described() -> None:
+    assert all(f"| `{verb}: " in TEXT for verb in VERBS)
+    assert all(f"| `{word}` " in TEXT for word in WORDS)
+    named = {*re.findall(r"`([^`\s]+)`", TEXT)}
+    assert {*PARTS, "contains", *EXPECTED, *HAPPENINGS, *FAULTS} - named == set()

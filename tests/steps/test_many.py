@@ -1,0 +1,57 @@
+"""Reading several answers out of one text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.lang.words import WAYS, WHOLE, Option
+from bot.steps.many import Many, named
+
+WORDS = st.text("abcdefgh", min_size=2, max_size=6).filter(lambda word: word not in ("dan", "en", "a", "e"))
+FRUIT = [Option("Apples"), Option("Plums, red", ("red ones",)), Option("Plums"), Option("Dates")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("plums, red and dates", [1, 3]),
+        ("plums; red ones; apples", [2, 1, 0]),
+        ("PLUMS\nDATES", [2, 3]),
+        ("1-3", [0, 1, 2]),
+        ("1–2 & 4", [0, 1, 3]),
+        ("4, 4, 4", [3]),
+        ("3-1", [2, 0]),
+        ("1-99", []),
+        ("plums or dates", []),
+        ("", []),
+        ("and", []),
+        ("plums, " * 100, []),
+    ],
+)
+def test_it_names_these(text: str, found: list[int]) -> None:
+    assert named(text, FRUIT, WHOLE) == found
+
+
+def test_numbers_that_are_titles_are_no_spans() -> None:
+    assert named("1-3", [Option("30 minutes"), Option("Long"), Option("Longer")], WHOLE) == [0, 1, 2]
+    assert named("1-3", [Option("1-3"), Option("4-6")], WHOLE) == [0]
+
+
+@given(st.data(), st.sampled_from([", ", "; ", " and ", "\n", " y ", ", and "]))
+def test_titles_are_read_back_from_what_joins_them(data: st.DataObject, joint: str) -> None:
+    words = iter(data.draw(st.lists(WORDS, min_size=16, max_size=16, unique=True)))
+    titles = [" ".join(next(words) for _ in range(1 + n % 3)) for n in range(8)]
+    chosen = data.draw(st.lists(st.sampled_from(range(len(titles))), min_size=1, unique=True))
+    assert named(joint.join(titles[n] for n in chosen), [Option(title) for title in titles], WHOLE) == chosen
+
+
+@given(st.text(max_size=400), st.sampled_from(WAYS))
+def test_any_text_is_read(text: str, how: str) -> None:
+    found = named(text, FRUIT, how)
+    assert len(found) == len(set(found))
+    assert all(0 <= n < len(FRUIT) for n in found)
+
+
+def test_how_many_are_enough() -> None:
+    assert [Many(1, 2).allows(n) for n in range(4)] == [False, True, True, False]
+    assert Many(0).allows(0) and Many(3).allows(100)

@@ -1,0 +1,176 @@
+"""Where doors lead: next, again, back, end, route, a step of a flow, and a flow that returns."""
+
+from tests.talk import BOT, Talk
+
+FLOWS = """\
+flow: main
+start: {otherwise: true}
+vars: {name: {type: text}, colour: {type: text}, shade: {type: text, value: light}}
+steps:
+  name: {ask: Name?, save: name}
+  menu:
+    ask: What now?
+    options:
+      Skip: next
+      Once more: {say: Gladly., then: again}
+      Pay: /pay/card
+      Paint: paint
+      Ask: /faq
+      Leave: end
+  after: {ask: And then?, options: {Back: back}}
+  paint: {run: /pick, with: {shade: dark}, save: {colour: chosen}, expired: late, errors: {mismatch: menu}}
+  done: {say: "{{ colour }}, and our own shade is {{ shade }}."}
+  end_: {say: Bye., then: end}
+  late: {say: Too late., then: menu}
+---
+flow: pay
+vars: {name: {type: text}}
+steps:
+  amount: {ask: How much?}
+  card: {ask: "Which card, {{ name }}?"}
+---
+flow: pick
+vars: {shade: {type: choice, of: [dark, light]}, chosen: {type: text}}
+steps:
+  q: {ask: "Which {{ shade }} colour?", save: chosen, timeout: {after: 1h, then: end}}
+---
+flow: faq
+steps:
+  topic: {ask: About what?, options: {Prices: prices}, other: back}
+  prices: {say: See the wall., then: back}
+"""
+
+
+def at_menu(flows: str = FLOWS) -> Talk:
+    chat = Talk(flows)
+    chat.user("hi"), chat.user("Ann")
+    assert chat.at == "main/menu"
+    return chat
+
+
+MENU = ["What now?", "Skip", "Once more", "Pay", "Paint", "Ask", "Leave"]
+
+
+def test_next_is_the_step_below() -> None:
+    assert at_menu().user("skip") == [["And then?", "Back"]]
+
+
+def test_again_puts_the_question_once_more_and_its_buttons_stay_good() -> None:
+    chat = at_menu()
+    before = chat.shown[1].id
+    assert chat.user("once more") == ["Gladly.", MENU]
+    assert chat.tap_id(before) == ["Gladly.", MENU]
+
+
+def test_a_flow_is_entered_at_a_step_and_the_variables_come_along() -> None:
+    chat = at_menu()
+    assert chat.user("pay") == ["Which card, Ann?"]
+    assert [frame.flow for frame in chat.session.frames] == ["pay"]
+
+
+def test_end_ends_this_flow() -> None:
+    chat = at_menu()
+    assert chat.user("leave") == []
+    assert chat.at is None
+
+
+def test_back_where_nothing_was_left_and_nothing_lies_below_ends_the_flow() -> None:
+    chat = at_menu()
+    chat.user("skip")
+    assert chat.user("back") == []
+    assert chat.at is None
+
+
+def test_back_is_for_a_question_that_was_left_without_an_answer() -> None:
+    flows = FLOWS.replace("      Leave: end\n", "      Leave: end\n    other: /faq\n")
+    chat = at_menu(flows)
+    assert chat.user("what does it cost?") == [["About what?", "Prices"]]
+    assert chat.user("prices") == ["See the wall.", MENU]
+    assert chat.user("pay") == ["Which card, Ann?"]
+
+
+def test_other_that_leads_back_leads_to_the_question_before_and_not_to_itself() -> None:
+    chat = at_menu(FLOWS.replace("      Leave: end\n", "      Leave: end\n    other: /faq\n"))
+    chat.user("what does it cost?")
+    assert chat.user("never mind") == [MENU]
+
+
+def test_what_is_run_has_variables_of_its_own_and_brings_its_results() -> None:
+    chat = at_menu()
+    assert chat.user("paint") == ["Which dark colour?"]
+    assert chat.user("red") == ["red, and our own shade is light.", "Bye."]
+    assert chat.at is None
+
+
+def test_what_silence_ended_has_expired() -> None:
+    chat = at_menu()
+    chat.user("paint")
+    assert chat.wait("1h") == ["Too late.", MENU]
+    assert chat.vars["colour"] is None
+
+
+def test_expired_leads_where_then_does_unless_it_is_written() -> None:
+    chat = at_menu(FLOWS.replace("expired: late, ", ""))
+    chat.user("paint")
+    assert chat.wait("1h") == [", and our own shade is light.", "Bye."]
+
+
+def test_an_input_that_does_not_fit_is_a_mismatch_and_the_flow_is_not_opened() -> None:
+    chat = at_menu(FLOWS.replace("with: {shade: dark}", "with: {shade: '{{ name }}'}"))
+    assert chat.user("paint") == [MENU]
+    assert [frame.flow for frame in chat.session.frames] == ["main"]
+
+
+def test_a_result_that_does_not_fit_is_a_mismatch() -> None:
+    chat = at_menu(FLOWS.replace("colour: {type: text}", "colour: {type: integer}"))
+    chat.user("paint")
+    assert chat.user("red") == [MENU]
+
+
+def test_route_gives_up_where_the_contact_was_and_starts_what_the_message_starts() -> None:
+    chat = at_menu(FLOWS.replace("      Leave: end\n", "      Leave: end\n    other: route\n"))
+    assert chat.user("anything") == ["Name?"], "it starts the flow for everything else"
+
+
+def test_a_message_that_is_handed_on_for_ever_ends_in_a_failure() -> None:
+    chat = Talk("flow: f\nstart: {otherwise: true}\nsteps: {a: {say: x}, b: {branch: [{if: now, then: route}]}, c: {ask: c?}}\n", BOT)  # fmt: skip
+    chat.user("x")
+    assert chat.turn is not None and "leads to itself" in str(chat.turn.failure)
+    assert chat.at is None
+
+
+SILENT = """\
+flow: main
+start: {otherwise: true}
+vars: {first: {type: text}, name: {type: text}}
+steps:
+  note: {set: {first: "{{ message }}"}}
+  name: {ask: Name?, save: name, timeout: {after: 1h, then: nudge}}
+  thanks: {say: "{{ name }} wrote {{ first }} and {{ message }}.", then: end}
+  nudge:
+    template: {name: nudge, language: en}
+    replies: {Go on: back, Stop: end}
+"""
+
+
+def test_back_leads_to_the_question_that_was_left_for_silence() -> None:
+    talk = Talk(SILENT)
+    talk.user("hello there")
+    assert talk.wait("1h") == [["nudge"]]
+    assert talk.user("go on") == ["Name?"]
+    assert talk.user("Ann") == ["Ann wrote hello there and Ann."]
+
+
+def test_the_message_is_known_in_its_own_turn_only() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps:
+  said: {say: "[{{ message }}]"}
+  pause: {wait: 1h}
+  later: {say: "[{{ message }}]"}
+"""
+    talk = Talk(flows)
+    assert talk.user("hello") == ["[hello]"]
+    assert talk.wait("1h") == ["[]"]
+    assert talk.photo() == ["[]"]

@@ -1,0 +1,443 @@
+"""Flows that are scheduled, waits for a point in time, and starts by programs: the pure engine, by the clock."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.core.events import ConversationAssigned
+from tests.talk import BOT, CONTACT, Talk, problems_of
+
+BERLIN = BOT + "timezone: Europe/Berlin\n"
+OFFICE = BERLIN + 'hours: {office: {mon-fri: "9:00-17:00", holidays: {2030-05-08: Victory Day}}}\n'
+REMINDER = """
+---
+flow: reminder
+vars: {slot: {type: text}}
+steps: {say: {say: "Tomorrow: {{ slot }}", then: end}}
+"""
+ASKS = """
+---
+flow: survey
+interrupted: resume
+steps: {q: {ask: How was it?}, thanks: {say: Thanks., then: end}}
+"""
+
+
+def booking(schedule: str, *, more: str = REMINDER, rider: str = "", bot: str = BERLIN) -> Talk:
+    """A contact who has booked at 12:00 on Monday 6 May 2030, summer time in Berlin: 10:00 in UTC."""
+    talk = Talk(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{b: {{say: Booked., {schedule}{rider}}}}}{more}", bot)
+    assert talk.user("book") == ["Booked."]
+    return talk
+
+
+def due(talk: Talk) -> datetime | None:
+    assert talk.turn is not None
+    return talk.turn.wake_at
+
+
+def names(talk: Talk) -> list[str]:
+    return [plan.name for plan in talk.session.plans]
+
+
+# -- schedule ---------------------------------------------------------------------------------------
+
+
+def test_a_flow_starts_after_a_duration_with_what_was_known_when_it_was_scheduled() -> None:
+    talk = booking('schedule: {flow: reminder, after: 2h, with: {slot: "{{ now | time }}"}}')
+    assert talk.at is None
+    assert talk.wait("119m") == []
+    assert talk.wait("1m") == ["Tomorrow: 12:00"]
+    assert talk.session.plans == ()
+    assert due(talk) is None
+
+
+@pytest.mark.parametrize("when", ['"2030-05-07 09:00"', '"2030-05-07T07:00Z"', '"{{ now + hours(21) }}"'])
+def test_a_flow_starts_at_a_point_in_time_in_the_bots_zone(when: str) -> None:
+    talk = booking(f"schedule: {{flow: reminder, at: {when}}}")
+    assert due(talk) == datetime(2030, 5, 7, 7, 0, tzinfo=UTC)
+
+
+def test_days_go_by_the_calendar_and_hours_by_the_clock() -> None:
+    talk = booking("schedule: [{flow: reminder, after: 180d}, {flow: reminder, after: 23h, name: soon}]")
+    assert [plan.at.hour for plan in talk.session.plans] == [11, 9]  # it is winter in 180 days
+
+
+def test_a_point_in_time_that_has_passed_is_a_second_later_or_never() -> None:
+    talk = booking('schedule: {flow: reminder, at: "2030-05-06 11:59"}')
+    assert talk.wait("1s") == ["Tomorrow: "]
+    talk = booking('schedule: {flow: reminder, at: "2030-05-06 12:00", past: skip}')
+    assert talk.session.plans == ()
+
+
+def test_a_day_without_a_time_is_a_failure_and_nothing_of_the_step_stays_done() -> None:
+    talk = booking('schedule: {flow: reminder, at: "{{ today }}"}', rider=", tag: booked, errors: {else: end}")
+    assert talk.session.plans == () and talk.session.tags == ()
+    assert talk.turn is not None and "a date is not a date with a time" in talk.turn.trace.notes[0]
+
+
+def test_scheduling_a_name_again_replaces_it_and_another_name_stands_beside_it() -> None:
+    again = "schedule: [{flow: reminder, after: 1h}, {flow: reminder, after: 2h}, {flow: reminder, after: 3h, name: x}]"
+    talk = booking(again)
+    assert names(talk) == ["reminder", "x"]
+    assert due(talk) == talk.now + timedelta(hours=2)
+
+
+def test_a_name_may_be_worked_out() -> None:
+    talk = booking('schedule: {flow: reminder, after: 1h, name: "visit {{ contact.id }}"}')
+    assert names(talk) == [f"visit {CONTACT}"]
+
+
+def test_cancel_takes_away_by_name_and_comes_before_the_same_steps_schedule() -> None:
+    flows = """
+flow: main
+start: {words: [book]}
+steps: {b: {say: Booked., schedule: [{flow: reminder, after: 1h}, {flow: reminder, after: 2h, name: late}]}}
+---
+flow: sorry
+start: {words: [cancel]}
+steps: {c: {say: Cancelled., cancel: [reminder, late], schedule: {flow: reminder, after: 9h, name: late}}}
+"""
+    talk = Talk(flows + REMINDER)
+    talk.user("book")
+    assert names(talk) == ["reminder", "late"]
+    assert talk.user("cancel") == ["Cancelled."]
+    assert names(talk) == ["late"]
+    assert due(talk) == talk.now + timedelta(hours=9)
+
+
+def test_what_is_scheduled_outlives_the_conversation_and_its_reset() -> None:
+    flow = "steps: {b: {say: Booked., schedule: {flow: reminder, after: 2d}}, q: {ask: Well?}}"
+    talk = Talk(f"flow: main\nstart: {{otherwise: true}}\n{flow}{REMINDER}")
+    talk.user("book"), talk.user("Fine.")
+    assert talk.at is None and names(talk) == ["reminder"]
+    talk.user("book")
+    talk.reset()
+    assert talk.at is None and names(talk) == ["reminder"]
+
+
+def test_more_than_a_hundred_scheduled_flows_are_a_failure() -> None:
+    flow = 'steps: {b: {say: "{{ contact.id }}", schedule: {flow: reminder, after: 1d, name: "{{ now }}"}}}'
+    talk = Talk(f"flow: main\nstart: {{otherwise: true}}\n{flow}{REMINDER}")
+    for _ in range(100):
+        talk.user("book")
+        talk.pass_time(timedelta(minutes=1))
+    talk.user("book")
+    assert len(talk.session.plans) == 100
+    assert talk.turn is not None and "more than 100" in (talk.turn.failure or "")
+
+
+# -- every ------------------------------------------------------------------------------------------
+
+
+def test_what_comes_again_comes_at_the_same_time_of_day_across_daylight_saving() -> None:
+    talk = booking("schedule: {flow: reminder, every: mon-fri at 9:00}")
+    talk.now = datetime(2030, 10, 24, 12, 0, tzinfo=UTC)
+    talk.wait("1s")
+    seen = []
+    for _ in range(3):
+        at = due(talk)
+        assert at is not None
+        seen.append(f"{at:%a %d %H:%M}")
+        talk.wait("3d" if at.weekday() == 4 else "1d")
+    assert seen == ["Fri 25 07:00", "Mon 28 08:00", "Tue 29 08:00"]
+
+
+def test_what_comes_again_ends_with_its_last_day() -> None:
+    talk = booking('schedule: {flow: reminder, every: day at 9:00, until: "2030-05-08"}')
+    assert talk.wait("5d") == ["Tomorrow: "] * 2
+    assert talk.session.plans == ()
+
+
+def test_what_comes_again_may_cancel_itself() -> None:
+    more = "\n---\nflow: daily\nsteps: {s: {say: Good morning., cancel: daily, then: end}}"
+    talk = booking("schedule: {flow: daily, every: day at 9:00}", more=more)
+    assert talk.wait("5d") == ["Good morning."]
+
+
+def test_after_a_long_silence_of_the_engine_it_comes_once() -> None:
+    talk = booking("schedule: {flow: reminder, every: day at 9:00}")
+    talk.pass_time(timedelta(days=30))
+    assert talk.wait("1s") == ["Tomorrow: "]
+    assert due(talk) == datetime(2030, 6, 6, 7, 0, tzinfo=UTC)
+
+
+# -- busy -------------------------------------------------------------------------------------------
+
+
+def busy(policy: str, more: str = ASKS) -> Talk:
+    """A contact with a flow that is due in an hour, who is asked something by then."""
+    start = f"schedule: {{flow: reminder, after: 1h, busy: {policy}}}"
+    flows = f"flow: main\nstart: {{otherwise: true}}\nsteps: {{b: {{say: Booked., {start}, then: /survey}}}}"
+    talk = Talk(flows + REMINDER + more, BERLIN)
+    assert talk.user("book") == ["Booked.", "How was it?"]
+    return talk
+
+
+def test_skip_leaves_it_out_while_the_contact_is_in_a_flow() -> None:
+    talk = busy("skip")
+    assert talk.wait("2h") == []
+    assert talk.session.plans == ()
+    assert talk.at == "survey/q"
+
+
+def test_after_waits_until_the_contact_is_in_no_flow_and_starts_as_a_turn_of_its_own() -> None:
+    talk = busy("after")
+    assert talk.wait("2h") == []
+    assert talk.user("Good.") == ["Thanks."]
+    assert due(talk) is not None
+    assert talk.wait("1s") == ["Tomorrow: "]
+
+
+def test_after_waits_for_a_time_out_too() -> None:
+    talk = busy("after")
+    assert talk.wait("20h") == ["Tomorrow: "]
+    assert talk.at is None
+
+
+def test_interrupt_cuts_in_and_the_question_is_put_again() -> None:
+    talk = busy("interrupt")
+    assert talk.wait("1h") == ["Tomorrow: ", "How was it?"]
+    assert talk.user("Good.") == ["Thanks."]
+
+
+def test_interrupt_cuts_in_on_a_flow_that_no_word_may_interrupt() -> None:
+    talk = busy("interrupt", ASKS.replace("interrupted: resume\n", ""))
+    assert talk.wait("1h") == ["Tomorrow: ", "How was it?"]
+
+
+def test_nothing_cuts_in_on_a_hand_over_an_agent_or_a_call() -> None:
+    more = "\n---\nflow: survey\nsteps: {q: {ask: How was it?}, p: {handoff: desk, closed: end}}"
+    talk = busy("interrupt", more)
+    talk.user("Bad.")
+    assert talk.wait("2h") == []
+    talk.closed()
+    assert talk.wait("1s") == ["Tomorrow: "]
+    talk = busy("interrupt")
+    talk.take(ConversationAssigned(talk.next_id(), CONTACT, talk.now))
+    assert talk.wait("2h") == []
+    assert talk.closed() == []
+    assert talk.wait("1s") == ["Tomorrow: ", "How was it?"]
+
+
+def test_several_that_are_due_start_in_their_order_one_a_turn() -> None:
+    more = "\n---\nflow: b\nsteps: {s: {say: B.}}\n---\nflow: c\nsteps: {s: {say: C.}}"
+    talk = booking("schedule: [{flow: c, after: 2h}, {flow: b, after: 1h}]", more=more)
+    talk.pass_time(timedelta(hours=3))
+    assert talk.wait("1s") == ["B.", "C."]
+
+
+def test_a_reminder_or_a_time_out_comes_before_what_is_scheduled_for_the_same_time() -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+steps: {q: {ask: Well?, timeout: {after: 1h, say: Bye., then: end}}}
+"""
+    talk = Talk(flow + REMINDER)
+    talk.user("a")
+    talk.start("reminder", slot="9:00")
+    assert talk.wait("1h") == ["Bye.", "Tomorrow: 9:00"]
+
+
+# -- edits ------------------------------------------------------------------------------------------
+
+
+def test_a_scheduled_flow_that_an_edit_took_away_is_left_out_with_a_note() -> None:
+    talk = booking("schedule: {flow: reminder, after: 1h}")
+    talk.edit("flow: main\nstart: {otherwise: true}\nsteps: {b: {say: Booked.}}", BERLIN)
+    assert talk.wait("2h") == []
+    assert talk.session.plans == ()
+    assert talk.turn is not None and talk.turn.trace.notes == ["reminder: reminder is gone"]
+
+
+def test_values_that_an_edit_took_away_are_left_out_and_those_that_do_not_fit_are_told_to_the_operator() -> None:
+    flows = "flow: main\nstart: {otherwise: true}\nsteps: {b: {say: Booked.}}"
+    talk = booking("schedule: {flow: reminder, after: 1h, with: {slot: nine}}")
+    talk.edit(flows + "\n---\nflow: reminder\nsteps: {say: {say: Tomorrow.}}", BERLIN)
+    assert talk.wait("1h") == ["Tomorrow."]
+    talk = booking("schedule: {flow: reminder, after: 1h, with: {slot: nine}}")
+    talk.edit(flows + REMINDER.replace("text", "integer"), BERLIN)
+    assert talk.wait("1h") == []
+    assert talk.turn is not None and "slot" in (talk.turn.failure or "")
+    assert talk.session.plans == ()
+
+
+# -- starts by programs -----------------------------------------------------------------------------
+
+
+def test_a_program_starts_a_flow_at_a_step_too_with_values() -> None:
+    talk = Talk("flow: main\nvars: {n: {type: integer}}\nsteps: {a: {say: A.}, b: {say: 'B {{ n }}.', then: end}}")
+    assert talk.start("main", n=3) == ["A.", "B 3."]
+    assert talk.start("main/b", n=4) == ["B 4."]
+    assert talk.turn is not None and talk.turn.trace.rule == "start of main/b: by api"
+
+
+@pytest.mark.parametrize(
+    ("flow", "data", "why"),
+    [
+        ("mian", {}, 'there is no flow "mian" to start: did you mean "main"?'),
+        ("main/c", {}, 'there is no flow "main/c" to start'),
+        ("main", {"m": 1}, 'main was not started: no variable "m"'),
+        ("main", {"n": "x"}, "main was not started: n: "),
+    ],
+)
+def test_a_start_that_cannot_be_is_told_to_the_operator_and_disturbs_nobody(flow: str, data: object, why: str) -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nvars: {n: {type: integer}}\nsteps: {a: {ask: A?}}")
+    talk.user("hi")
+    assert talk.start(flow, "interrupt", **data) == []  # type: ignore[arg-type]
+    assert talk.turn is not None and (talk.turn.failure or "").startswith(why)
+    assert talk.at == "main/a"
+
+
+def test_a_start_keeps_to_what_it_says_of_a_busy_contact() -> None:
+    flows = "flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: A?}}\n---\nflow: b\nsteps: {s: {say: B.}}"
+    for policy, at_once, later in (("skip", [], []), ("after", [], ["B."]), ("interrupt", ["B.", "A?"], [])):
+        talk = Talk(flows)
+        talk.user("hi")
+        assert talk.start("b", policy) == at_once
+        talk.user("x")
+        assert talk.wait("1s") == later, policy
+
+
+def test_two_starts_of_one_flow_that_wait_both_happen() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: A?}}\n---\nflow: b\nsteps: {s: {say: B.}}")
+    talk.user("hi")
+    talk.start("b"), talk.start("b")
+    talk.user("x")
+    assert talk.wait("1s") == ["B.", "B."]
+
+
+def test_a_start_meets_a_contact_whose_step_an_edit_took_away() -> None:
+    flows = "flow: b\nsteps: {s: {say: B.}}"
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: A?}}\n---\n" + flows)
+    talk.user("hi")
+    talk.edit(flows)
+    assert talk.start("b") == ["B."]
+
+
+# -- wait -------------------------------------------------------------------------------------------
+
+
+def waits(wait: str, bot: str = BERLIN) -> Talk:
+    flow = f"flow: main\nstart: {{otherwise: true}}\nvars: {{d: {{type: date, value: 2030-05-08}}}}\nsteps: {{w: {{wait: {wait}}}"
+    return Talk(flow + ", s: {say: Now., then: end}}", bot)
+
+
+@pytest.mark.parametrize(
+    ("wait", "until"),
+    [
+        ("90d", datetime(2030, 8, 4, 10, 0, tzinfo=UTC)),
+        ("180d 1h", datetime(2030, 11, 2, 12, 0, tzinfo=UTC)),
+        ('"2030-12-24 18:00"', datetime(2030, 12, 24, 17, 0, tzinfo=UTC)),
+        ("2030-12-24", datetime(2030, 12, 23, 23, 0, tzinfo=UTC)),
+        ('"{{ d }}"', datetime(2030, 5, 7, 22, 0, tzinfo=UTC)),
+        ('"{{ now + days(2) }}"', datetime(2030, 5, 8, 10, 0, tzinfo=UTC)),
+        ('"{{ hours(3) }}"', datetime(2030, 5, 6, 13, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_wait_ends_at_its_time_by_the_bots_clock(wait: str, until: datetime) -> None:
+    talk = waits(wait)
+    talk.user("hi")
+    assert due(talk) == until
+    talk.now = until - timedelta(seconds=1)
+    assert talk.wait("1s") == ["Now."]
+
+
+@pytest.mark.parametrize("wait", ["2030-05-06", '"2030-05-06 12:00"', '"{{ now - hours(1) }}"'])
+def test_a_wait_until_a_time_that_has_passed_goes_on_at_once(wait: str) -> None:
+    assert waits(wait).user("hi") == ["Now."]
+
+
+@pytest.mark.parametrize("wait", ['"{{ contact.id }}"', '"{{ none }}"', '"{{ hours(99999999) }}"'])
+def test_a_wait_for_what_is_no_time_is_a_failure(wait: str) -> None:
+    talk = waits(wait)
+    talk.user("hi")
+    assert talk.turn is not None and talk.turn.failure is not None
+
+
+def test_a_wait_goes_on_while_another_flow_has_cut_in_and_ends_when_that_has() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+interrupted: resume
+steps: {w: {wait: 2h}, s: {say: Now., then: end}}
+---
+flow: other
+start: {words: [other]}
+steps: {q: {ask: Other?}}
+"""
+    talk = Talk(flows)
+    talk.user("hi")
+    assert talk.user("other") == ["Other?"]
+    talk.pass_time(timedelta(hours=1))
+    assert talk.user("x") == []
+    assert talk.wait("59m") == []
+    assert talk.wait("1m") == ["Now."]
+    talk.user("hi"), talk.user("other")
+    talk.pass_time(timedelta(hours=3))
+    assert talk.user("x") == ["Now."]
+
+
+def test_a_wait_for_opening_hours_ends_when_they_open_and_at_once_where_they_are_open() -> None:
+    assert waits("{until: office}", OFFICE).user("hi") == ["Now."]
+    talk = waits("{until: office}", OFFICE)
+    talk.now = datetime(2030, 5, 7, 16, 0, tzinfo=UTC)  # Tuesday evening; Wednesday is a holiday
+    talk.user("hi")
+    assert due(talk) == datetime(2030, 5, 9, 7, 0, tzinfo=UTC)
+
+
+def test_a_wait_for_opening_hours_meets_an_edit_that_shuts_them() -> None:
+    talk = waits("{until: office}", OFFICE)
+    talk.now = datetime(2030, 5, 6, 16, 0, tzinfo=UTC)
+    talk.user("hi")
+    shut = OFFICE.replace("2030-05-08: Victory Day", "2030-05-07: Inventory, 2030-05-08: Victory Day")
+    talk.library = waits("{until: office}", shut).library
+    assert talk.wait("1d") == []
+    assert due(talk) == datetime(2030, 5, 9, 7, 0, tzinfo=UTC)
+
+
+# -- opening hours in conditions --------------------------------------------------------------------
+
+
+def test_conditions_and_texts_ask_for_opening_hours() -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+steps:
+  b: {branch: [{if: open("office"), then: a}, {else: s}]}
+  a: {say: "Open, and on Wednesday: {{ open('office', now + days(2)) }}", then: end}
+  s: {say: "{{ opens('office') | date }} at {{ opens('office') | time }}", then: end}
+"""
+    talk = Talk(flow, OFFICE)
+    assert talk.user("hi") == ["Open, and on Wednesday: false"]
+    talk.now = datetime(2030, 5, 7, 16, 0, tzinfo=UTC)
+    assert talk.user("hi") == ["9 May 2030 at 09:00"]
+
+
+def test_a_word_takes_back_what_is_scheduled() -> None:
+    bot = BOT + "words: {stop: {say: No more letters., cancel: [letter, gone_already], then: end}}\n"
+    flows = """
+flow: main
+start: {otherwise: true}
+steps:
+  plan: {set: {}, schedule: [{flow: letter, after: 7d}, {flow: letter, name: gone_already, after: 1h}], then: end}
+---
+flow: letter
+steps: {letter: {template: {name: letter, language: en}, then: end}}
+"""
+    talk = Talk(flows, bot)
+    talk.user("hi")
+    assert talk.wait("2h") == [["letter"]]
+    assert [plan.name for plan in talk.session.plans] == ["letter"]
+    assert talk.user("stop") == ["No more letters."]
+    assert talk.session.plans == ()
+
+
+def test_a_door_can_only_cancel_what_is_scheduled_somewhere() -> None:
+    flows = """
+flow: main
+start: {otherwise: true}
+steps:
+  plan: {ask: When?, schedule: {flow: main, after: 7d}, buttons: {Never: {cancel: mian, then: end}}}
+"""
+    (problem,) = problems_of(flows)
+    assert 'E116 nothing is scheduled as "mian"' in problem

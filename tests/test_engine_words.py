@@ -1,0 +1,270 @@
+"""Words that are heard before any answer: the bot's, the flow's, the step's (LANGUAGE, Replies)."""
+
+import pytest
+
+from tests.talk import BOT, Talk, problems_of
+
+WORDS = BOT + "words: {stop: {say: Bye!, then: end}, menu: /main}\n"
+ORDER = """\
+flow: main
+start: {words: [hi]}
+steps: {a: {ask: What?, buttons: {Order: /order}}}
+---
+flow: order
+start: {words: [order]}
+interrupted: resume
+words:
+  prices: {say: A cup is 3 euros.}
+  cancel: {say: Cancelled., then: end}
+  skip this: next
+  help: /help
+vars: {cups: {type: integer}, name: {type: text}}
+steps:
+  cups:
+    ask: How many cups?
+    save: cups
+    words: {why?: {say: So that nobody waits., then: again}, lots: {set: {cups: 9}, then: next}}
+    retry: {say: A number please., max: 2, else: person}
+  name: {ask: Your name?, save: name}
+  done: {say: "{{ cups | default('no') }} cups for {{ name }}.", then: end}
+  person: {handoff: sales, closed: end}
+---
+flow: help
+steps:
+  topic: {ask: Help with what?, buttons: {Prices: prices, Back: back}}
+  prices: {say: See the wall., then: back}
+---
+flow: prices
+start: {words: [prices]}
+steps: {a: {say: The price list., then: end}}
+"""
+
+
+def ordering() -> Talk:
+    chat = Talk(ORDER, WORDS)
+    assert chat.user("order") == ["How many cups?"]
+    return chat
+
+
+def test_a_word_of_a_step_is_heard_at_that_step_alone() -> None:
+    chat = ordering()
+    assert chat.user("Why?") == ["So that nobody waits.", "How many cups?"]
+    chat.user("3")
+    assert chat.user("why") == ["3 cups for why."]
+
+
+def test_a_word_of_a_flow_is_heard_at_each_of_its_steps() -> None:
+    chat = ordering()
+    assert chat.user("Prices!") == ["A cup is 3 euros."]
+    chat.user("3")
+    assert chat.user("prices") == ["A cup is 3 euros."]
+    assert chat.at == "order/name"
+
+
+def test_a_word_of_a_flow_is_heard_nowhere_else() -> None:
+    chat = Talk(ORDER, WORDS)
+    assert chat.user("prices") == ["The price list."]
+    chat.user("hi")
+    assert chat.user("cancel") == [["What?", "Order"]]
+
+
+def test_the_end_of_a_flows_word_ends_this_flow_and_that_of_the_bots_ends_everything() -> None:
+    asks, runs = "{a: {ask: What?, buttons: {Order: /order}}}", "{a: {run: /order}, b: {ask: And now?}}"
+    flows = ORDER.replace(asks, runs)
+    for word, said in (("cancel", ["Cancelled.", "And now?"]), ("stop", ["Bye!"])):
+        chat = Talk(flows, WORDS)
+        assert chat.user("hi") == ["How many cups?"]
+        assert chat.user(word) == said
+        assert chat.at == ("main/b" if word == "cancel" else None)
+
+
+def test_next_is_what_follows_the_step_where_the_contact_is() -> None:
+    chat = ordering()
+    assert chat.user("skip this") == ["Your name?"]
+    assert chat.user("skip this") == ["no cups for ."]
+    chat = ordering()
+    assert chat.user("lots") == ["Your name?"]
+    assert chat.user("Ann") == ["9 cups for Ann."]
+
+
+def test_a_word_comes_before_the_answer_and_a_bots_before_a_flows() -> None:
+    chat = ordering()
+    chat.user("3")
+    assert chat.user("menu") == [["What?", "Order"]]
+    assert chat.at == "main/a"
+
+
+def test_a_word_does_not_count_as_a_wrong_answer() -> None:
+    chat = ordering()
+    chat.user("x"), chat.user("why?"), chat.user("prices")
+    assert chat.user("x") == ["A number please."]
+    chat.user("x")
+    assert chat.at == "order/person"
+
+
+def test_retries_survive_a_word_that_leads_elsewhere_and_back() -> None:
+    chat = ordering()
+    chat.user("x"), chat.user("x")
+    chat.user("help")
+    assert chat.tap("Back") == ["How many cups?"]
+    chat.user("x")
+    assert chat.at == "order/person"
+
+
+def test_after_help_by_a_person_the_wrong_answers_are_counted_anew() -> None:
+    chat = Talk(ORDER.replace("sales, closed: end", "sales, closed: back"), WORDS)
+    chat.user("order"), chat.user("x"), chat.user("x"), chat.user("x")
+    assert chat.closed() == ["How many cups?"]
+    assert chat.user("x") == ["A number please."]
+
+
+def test_back_leads_to_the_question_that_was_left_also_after_questions_in_between() -> None:
+    chat = ordering()
+    chat.user("help")
+    assert chat.tap("Prices") == ["See the wall.", "How many cups?"]
+    assert chat.user("3") == ["Your name?"]
+
+
+def test_back_as_a_word_leads_to_the_question_that_was_left_and_not_to_the_one_it_is_written_at() -> None:
+    chat = Talk(ORDER, WORDS.replace("menu: /main", "go back: back, menu: /main"))
+    chat.user("order"), chat.user("help")
+    assert chat.user("go back") == ["How many cups?"]
+    assert chat.user("go back") == [], "nothing was left, and nothing lies below"
+    assert chat.at is None
+
+
+def test_a_word_at_a_step_that_lets_time_pass() -> None:
+    chat = Talk(
+        "flow: f\nstart: {otherwise: true}\nsteps: {w: {wait: 3d, words: {now: next}}, d: {say: Done., then: end}}"
+    )
+    chat.user("x")
+    assert chat.user("no") == []
+    assert chat.user("now") == ["Done."]
+
+
+def test_a_word_at_a_template_is_heard_after_its_replies() -> None:
+    chat = Talk("""
+flow: f
+start: {otherwise: true}
+steps: {t: {template: {name: n, language: en}, replies: {Yes: end}, words: {why: {say: Because.}}}}
+""")
+    chat.user("x")
+    assert chat.user("why") == ["Because."]
+    assert chat.user("yes") == []
+    assert chat.at is None
+
+
+CONDITION = """
+flow: f
+start: {otherwise: true}
+vars: {vip: {type: boolean, value: %s}}
+words: {menu: {if: vip, say: The long menu.}}
+steps: {q: {ask: q?, words: {menu: {say: The menu.}}}, d: {say: "%s", then: end}}
+"""
+
+
+def test_a_word_with_a_condition_that_does_not_hold_is_not_heard() -> None:
+    for vip, expected in (("true", "The long menu."), ("false", "The menu.")):
+        chat = Talk(CONDITION % (vip, "d"))
+        chat.user("x")
+        assert chat.user("menu") == [expected]
+
+
+def test_a_condition_that_cannot_be_worked_out_takes_the_steps_errors() -> None:
+    chat = Talk("""
+flow: f
+start: {otherwise: true}
+vars: {o: {type: object}}
+words: {menu: {if: o.a.b, then: end}}
+steps: {q: {ask: q?, errors: {else: sorry}}, sorry: {ask: Sorry.}}
+""")
+    chat.user("x")
+    assert chat.user("menu") == ["Sorry."]
+
+
+def test_one_of_the_bots_that_cannot_be_worked_out_is_told_to_the_operator() -> None:
+    chat = Talk(ORDER, BOT + 'words: {menu: {if: "contact.tags[9].x", then: end}}\n')
+    assert chat.user("menu") == []
+    assert chat.turn is not None and chat.turn.failure
+
+
+def test_a_word_may_send_back_to_correct_an_answer() -> None:
+    chat = Talk("""
+flow: f
+start: {otherwise: true}
+vars: {name: {type: text}}
+words: {rename: {correct: name}}
+steps:
+  name: {ask: Name?, save: name}
+  street: {ask: "Street, {{ name }}?"}
+""")
+    chat.user("x"), chat.user("Ann")
+    assert chat.user("rename") == ["Name?"]
+    assert chat.user("Bea") == ["Street, Bea?"]
+
+
+def test_a_word_of_the_routers_hands_the_message_on() -> None:
+    chat = Talk(ORDER.replace("help: /help", "hi: route"), WORDS)
+    chat.user("order")
+    assert chat.user("hi") == [["What?", "Order"]]
+    assert len(chat.session.frames) == 1
+
+
+@pytest.mark.parametrize("step", ["handoff: x, closed: end", "say: x", "set: {}"])
+def test_words_where_nobody_is_waited_for_are_a_problem(step: str) -> None:
+    (problem,) = problems_of(f"flow: f\nsteps: {{a: {{{step}, words: {{x: end}}}}, b: {{ask: b?}}}}")
+    assert 'E123 step "a": "words" where nobody is waited for' in problem
+
+
+HEARD_FIRST = {
+    "a flow's word that is the bot's": ("{Stop: end}", "{}", "ask: x", 'word "Stop" of flow f is a word of the bot'),
+    "a step's word that is the bot's": ("{}", "{stop!: end}", "ask: x", 'step "a": word "stop!" is a word of the bot'),
+    "a step's word that is the flow's": ("{x: end}", "{X: end}", "ask: x", 'word "X" is a word of the flow'),
+    "an answer that is the flow's": ("{yes: end}", "{}", "ask: x, buttons: {Yes: end}", '"Yes" of "Yes" is a word of the flow'),
+    "an answer that is the step's": ("{}", "{yes: end}", "ask: x, buttons: {Yes: end}", '"Yes" of "Yes" is a word of the step'),
+    "a way to skip that is the step's": ("{}", "{no: end}", "ask: x, skip: [no]", '"no" of "skip" is a word of the step'),
+    "a step's word that is a template's reply": ("{}", "{yes: end}", "template: {name: n, language: en}, replies: {Yes: end}", 'word "yes" is a reply to the template'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HEARD_FIRST)
+def test_what_nobody_ever_hears_is_a_problem(name: str) -> None:
+    of_flow, of_step, step, expected = HEARD_FIRST[name]
+    text = f"flow: f\nwords: {of_flow}\nsteps: {{a: {{{step}, words: {of_step}}}}}\n"
+    (problem,) = problems_of(text, BOT + "words: {stop: end}\n")
+    assert expected in problem
+    assert "E312" in problem and problem.endswith("which is heard first (choose another word for one of them)")
+
+
+def test_a_reply_to_a_template_may_be_a_word_of_the_bots() -> None:
+    text = "flow: f\nwords: {no: end}\nsteps: {a: {template: {name: n, language: en}, replies: {Stop: end, No: end}}}\n"
+    assert problems_of(text, BOT + "words: {stop: end}\n") == []
+
+
+def test_two_words_of_one_place_that_mean_the_same_are_a_problem() -> None:
+    (problem,) = problems_of("flow: f\nwords: {a b: end, A-B: end}\nsteps: {a: {ask: x}}\n")
+    assert 'E312 "A-B" is taken: the word "a b" means the same (keep one of them)' in problem
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("{x: pya}", 'E102 no step "pya"'),
+        ("{x: {set: {n: 1}}}", 'E301 no variable "n"'),
+        ("{x: {say: '{{ n }}'}}", 'E301 no variable "n"'),
+        ("{x: {if: n, then: end}}", 'E301 no variable "n"'),
+        ("{x: {correct: b}}", 'E110 "b" asks nothing'),
+        ("{x: {then: end, whne: 1}}", 'E104 word "x": unknown key "whne"'),
+    ],
+)
+@pytest.mark.parametrize("where", ["flow", "step"])
+def test_a_mistake_in_a_words_door_is_found(where: str, words: str, expected: str) -> None:
+    of_flow, of_step = (words, "{}") if where == "flow" else ("{}", words)
+    text = f"flow: f\nwords: {of_flow}\nsteps: {{a: {{ask: x, words: {of_step}}}, b: {{say: y, then: end}}}}\n"
+    (problem,) = problems_of(text)
+    assert expected in problem
+
+
+def test_the_bot_has_no_answers_to_correct() -> None:
+    (problem,) = problems_of("flow: f\nsteps: {a: {ask: x}}\n", BOT + "words: {x: {correct: /f/a}}\n")
+    assert 'E110 "/f/a" asks nothing that could be corrected (write `then`)' in problem

@@ -1,0 +1,98 @@
+"""What takes too long is stopped, what is in time is left alone, and nothing is raised where it does not belong."""
+
+import threading
+from collections.abc import Callable
+from time import sleep
+
+import pytest
+
+from bot.lang.own import OutOfTime
+from bot.watchdog import Watchdog
+
+SHORT = 0.02
+
+
+def endless() -> None:
+    while True:
+        pass
+
+
+def test_what_is_in_time_returns_and_raises_as_it_does() -> None:
+    watchdog = Watchdog()
+    assert watchdog.run("it", lambda: 3, 60) == 3
+    with pytest.raises(ZeroDivisionError):
+        watchdog.run("it", lambda: 1 / 0, 60)
+
+
+def test_a_loop_without_an_end_is_stopped_each_time() -> None:
+    watchdog = Watchdog()
+    for _ in range(5):
+        with pytest.raises(OutOfTime, match=r"was not done within 0\.02 s"):
+            watchdog.run("it", endless, SHORT)
+    assert watchdog.run("it", lambda: 3, 60) == 3
+
+
+def test_what_takes_every_exception_for_its_own_is_late_all_the_same() -> None:
+    caught: list[BaseException] = []
+
+    def deaf() -> int:
+        try:
+            endless()
+        except BaseException as error:
+            caught.append(error)
+        return 3
+
+    with pytest.raises(OutOfTime):
+        Watchdog().run("it", deaf, SHORT)
+    assert len(caught) == 1
+
+
+def test_an_exception_comes_in_its_own_thread_and_in_no_other() -> None:
+    watchdog, results = Watchdog(), dict[int, str]()
+
+    def work(number: int, job: Callable[[], object]) -> None:
+        try:
+            watchdog.run("it", job, SHORT if job is endless else 60)
+            results[number] = "done"
+        except OutOfTime:
+            results[number] = "late"
+
+    jobs = [endless, lambda: sleep(0.2), endless, lambda: None]
+    threads = [threading.Thread(target=work, args=each) for each in enumerate(jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {0: "late", 1: "done", 2: "late", 3: "done"}
+
+
+def test_what_ends_just_when_it_is_stopped_is_one_or_the_other_and_raises_nothing_later() -> None:
+    watchdog = Watchdog()
+    came = {True: 0, False: 0}
+    for number in range(300):
+        try:
+            watchdog.run("it", lambda steps=number * 200: sum(range(steps)), 0.0005)  # type: ignore[misc]
+            came[True] += 1
+        except OutOfTime:
+            came[False] += 1
+    assert sum(came.values()) == 300
+
+
+def test_what_cannot_be_stopped_is_reported_once() -> None:
+    stuck: list[str] = []
+    released = threading.Event()
+
+    def report(what: str) -> None:
+        stuck.append(what)
+        released.set()
+
+    def deaf() -> None:
+        while not released.is_set():
+            try:
+                sleep(0.001)
+            except BaseException:
+                continue
+
+    with pytest.raises(OutOfTime):
+        Watchdog(stuck_seconds=SHORT, on_stuck=report).run("it", deaf, SHORT)
+    assert stuck == ["it"]

@@ -1,0 +1,139 @@
+"""A chat that is written down says the same again when it is run as a test."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.clock import MovableClock
+from bot.folder import read_folder
+from bot.program import load_program
+from bot.requester import HttpAnswer, TimedOut
+from bot.simulation.screen import NotOnScreen
+from bot.testing.loading import load_with_tests
+from bot.testing.recording import RecordedSimulation
+from bot.testing.run import run
+from tests.cli.terminal import BOT, make_bot
+
+START = datetime(2030, 5, 6, 10, 0, 30, tzinfo=UTC)
+FLOWS = """
+flow: main
+start: {otherwise: true}
+vars: {name: {type: text}, parcel: {type: object}}
+steps:
+  name: {ask: Your name?, save: name, remind: {after: 2h, say: Still there?}, timeout: {after: 30h, then: end}}
+  luck: {branch: [{if: random() < 0.5, then: good}, {else: bad}]}
+  good: {say: "Good, {{ name }}", then: tea}
+  bad: {say: "Bad, {{ name }}", then: tea}
+  tea: {ask: "Tea, or \\"no\\"?", buttons: {"Yes": find, "No": end}}
+  find: {http: "GET crm:/parcels/1", save: parcel, errors: {timeout: {say: Too late., then: end}, else: end}}
+  there: {say: "{{ parcel.city }}", then: end}
+---
+flow: talk
+start: {words: [talk]}
+steps: {talk: {ai: Talk about tea., exits: {done: {when: All is said., then: end}}, errors: {else: end}}}
+"""
+CRM = BOT + "http: {crm: {base: 'https://crm.example'}}\n"
+
+
+def recorded(folder: Path, *answers: HttpAnswer) -> RecordedSimulation:
+    left = list(answers)
+
+    def answer(request: object, key: str) -> HttpAnswer:
+        if not left:
+            raise TimedOut("too late")
+        return left.pop(0)
+
+    program = load_program(read_folder(make_bot(folder, FLOWS, bot=CRM)))
+    return RecordedSimulation(program, MovableClock(START), requester=answer)
+
+
+def passes(folder: Path, tests: str) -> bool:
+    """Whether tests pass in a world where chance and services are others."""
+    bot = read_folder(make_bot(folder, FLOWS, bot=CRM, tests=tests))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None and not loaded.problems, (loaded.problems, tests)
+    return [run(transcript, loaded.program, bot) for transcript in loaded.transcripts] == [None] * len(
+        loaded.transcripts
+    )
+
+
+def test_what_was_said_and_answered_is_said_and_answered_again(tmp_path: Path) -> None:
+    city = HttpAnswer(200, {"content-type": "application/json"}, b'{"city": "Rome"}')
+    with recorded(tmp_path, city) as chat:
+        chat.user("hi")
+        chat.wait(timedelta(hours=2, seconds=5))
+        chat.user("Ann: 1")
+        chat.tap("Yes")
+        tests = chat.written()
+    assert "now: 2030-05-06T10:00:30\n" in tests
+    assert "  - wait: 2h 5s\n  - bot: Still there?\n" in tests
+    assert '  - http: {"GET crm:/parcels/1": {status: 200, json: {city: Rome}}}\n' in tests
+    assert tests.endswith("  - bot: Rome\n  - expect: {flow: null}\n")
+    assert passes(tmp_path, tests), tests
+
+
+def test_a_service_that_failed_fails_again(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        chat.user("Ann")
+        chat.tap("Yes")
+        tests = chat.written()
+    assert '{"GET crm:/parcels/1": {fails: timeout}}' in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_models_say_what_they_said(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.service.say("Green tea.\n\nOr black?")
+        chat.user("talk")
+        tests = chat.written()
+    assert "  - model: {says: " in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_each_contact_has_a_test_and_one_that_said_nothing_has_none(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        chat.become_somebody_new()
+        chat.become_somebody_new()
+        chat.user("hello")
+        tests = chat.written()
+    assert [line for line in tests.splitlines() if line.startswith("  - user")] == [
+        "  - user: hi",
+        "  - user: hello",
+    ]
+    assert tests.count("test: ") == 2
+    assert tests.count("\ncontact: 15555550102\n") == 1
+    assert passes(tmp_path, tests), tests
+
+
+def test_what_came_by_itself_while_the_clock_ran_has_its_wait(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        chat.clock.move(timedelta(hours=2, minutes=1))
+        chat.settle()
+        chat.user("Ann")
+        tests = chat.written()
+    assert "  - wait: 2h 1m 1s\n  - bot: Still there?\n  - user: Ann\n" in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_what_came_by_itself_at_the_end_has_its_wait_too(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        chat.clock.move(timedelta(hours=2))
+        chat.settle()
+        tests = chat.written()
+    assert "  - wait: 2h 1s\n  - bot: Still there?\n  - expect: " in tests
+    assert passes(tmp_path, tests), tests
+
+
+def test_a_tap_on_what_was_never_shown_did_not_happen(tmp_path: Path) -> None:
+    with recorded(tmp_path) as chat:
+        chat.user("hi")
+        with pytest.raises(NotOnScreen):
+            chat.tap("Milk")
+        tests = chat.written()
+    assert "tap" not in tests
+    assert passes(tmp_path, tests), tests

@@ -1,0 +1,178 @@
+"""Starts by programs, at the web process: who may, what is refused in words, what is durable."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from werkzeug.test import TestResponse
+
+from bot.clock import MovableClock
+from bot.core import codec
+from bot.core.events import StartRequested
+from bot.gateway.webhook import envelope
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.migrations import migrate
+from bot.web.app import Webhook, create_app
+from bot.web.starts import Starts
+
+NOW = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
+CONTACT = "6281234567890"
+KEY = "a-key-of-sixteen-or-more"
+FLOWS = {"order": ["item", "count"], "survey": []}
+
+
+class Door:
+    """The web process's app over a real inbox, and a program that knows the key."""
+
+    def __init__(self, store: Path, key: str | None = KEY) -> None:
+        migrate(store)
+        self.clock = MovableClock(NOW)
+        self.inbox = InboxWriter(store, self.clock, patience=0.2)
+        self.log = InboxReader(store)
+        self.flows: Mapping[str, list[str]] | None = FLOWS
+        self.wakes = 0
+        webhook = Webhook(self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake)
+        starts = Starts(self.inbox, key, self.clock, self.wake, lambda: self.flows)
+        self.client = create_app(webhook, starts, self.inbox, lambda: True).test_client()
+
+    def wake(self) -> None:
+        self.wakes += 1
+
+    def post(self, body: Any, flow: str = "order", **headers: str) -> TestResponse:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.post(
+            f"/api/flows/{flow}/start", data=raw, headers={"Authorization": f"Bearer {KEY}", **named}
+        )
+
+    def kept(self) -> list[StartRequested]:
+        return [codec.loads(row.body) for row in self.log.after(0, 1000)]
+
+    def close(self) -> None:
+        self.inbox.close()
+        self.log.close()
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Door]:
+    door = Door(tmp_path / "bot.db")
+    yield door
+    door.close()
+
+
+def said(answer: TestResponse) -> tuple[int, str]:
+    return answer.status_code, answer.get_json()["message"]
+
+
+def test_a_start_is_durable_before_it_is_acknowledged_and_the_engine_is_woken(door: Door) -> None:
+    body = {"contact": "+62 812-3456-7890", "data": {"item": "cup", "count": 2}, "busy": "interrupt"}
+    assert said(door.post(body)) == (202, "kept")
+    (start,) = door.kept()
+    assert start == StartRequested(start.id, CONTACT, NOW, "order", {"item": "cup", "count": 2}, "interrupt", "api")
+    assert door.wakes == 1
+    (row,) = door.log.after(0, 10)
+    assert (row.event_id, row.contact, row.readable) == (start.id, CONTACT, True)
+
+
+@pytest.mark.parametrize("how", ["header", "body"])
+def test_the_same_key_starts_once_and_is_acknowledged_each_time(door: Door, how: str) -> None:
+    body = {"contact": CONTACT} | ({"id": "order-17"} if how == "body" else {})
+    headers = {"Idempotency_Key": "order-17"} if how == "header" else {}
+    assert said(door.post(body, **headers)) == (202, "kept")
+    assert said(door.post(body, **headers)) == (202, "kept already")
+    assert len(door.kept()) == 1 and door.wakes == 1
+    assert said(door.post(body, "survey", **headers)) == (202, "kept")
+
+
+def test_without_a_key_each_request_is_a_start(door: Door) -> None:
+    for _ in range(2):
+        assert said(door.post({"contact": CONTACT})) == (202, "kept")
+    assert len({start.id for start in door.kept()}) == 2
+
+
+def test_who_does_not_know_the_key_starts_nothing(door: Door) -> None:
+    wrong = {"Authorization": "Bearer x"}, {"Authorization": f"Basic {KEY}"}, {"Authorization": "", "X_API_Key": "ö"}
+    for headers in wrong:
+        assert said(door.post({"contact": CONTACT}, **headers)) == (
+            *(401, "the API key is missing or wrong: send Authorization: Bearer KEY"),
+        )
+    assert door.kept() == []
+    assert door.post({"contact": CONTACT}, Authorization="", X_API_Key=KEY).status_code == 202
+
+
+def test_without_a_key_of_the_bot_nobody_starts_anything(tmp_path: Path) -> None:
+    door = Door(tmp_path / "bot.db", key=None)
+    for headers in ({}, {"Authorization": "Bearer "}, {"Authorization": "Bearer None"}):
+        assert said(door.post({"contact": CONTACT}, **headers)) == (
+            *(403, "no program may start flows here: the bot has no BOT_API_KEY"),
+        )
+    assert door.kept() == []
+    door.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        (b"", 400, "the body is no JSON object"),
+        (b"[]", 400, "the body is no JSON object"),
+        (b"[" * 100_000, 400, "the body is no JSON object"),
+        (b'{"contact": "6281234567890", "data": {"count": NaN}}', 400, "the body is no JSON object"),
+        ({}, 400, "contact: write its number's digits"),
+        ({"contact": "Ann"}, 400, "contact: write its number's digits"),
+        ({"contact": "123"}, 400, "contact: write its number's digits"),
+        ({"contact": CONTACT, "busy": "wait"}, 400, "busy: write one of skip, after, interrupt"),
+        ({"contact": CONTACT, "busy": []}, 400, "busy: write one of skip, after, interrupt"),
+        ({"contact": CONTACT, "data": []}, 400, "data: write an object"),
+        ({"contact": CONTACT, "data": {"itm": 1}}, 400, 'data: flow order has no variable "itm": did you mean "item"?'),
+        ({"contact": CONTACT, "dta": {}}, 400, 'unknown field "dta": did you mean "data"?'),
+        ({"contact": CONTACT, "id": 17}, 400, "Idempotency-Key, or id: write a text of 1 to 200 characters"),
+        ({"contact": CONTACT, "id": "x" * 201}, 400, "Idempotency-Key, or id: write a text of 1 to 200 characters"),
+    ],
+)
+def test_bad_input_is_refused_in_words_and_costs_nothing(door: Door, body: Any, status: int, words: str) -> None:
+    answer = said(door.post(body))
+    assert answer[0] == status and answer[1].startswith(words), answer
+    assert door.kept() == [] and door.wakes == 0
+
+
+def test_an_unknown_flow_is_told_at_once_and_kept_where_nobody_knows_the_flows(door: Door) -> None:
+    assert said(door.post({"contact": CONTACT}, "ordr")) == (404, 'there is no flow "ordr": did you mean "order"?')
+    door.flows = None
+    assert said(door.post({"contact": CONTACT}, "ordr")) == (202, "kept")
+
+
+def test_it_is_a_post_alone(door: Door) -> None:
+    assert door.client.get("/api/flows/order/start").status_code == 405
+    assert door.client.post("/api/flows/order").status_code == 404
+
+
+def test_a_signed_event_cannot_pass_for_a_start(door: Door) -> None:
+    forged = {"id": "start:17", "event": "start", "data": {"from": CONTACT}}
+    assert not envelope(json.dumps(forged).encode()).id.startswith("start:")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(st.dictionaries(st.sampled_from(["contact", "data", "busy", "id", "x"]) | st.text(), VALUES))
+def test_whatever_comes_is_answered_in_words(door: Door, body: dict[str, Any]) -> None:
+    assert door.post(body | {"contact": CONTACT} if len(body) % 2 else body).status_code in (202, 400)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(VALUES)
+def test_data_is_kept_as_it_came(door: Door, value: Any) -> None:
+    door.flows = None
+    sent = json.dumps({"contact": CONTACT, "data": {"v": value}})
+    if door.post(sent.encode()).status_code == 202:
+        assert json.dumps(door.kept()[-1].data) == json.dumps(json.loads(sent)["data"])
