@@ -26,7 +26,7 @@ MOST_PLANS = 100  # for one contact
 
 
 def arrange(work: Work, riders: Riders) -> None:
-    """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises one of `walk.FAILURES`."""
+    """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
     if not (riders.cancel or riders.schedule):
         return
     scope = work.scope()
@@ -42,7 +42,7 @@ def arrange(work: Work, riders: Riders) -> None:
 
 
 def cancel(work: Work, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
-    """Do a door's `cancel`. Raises one of `walk.FAILURES`."""
+    """Do a door's `cancel`. Raises a `bot.engine.failures.Failure`."""
     if names:
         work.session.plans = tuple(_without(work, names, scope).values())
 

@@ -6,7 +6,7 @@ from bot.folder import read_folder
 from bot.testing.loading import load_with_tests
 from bot.testing.run import run
 
-CLINIC = Path(__file__).parent.parent / "samples" / "clinic"
+CLINIC = Path(__file__).parent.parent.parent / "examples" / "clinic"
 
 
 def test_it_has_no_problem_and_its_tests_pass() -> None:
