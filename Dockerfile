@@ -3,6 +3,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY bot ./bot
+COPY docs/checks ./docs/checks
 RUN ["pip", "install", "--no-cache-dir", "--prefix=/installed", "."]
 
 FROM python:3.12-slim

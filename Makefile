@@ -4,6 +4,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
+# the language server that editors start: `bot schema` is tested with it, where there is npm
+LANGUAGE_SERVER = yaml-language-server@1.25.0
+# the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
+MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 
 .PHONY: chat test lint types bench clean
 
@@ -29,6 +33,8 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@! command -v npm > /dev/null || npm install --silent --global --prefix $(VENV) $(LANGUAGE_SERVER) $(MERMAID) || \
+		echo "$(LANGUAGE_SERVER) or $(MERMAID) could not be installed: the tests that need them will fail"
 	@touch $@
 
 clean:                  ## remove what the other targets made

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
@@ -17,6 +18,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.download import Downloads
 from bot.engine import advance
+from bot.engine.plans import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
 from bot.outgoing import Outgoing
@@ -32,7 +34,7 @@ from bot.runtime.outside import Outside
 from bot.runtime.pacing import Pacing
 from bot.runtime.performers import Performers
 from bot.runtime.requesting import Requesting
-from bot.runtime.turns import Turns
+from bot.runtime.turns import GATHERING, Turns
 from bot.settings import ModelService
 from bot.store.facts import Facts
 from bot.store.inbox import InboxReader
@@ -52,7 +54,8 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names. Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
+    ``secrets`` holds those that `bot.yml` names; ``gathering`` is that of `bot.runtime.turns.Turns`.
+    Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Engine:
         models: ModelService | None = None,
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
+        gathering: float = GATHERING,
     ) -> None:
         program.library.prepare()
         self._program = program
@@ -89,7 +93,7 @@ class Engine:
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock
                 )
             self._files = opened.pop_all()
-        self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read)
+        self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read, gathering)
         self._turns.letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
@@ -158,18 +162,18 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
 
-        ``{"do": "flows"}`` answers with `flows`. The status tells of delivery's too.
+        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start. The status tells of delivery's too.
         """
-        if request.get("do") == "flows":
-            return {"flows": self.flows()}
+        if request.get("do") == "judge":
+            return self.judge(str(request.get("flow")), dict(request.get("data", {})))
         if request.get("do") == "gateway":
             return self._errands.run(request)
         answer = self._turns.operate(request)
         return answer | asdict(self._delivery.status()) if request.get("do") == "status" else answer
 
-    def flows(self) -> dict[str, list[str]]:
-        """The flows that there are now, each with the names of its variables."""
-        return {name: list(flow.variables) for name, flow in self._program.library.flows.items()}
+    def judge(self, flow: str, data: Mapping[str, Any]) -> dict[str, str]:
+        """What is wrong with a start of a flow with such data: see `bot.engine.plans.objections`."""
+        return objections(self._program.library, flow, data)
 
     def _note_errand(self, call: str) -> None:
         self._turns.operate({"do": "errand", "call": call})
@@ -223,7 +227,7 @@ class Bot:
             wake=engine.wake,
             engine_is_up=lambda: True,
             api_key=api_key,
-            flows=engine.flows,
+            judge=engine.judge,
             threads=4,
         )
         self._serving = threading.Thread(target=self._web.run, name="web")

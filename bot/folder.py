@@ -34,21 +34,22 @@ class Folder:
     @property
     def name(self) -> str:
         """The bot's name, or its folder's where it has none."""
-        name = self._written("name")
+        name = self.written("name")
         return name.text if isinstance(name, Scalar) else self.path.resolve().name
 
     def settings(self) -> dict[str, str]:
         """The settings that `bot.yml` writes down. What is wrong with the file is for the check to say."""
-        settings = self._written("settings")
+        settings = self.written("settings")
         entries = settings.entries if isinstance(settings, Map) else ()
         return {key.text: value.text for key, value in entries if isinstance(value, Scalar)}
 
     def secrets(self) -> tuple[str, ...]:
         """The names of environment variables that `bot.yml` lists as secrets."""
-        listed = one_or_more(self._written("secrets"))
+        listed = one_or_more(self.written("secrets"))
         return tuple(name.text for name in listed if isinstance(name, Scalar))
 
-    def _written(self, key: str) -> Node | None:
+    def written(self, key: str) -> Node | None:
+        """What stands under a key of `bot.yml`."""
         texts = [source.text for source in self.sources if source.path == BOT_FILE]
         documents = [node for text in texts for node in read(BOT_FILE, text, Problems())]
         return documents[0].get(key) if documents and isinstance(documents[0], Map) else None

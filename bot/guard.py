@@ -25,7 +25,11 @@ _SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", 
 
 
 class Misled(BotError):
-    """An address that is none, or that leads into a private network."""
+    """An address that is none, or that leads where it must not."""
+
+
+class NotPublic(Misled):
+    """An address that leads into a private network."""
 
 
 class HostUnknown(BotError):
@@ -56,7 +60,7 @@ class Place:
         return cls(origin, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
 
     def public_address(self) -> str:
-        """An IP address of the host that is public: the one to connect to. Raises `Misled` and `HostUnknown`."""
+        """An IP address of the host that is public: the one to connect to. Raises `NotPublic` and `HostUnknown`."""
         try:
             found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
@@ -64,7 +68,7 @@ class Place:
         public = (str(entry[4][0]) for entry in found if is_public(str(entry[4][0])))
         address = next(public, None)
         if address is None:
-            raise Misled(f"{self.host} is no public address")
+            raise NotPublic(f"{self.host} is no public address")
         return address
 
 

@@ -5,7 +5,7 @@ from contextlib import closing
 from time import monotonic
 
 from bot.core.effects import HttpRequest
-from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, Place, led_to
+from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, NotPublic, Place, led_to
 from bot.http import DeadlinePassed, Http, HttpError, NotSent, Oversized, Silent
 from bot.lang.templates import TemplateFailed
 from bot.requester import (
@@ -22,6 +22,7 @@ from bot.requester import (
 from bot.steps.services import Service, is_header
 
 MOST_BYTES = 1 << 20
+TO_ALLOW = "what lies in your own network is made a service of bot.yml, under http, with allow_private: true"
 EVERYWHERE = {"Accept": "*/*", "User-Agent": "bot-flows"}
 
 
@@ -54,6 +55,8 @@ class Outgoing:
             headers = _headers(request, service.headers_told(self._secrets), key)
             url = service.address(f"/{path}", self._secrets)
             return _sent(request, url, headers, service.allow_private, deadline)
+        except NotPublic as error:
+            raise NotAllowed(f"{error}: {TO_ALLOW}") from error
         except Misled as error:
             raise NotAllowed(str(error)) from error
         except TemplateFailed as error:

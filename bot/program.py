@@ -11,8 +11,6 @@ from bot.lang.nodes import Map
 from bot.lang.problems import Problem
 
 NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that the Python may have
-NO_BOT_FILE = "E100"
-LEADS_NOWHERE = "E130"
 
 
 class FaultyBot(BotError):
@@ -36,9 +34,8 @@ def load_program(folder: Folder) -> Program:
     """Load a bot's Python and flows. Raises `FaultyBot` with every problem of every file."""
     extensions, problems = load_handlers(folder)
     loaded = load(folder.sources, extensions, folder.documents)
-    # where the Python or bot.yml could not be loaded, each call, or each default, would be a problem that is none
+    # where the Python could not be loaded, each call would be a problem that is none
     doubtful = {*NOT_IN_PYTHON} if problems else set()
-    doubtful |= {LEADS_NOWHERE} if any(found.code == NO_BOT_FILE for found in loaded.problems) else set()
     problems += [found for found in loaded.problems if found.code not in doubtful]
     if problems or loaded.library is None:
         raise FaultyBot(sorted(problems))

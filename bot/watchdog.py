@@ -1,10 +1,12 @@
 """A watch over the bot's own Python that runs in threads of ours: what takes too long there is stopped.
 
-It is stopped as soon as it is at Python code again: by an exception in its thread. What sits in one call of C code
-(a sleep, a read, a regular expression) cannot be; whoever runs the process may say what becomes of that.
+It is stopped as soon as it is at Python code again: by an exception in its thread. What sits in one call of C code (a
+sleep, a read), or takes every exception for its own, cannot be; whoever runs the process may say what becomes of that.
+C code that keeps the interpreter to itself (a regular expression, a sum) stops the watch too: see `end_when_deaf`.
 """
 
 import ctypes
+import faulthandler
 import functools
 import logging
 import threading
@@ -16,6 +18,7 @@ from bot.lang.own import OutOfTime
 
 SECONDS = 1.0  # for what runs within a turn: nobody else's turn is taken meanwhile
 STUCK_SECONDS = 2.0  # after which something that was stopped should have ended
+DEAF_SECONDS = 20.0  # without any Python code in the whole process
 log = logging.getLogger(__name__)
 
 
@@ -107,13 +110,29 @@ class Watchdog:
             job.stop()
         elif job.stopped_at is not None and now >= job.stopped_at + self._stuck_seconds and not job.is_stuck:
             job.is_stuck = True
-            log.critical("%s cannot be stopped: it is in a call that does not return", job.what)
+            log.critical(
+                "%s cannot be stopped: it is in a call that does not return, or takes every exception", job.what
+            )
             if self.on_stuck is not None:
                 self.on_stuck(job.what)
 
 
 WATCHDOG = Watchdog()
 """The process's."""
+
+
+def end_when_deaf(seconds: float = DEAF_SECONDS) -> None:
+    """End the process as soon as no Python code has run in it for so long, with the stacks of its threads on stderr.
+
+    The timer is `faulthandler`'s, which needs no interpreter; a thread puts it off for as long as it gets to run.
+    """
+
+    def put_off() -> None:
+        while True:
+            faulthandler.dump_traceback_later(seconds, exit=True)
+            sleep(seconds / 4)
+
+    threading.Thread(target=put_off, name="heartbeat", daemon=True).start()
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ from typing import Self
 
 from hypothesis import note
 
+from bot.checker.proposals import takes
 from bot.clock import MovableClock
-from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY, Session
@@ -20,7 +20,6 @@ from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.handlers import load_handlers
 from bot.simulation.simulation import Simulation
-from bot.steps.kind import Reply
 from bot.store.trace import TurnTraced
 from bot.testing.acts import FAULTS, LATEST
 from tests.random_world import World
@@ -33,6 +32,7 @@ HOURS = 14 * 24  # of which a talk begins at one: by day and by night, on any da
 MOST_DAYS = 60  # until all is over that anybody has begun
 AT_ONCE = 6 * DAY  # the store forgets what is older
 NEWEST = 80  # more turns than an act makes, or six days
+FEW = 5  # mostly it makes fewer
 
 
 class Contact:
@@ -95,13 +95,18 @@ class Contact:
 
     def look(self) -> None:
         """Take in what has come of it."""
-        new = [turn for turn in self.simulation.trace(NEWEST) if turn.event_id not in self._seen]
+        new = self._new(FEW)
+        if len(new) == FEW:
+            new = self._new(NEWEST)
         assert len(new) < NEWEST, "turns without end"
         self.turns += new
         self._seen |= {turn.event_id for turn in new}
         for bubble in self.simulation.heard():
             note(f"    bot: {bubble.text[:60]!r} {list(bubble.choices) or ''}{bubble.template or ''}")
             self._said = list(bubble.choices) or self._said
+
+    def _new(self, limit: int) -> list[TurnTraced]:
+        return [turn for turn in self.simulation.trace(limit) if turn.event_id not in self._seen]
 
     def wait(self, duration: timedelta) -> None:
         """Let time pass, and take in on the way what would be forgotten."""
@@ -144,16 +149,8 @@ class Contact:
     def _answer(self, dice: Random) -> None:
         """A text that the waiting step takes, where there is one among all."""
         texts = dice.sample(self._tried.texts, len(self._tried.texts))
-        self._write(next(filter(self._fits, texts), texts[0]), dice)
-
-    def _fits(self, text: str) -> bool:
         work = Work(self.library, self.session, TimeReached("", self.simulation.contact, self._clock.now()))
-        if work.known_step is None:
-            return False
-        try:
-            return work.step.kind.answer(work.at(), Reply(text)) is not None
-        except BotError:
-            return False
+        self._write(next((text for text in texts if takes(work, text)), texts[0]), dice)
 
     def _write(self, text: str, dice: Random) -> None:
         note(f"user: {text[:60]!r}")

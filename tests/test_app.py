@@ -89,6 +89,7 @@ def talk(folder: Path) -> Iterator[Callable[[], Talk]]:
             return talks[-1]
 
         yield start
+        emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
         for each in talks:
             each.bot.stop()
 

@@ -23,7 +23,8 @@ from bot.emulator import API_KEY, Emulator, MessageTemplate
 from bot.folder import read_folder
 from bot.gateway.answers import read_sent
 from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused, InteractiveBodyEmpty, RateLimited, TemplateNotFound
+from bot.gateway.errors import EndpointRefused
+from bot.gateway.refusals import InteractiveBodyEmpty, RateLimited, TemplateNotFound
 from bot.http import Response
 from bot.program import load_program
 from bot.simulation.approved import approved_templates

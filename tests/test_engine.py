@@ -5,6 +5,8 @@ from datetime import timedelta
 from traceback import walk_stack
 from typing import Any
 
+import pytest
+
 from bot import handler
 from bot.core.session import Session
 from tests.talk import BOT, Talk
@@ -490,6 +492,30 @@ def test_a_renamed_step_is_found_and_a_gone_one_starts_over() -> None:
     talk.user("hi"), talk.user("order")
     talk.edit(renamed.replace("renamed_from: order", "tag: x"))
     assert talk.user("3") == [["How can we help?", "Order", "Stop here"]]
+
+
+CORRECTED = """
+flow: main
+start: {otherwise: true}
+vars: {name: {type: text}}
+steps:
+  name: {ask: Name?, save: name}
+  sure: {ask: "{{ name }}?", options: {"Yes": end, "No": {correct: name}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [
+        ("right: {renamed_from: sure, ask: 'Is it {{ name }}?', options: {Fine: end}}", [["Is it Bob?", "Fine"]]),
+        ("other: {say: 'Thank you, {{ name }}.', then: end}", ["Thank you, Bob."]),
+    ],
+)
+def test_an_answer_that_is_corrected_leads_back_also_after_an_edit(edited: str, said: list[Any]) -> None:
+    talk = Talk(CORRECTED)
+    talk.user("hi"), talk.user("Ann"), talk.user("no")
+    talk.edit(CORRECTED[: CORRECTED.index("sure")] + edited)
+    assert talk.user("Bob") == said
 
 
 def test_a_loop_that_the_checks_do_not_see_ends_in_a_failure() -> None:

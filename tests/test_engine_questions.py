@@ -288,6 +288,39 @@ steps:
     assert talk.user("hi") == ["Nothing left."]
 
 
+ALL_HIDDEN = """
+flow: main
+start: {otherwise: true}
+vars: {slots: {type: list, value: []}, got: GOT}
+steps:
+  q: {ask: Which?, header: Ours, OFFER, save: got, retry: {say: Again?}, errors: {else: sorry}}
+  done: {say: "{{ got }}", then: end}
+  sorry: {say: Nothing left., then: end}
+"""
+
+
+@pytest.mark.parametrize("offer", ["buttons: {A: {value: a, if: false}}", "buttons: {from: slots}"])
+def test_where_nothing_is_shown_a_question_that_takes_other_answers_is_put_without_choices(offer: str) -> None:
+    talk = Talk(ALL_HIDDEN.replace("GOT", "text").replace("OFFER", offer))
+    assert talk.user("hi") == ["Which?"]
+    assert talk.user("something else") == ["something else"]
+
+
+def test_a_choice_that_is_not_shown_is_no_answer_to_a_question_without_choices_either() -> None:
+    talk = Talk(ALL_HIDDEN.replace("GOT", "text").replace("OFFER", "buttons: {A: {value: a, if: false}}"))
+    talk.user("hi")
+    assert talk.user("a") == ["Again?"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "offer"),
+    [("{type: choice, of: [a]}", "buttons: {A: {value: a, if: false}}"), ("object", "buttons: {from: slots}")],
+)
+def test_where_nothing_is_shown_and_nothing_else_can_be_an_answer_the_step_fails(declared: str, offer: str) -> None:
+    talk = Talk(ALL_HIDDEN.replace("GOT", declared).replace("OFFER", offer))
+    assert talk.user("hi") == ["Nothing left."]
+
+
 # -- more than one page
 
 PAGES = """

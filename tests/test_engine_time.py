@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.core.events import ConversationAssigned
+from bot.engine.plans import MOST_DUE
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 BERLIN = BOT + "timezone: Europe/Berlin\n"
@@ -236,6 +237,43 @@ steps: {q: {ask: Well?, timeout: {after: 1h, say: Bye., then: end}}}
     talk.user("a")
     talk.start("reminder", slot="9:00")
     assert talk.wait("1h") == ["Bye.", "Tomorrow: 9:00"]
+
+
+# -- storms -----------------------------------------------------------------------------------------
+
+ROUND = [
+    'flow: a\nsteps: {s: {say: A., schedule: {flow: a, at: "{{ now - hours(1) }}", past: now}, then: end}}',
+    "flow: a\nsteps: {s: {say: A., schedule: {flow: a, after: 1s, busy: interrupt}, then: end}}",
+    "flow: a\nsteps: {s: {say: A., schedule: {flow: b, after: 1s}, then: end}}\n---\n"
+    "flow: b\nsteps: {s: {say: A., schedule: {flow: a, after: 1s}, then: end}}",
+]
+
+
+@pytest.mark.parametrize("flows", ROUND)
+def test_flows_that_schedule_themselves_round_and_round_are_stopped_and_the_operator_is_told(flows: str) -> None:
+    talk = Talk(flows)
+    assert talk.start("a") == ["A."]
+    assert talk.wait("1h") == ["A."] * MOST_DUE
+    assert talk.session.plans == () and due(talk) is None
+    assert talk.turn is not None and "look for a flow that schedules itself" in (talk.turn.failure or "")
+    assert talk.turn.trace.notes == [talk.turn.failure]
+
+
+@pytest.mark.parametrize("said", [["Hello."], []])
+def test_a_word_from_the_contact_or_the_next_hour_lets_scheduled_flows_start_again(said: list[str]) -> None:
+    talk = Talk(ROUND[1] + "\n---\nflow: hello\nstart: {otherwise: true}\nsteps: {s: {say: Hello.}}")
+    talk.start("a")
+    talk.wait("30m")
+    assert talk.session.plans == ()
+    assert (talk.user("hi") if said else talk.wait("31m")) == said
+    assert talk.start("a") == ["A."]
+    assert talk.wait("3s") == ["A."] * 3
+
+
+def test_what_comes_every_minute_never_comes_too_often() -> None:
+    talk = booking('schedule: {flow: reminder, every: "* * * * *"}')
+    talk.checks = False
+    assert talk.wait("4h") == ["Tomorrow: "] * 240
 
 
 # -- edits ------------------------------------------------------------------------------------------

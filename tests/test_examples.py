@@ -90,7 +90,7 @@ def wrong_with(contact: Contact, records: list[LogRecord]) -> Iterator[str]:
         if not _is_others(letter, contact):
             yield f"{letter.reason}: {letter.body!r}"
     for turn in contact.turns:
-        yield from (f"{turn.rule}: {note}" for note in turn.notes if not _is_right(note, contact))
+        yield from (f"{turn.rule}: {note}" for note in turn.notes if not _is_right(note, turn.event, contact))
     yield from (record.getMessage() for record in records if record.levelno >= ERROR and record.name not in OTHERS_LOGS)
     yield from _refused_by_gateway(contact)
     service = contact.simulation.service
@@ -104,7 +104,7 @@ def _is_others(letter: DeadLetter, contact: Contact) -> bool:
     comes too late since somebody has kept the conversation.
     """
     if letter.what == "turn":
-        return isinstance(loads(str(letter.body)), StartRequested) and " was not started: " in letter.reason
+        return _is_unfit(loads(str(letter.body)), letter.reason)
     hits, sent = contact.simulation.emulator.faults.hits, json.loads(letter.body)
     if sent["outcome"] == "unknown":
         return any(hits.get(kind) for kind in UNCLEAR)
@@ -125,11 +125,16 @@ def _was_kept(ref: str, contact: Contact) -> bool:
     return False
 
 
-def _is_right(note: str, contact: Contact) -> bool:
+def _is_unfit(event: object, words: str) -> bool:
+    """Whether it is said of a program's start that its data does not fit."""
+    return isinstance(event, StartRequested) and " was not started: " in words
+
+
+def _is_right(note: str, event: object, contact: Contact) -> bool:
     """What a flow says, and what a service, a model or a handler has ended with; but for services' nonsense, no more."""
     found = FAILED.match(note)
     if found is None:
-        return AS_WRITTEN.fullmatch(note) is not None
+        return AS_WRITTEN.fullmatch(note) is not None or _is_unfit(event, note)
     return contact.world.nonsense or found[1] not in OWN_FAILURES
 
 

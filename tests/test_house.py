@@ -13,6 +13,7 @@ LAYERS = (
     ("steps",),
     ("flow",),
     ("engine",),
+    ("checker",),
     (
         "clock",
         "connections",
@@ -56,7 +57,7 @@ ONLY_IN = {
 }
 IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secrets", "uuid", "subprocess", "pathlib",
           "asyncio", "concurrent", "queue", "sqlite3", "requests", "flask", "multiprocessing"}  # fmt: skip
-PURE = ("core", "lang", "steps", "flow", "engine")
+PURE = ("core", "lang", "steps", "flow", "engine", "checker")
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.effects import HttpRequest
 from bot.guard import MOST_REDIRECTS
-from bot.outgoing import MOST_BYTES, Outgoing
+from bot.outgoing import MOST_BYTES, TO_ALLOW, Outgoing
 from bot.requester import AnswerTooLarge, Broken, NotAllowed, RequestFailed, TimedOut, Unreachable
 from bot.steps.services import Service
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
@@ -134,7 +134,7 @@ def test_a_redirect_to_another_host_takes_no_header_along_and_none_comes_back(cr
 
 def test_another_port_is_another_host(crm: Peer, elsewhere: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     crm.answers(redirect(f"{elsewhere.url}/there"))
-    assert str(failure(crm)) == "127.0.0.1 is no public address"
+    assert str(failure(crm)) == f"127.0.0.1 is no public address: {TO_ALLOW}"
     assert elsewhere.requests == []
 
 
@@ -189,7 +189,7 @@ def test_an_address_inside_is_not_connected_to(crm: Peer, host: str) -> None:
 
 
 def test_a_service_lies_inside_only_where_that_is_allowed_by_name(crm: Peer) -> None:
-    with pytest.raises(NotAllowed, match="no public address"):
+    with pytest.raises(NotAllowed, match=r"no public address: .* allow_private: true"):
         Outgoing(services(crm.url, private=False), SECRETS)(HttpRequest("GET", "crm:/x"), KEY)
     assert crm.requests == []
 

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.lang.nodes import Map, Node
+from bot.lang.problems import Problems
+from bot.lang.source import read
 from bot.settings import BadSettings, ModelService, read_account, read_model_service, read_settings, read_webhook
+from bot.settings.known import PARSERS, problems_in, unknown_variables, variable
 
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
@@ -84,6 +88,45 @@ def test_a_setting_that_does_not_exist_is_refused_in_bot_yml(tmp_path: Path) -> 
     assert problems_of(tmp_path, NEEDED, {"prot": "1"}) == [
         'bot.yml: settings: there is no setting "prot" (did you mean "port"?)'
     ]
+
+
+def settings_of(text: str) -> Node:
+    (node,) = read("bot.yml", text, Problems())
+    assert isinstance(node, Map)
+    found = node.get("settings")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("{port: 8080, store: bot.db, host: 0.0.0.0}", None),
+        ("{prot: 1}", '1:12: E104 bot: settings: unknown key "prot" (did you mean "port"?)'),
+        ("{port: many}", '1:18: E106 bot: settings: port is "many" (write a whole number from 0 to 65535)'),
+        ("{public_url: bot.example}", "1:24: E106 bot: settings: public_url is no base address (write one such as "
+                                      "https://gateway.example, with no name, key or query)"),
+        ("8080", "1:11: E106 bot: settings: a map of keys is expected (write settings: {port: 8080})"),
+    ],
+)  # fmt: skip
+def test_the_settings_of_bot_yml_can_be_checked_without_those_of_the_environment(
+    written: str, problem: str | None
+) -> None:
+    found = [str(each) for each in problems_in(settings_of(f"settings: {written}\n")).sorted()]
+    assert found == ([] if problem is None else [f"bot.yml:{problem}"])
+
+
+def test_what_is_called_like_a_setting_and_is_none_is_named() -> None:
+    environ = {**NEEDED, **AI, "BOT_PROT": "1", "BOT_ZEBRA": "", "BOTTLE": "x", "BOT_FOLDER": "./bot"}
+    assert unknown_variables(environ) == [
+        'there is no setting BOT_PROT (did you mean "BOT_PORT"?)',
+        "there is no setting BOT_ZEBRA (docs/going-live.md lists them)",
+    ]
+
+
+def test_there_is_a_parser_for_every_setting_and_every_setting_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "going-live.md").read_text()
+    assert [name for name in map(variable, PARSERS) if f"`{name}`" not in page] == []
 
 
 def test_secrets_are_in_no_repr_and_no_error(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What takes too long is stopped, what is in time is left alone, and nothing is raised where it does not belong."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from time import sleep
@@ -96,3 +98,25 @@ def test_what_cannot_be_stopped_is_reported_once() -> None:
     with pytest.raises(OutOfTime):
         Watchdog(stuck_seconds=SHORT, on_stuck=report).run("it", deaf, SHORT)
     assert stuck == ["it"]
+
+
+def test_a_process_that_c_code_keeps_to_itself_ends_and_says_where() -> None:
+    code = """
+import re
+from bot.watchdog import Watchdog, end_when_deaf
+
+def matches() -> None:
+    re.match("(a+)+$", "a" * 60 + "b")  # for years, and no other thread gets to run
+
+end_when_deaf(0.3)
+Watchdog().run("matches", matches, 0.1)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert "in matches" in ended.stderr
+
+
+def test_a_process_that_works_and_sleeps_goes_on() -> None:
+    code = "from time import sleep; from bot.watchdog import end_when_deaf; end_when_deaf(0.8); sleep(1); print(3)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr

@@ -14,7 +14,9 @@ SECTIONS = {  # of --help: each command is the module of its name
         "check": "Check a bot's files and list every problem.",
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",
+        "graph": "Draw a bot or one of its flows.",
         "locales": "Translate a bot, and see what is missing.",
+        "schema": "Print what editors complete and check a bot's files by.",
     },
     "Go live": {
         "webhook": "Register the bot's webhook, and see whether events come.",
@@ -25,6 +27,7 @@ SECTIONS = {  # of --help: each command is the module of its name
     "See what happens": {
         "sessions": "Show where the contacts are.",
         "trace": "Show why a contact got what it got.",
+        "replay": "Hold recorded conversations against edited flows.",
         "queue": "Show what waits to be sent, and what was given up.",
         "usage": "Show how many tokens the models have used up.",
     },

@@ -1,52 +1,162 @@
 """``bot check``."""
 
-import contextlib
-import dataclasses
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.operate import bot_argument
-from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
+from bot.cli.operate import bot_argument, store_of
+from bot.cli.output import echo_json
 from bot.folder import find_bot, read_folder
+
+if TYPE_CHECKING:
+    from bot.cli.report import Report
+
+
+def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> None:
+    if code is None:
+        return
+    from bot.cli.report_pages import TITLES, page
+    from bot.lang.problems import did_you_mean
+
+    if code not in TITLES:
+        fix = did_you_mean(code, TITLES, "they look like E102 and W501")
+        raise click.BadParameter(f"there is no code {code} ({fix})", ctx, option)
+    click.echo(page(code).rstrip())
+    ctx.exit()
 
 
 @click.command("check")
 @bot_argument
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects: path, line, column, code, what, fix.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "short", "json", "sarif"]),
+    default="text",
+    help="For people (the default), one line each, for programs, or SARIF for code reviews.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json: a list of objects.")
+@click.option(
+    "--write-tests",
+    "tests",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write a test that shows it for each finding: `bot test` fails by it until it is mended.",
+)
+@click.option("--cuts", is_flag=True, help="List as well the texts that nobody can tell the length of.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file is saved, until Ctrl-C.")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Tell what becomes of the conversations under way in the store; exit code 1 if somebody would be dropped.",
+)
+@click.option("--store", metavar="PATH", type=click.Path(path_type=Path), help="With --live: another store.")
+@click.option(
+    "--explain",
+    metavar="CODE",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain,
+    help="Print what there is to know about a code, such as E102, and end.",
+)
 @click.pass_context
-def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
-    """Check the bot in DIR and list every problem of every file: flows, handlers and tests.
+def command(
+    ctx: click.Context,
+    folder: Path | None,
+    form: str,
+    as_json: bool,
+    tests: Path | None,
+    cuts: bool,
+    watch: bool,
+    live: bool,
+    store: Path | None,
+) -> None:
+    """Check the bot in DIR: list every problem of every file, and what would go wrong in a talk with it.
 
-    No flow is run and nothing is sent; handlers are imported, not called. Each line says where, which rule, what is
-    wrong and what to do:
+    No flow is run and nothing is sent; handlers are imported, not called. A problem (E) keeps the bot from being
+    served; what is found where there is none (W) does not. Each comes with its line and with what to do:
 
     \b
       $ bot check flows
-      flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)
+      flows/order.yml:14:9: E102 no step "pya"
+        14 |   then: pya
+           |         ^^^
+           fix: did you mean "pay"?
+    \b
       1 problem
 
-    Exit code 0: none found. 1: there are problems.
-    """
-    from bot.testing.loading import load_with_tests
+    A comment `# allow W501: the reason` in the line, or above it, silences a finding.
 
-    bot = read_folder(find_bot(folder))
-    with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of the report
-        loaded = load_with_tests(bot)
-    if as_json:
-        echo_json([
-            dataclasses.asdict(problem) | {"path": path_from_here(bot.path, problem.path)}
-            for problem in loaded.problems
-        ])  # fmt: skip
+    Exit code 0: none found. 1: there are problems or findings.
+    """
+    form = "json" if as_json else form
+    if store is not None and not live:
+        raise click.UsageError("--store goes with --live")
+    if live:
+        from bot.cli.live import report_live
+
+        if watch or form not in ("text", "json"):
+            raise click.UsageError("--live takes --json, and nothing else of how to print")
+        bot, own = store_of(folder)
+        ctx.exit(report_live(bot, store or own, form == "json"))
+    if cuts and (watch or form not in ("text", "short")):
+        raise click.UsageError("--cuts is for people: leave out --watch, --json and --format")
+    path = find_bot(folder)
+    if watch:
+        if form not in ("text", "short"):
+            raise click.UsageError(f"--watch is for people: leave out --format {form}")
+        from bot.cli.report_watch import watched
+
+        watched(path, lambda: _report(path, form))
     else:
-        for line in problem_lines(bot.path, loaded.problems):
+        report = _report(path, form)
+        if cuts:
+            _list_cuts(report)
+        if tests is not None:
+            _write_tests(report, tests)
+        ctx.exit(1 if report.entries else 0)
+
+
+def _report(path: Path, form: str) -> "Report":
+    """Check, and print what was found."""
+    from bot.cli import report_data, report_text
+    from bot.cli.report import report_on
+
+    report = report_on(read_folder(path))
+    if form == "json":
+        echo_json(report_data.objects(report))
+    elif form == "sarif":
+        echo_json(report_data.sarif(report))
+    else:
+        lines = report_text.text(report) if form == "text" else report_text.short(report)
+        for line in lines:
             click.echo(line)
-        if loaded.program is None or loaded.problems:
-            click.echo(styled(counted(len(loaded.problems), "problem"), fg="red"))
-        else:
-            flows = loaded.program.library.flows.values()
-            steps = counted(sum(len(flow.steps) for flow in flows), "step")
-            tests = counted(len(loaded.transcripts), "test")
-            click.echo(f"{bot.name}: no problems in {counted(len(flows), 'flow')}, {steps} and {tests}.")
-    ctx.exit(1 if loaded.problems else 0)
+    return report
+
+
+def _list_cuts(report: "Report") -> None:
+    """The texts that are cut when they are sent, should they turn out too long."""
+    from bot.checker.lengths import notes
+    from bot.cli.output import counted, path_from_here
+
+    if report.loaded.program is not None:
+        found = notes(report.loaded.program.library)
+        for note in found:
+            click.echo(
+                f"{path_from_here(report.folder.path, note.mark.path)}:{note.mark.line}:{note.mark.column}: {note.what}"
+            )
+        click.echo(f"{counted(len(found), 'text')} may be cut when they are sent.")
+
+
+def _write_tests(report: "Report", folder: Path) -> None:
+    """Keep the talks that show the findings, and say so."""
+    from bot.cli.counterexamples import write_tests
+    from bot.cli.output import counted
+
+    try:
+        written, there = write_tests(report.findings, report.counterexamples, folder)
+    except OSError as error:
+        raise click.ClickException(f"{folder} cannot be written: {error.strerror}") from error
+    click.echo(f"{counted(len(written), 'test')} written to {folder}.", err=True)
+    if there:
+        click.echo(f"{counted(len(there), 'test')} left as found there: delete the file to have it anew.", err=True)

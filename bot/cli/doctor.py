@@ -79,12 +79,15 @@ def _lines(text: str) -> list[str]:
 
 def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
     from bot.clock import SystemClock
-    from bot.doctor import machine
+    from bot.doctor import dates, machine
     from bot.doctor.finding import fail, ok
 
     library = yield from _flows(bot)
+    if library is not None:
+        yield from dates.past_dates(library, SystemClock().now())
     yield machine.sqlite()
     yield from machine.env_file(bot.path)
+    yield from machine.variables(os.environ)
     store = read_store(bot.path, os.environ, bot.settings())
     yield machine.disk(store)
     yield from machine.store_state(store, SystemClock().now())
@@ -100,8 +103,9 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
 
 
 def _flows(bot: Folder) -> Generator["Finding", None, "Library | None"]:
-    """Whether the bot's files are in order; returns its flows if so."""
-    from bot.doctor.finding import fail, ok
+    """Whether the bot's files are in order; returns its flows if they load."""
+    from bot.checker import prove
+    from bot.doctor.finding import fail, ok, warn
     from bot.program import FaultyBot, load_program
 
     try:
@@ -110,6 +114,9 @@ def _flows(bot: Folder) -> Generator["Finding", None, "Library | None"]:
         count = len(error.problems)
         yield fail("flows", f"{counted(count, 'problem')}, the first: {error.problems[0]}", "`bot check` lists all")
         return None
+    if found := prove(library, bot.sources):
+        yield warn("flows", f"{counted(len(found), 'finding')}, the first: {found[0]}", "`bot check` lists all")
+        return library
     yield ok("flows", f"{counted(len(library.flows), 'flow')} in {path_from_here(bot.path, '.')}, without problems")
     return library
 

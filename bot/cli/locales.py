@@ -10,14 +10,16 @@ import click
 from bot.cli.operate import Refused, bot_option
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
-from bot.flow.documents import LOCALES, language_of, read_documents
+from bot.flow.documents import LOCALES, Documents, language_of, read_documents
 from bot.flow.extraction import extracted
 from bot.flow.locales import Locale, all_spots, wording_spots
+from bot.flow.originals import Originals
 from bot.flow.translations import read_translations
 from bot.folder import Folder, find_bot, read_folder
 from bot.lang.nodes import Map, Mark, plain
 from bot.lang.problems import CODES, Problems
 from bot.lang.shapes import Spot, texts_of
+from bot.steps.custom import all_kinds
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
 _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -36,6 +38,7 @@ class _Spoken:
     languages: tuple[str, ...]
     locales: Mapping[str, Locale]
     texts: tuple[Spot, ...]
+    noted: Mapping[str, Originals]  # what each file says of the texts that it translates
 
     def locale(self, language: str) -> Locale:
         return self.locales.get(language, Locale(language))
@@ -65,8 +68,9 @@ def extract(language: str, folder: Path | None) -> None:
     """Write locales/LANGUAGE.yml with every text that contacts read, in the order of the flows.
 
     Each text has the original above it. What is translated already is kept; what is new is left empty, and is said in
-    the flows' own language until then; what is in the flows no more is kept at the end, as a comment. Other comments
-    are lost.
+    the flows' own language until then; what is in the flows no more is kept at the end, as a comment. Where a flow says
+    something else by now, the old original stands below the new one, as `# was: ...`: take that line out once the
+    translation is right. Other comments are lost.
 
     \b
       $ bot locales extract id
@@ -83,7 +87,7 @@ def extract(language: str, folder: Path | None) -> None:
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f".{path.name}.new")  # so that the file is there whole, old or new
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    draft.write_text(extracted(spoken.spots(language), spoken.locale(language), before), encoding="utf-8")
+    draft.write_text(_extracted(spoken, language, before), encoding="utf-8")
     draft.replace(path)
     needed, missing = _count(spoken, language), len(spoken.missing(language))
     click.echo(f"{path_from_here(Path(), str(path))}: {counted(needed, 'text')}, {missing} of them to be translated.")
@@ -159,13 +163,25 @@ def _read(folder: Path | None) -> _Spoken:
     languages = _languages(documents.bots[0]) if documents.bots else ()
     others = tuple(dict.fromkeys((*languages[1:], *(each for each in documents.locales if each not in languages))))
     written = languages[0] if languages else ""
-    return _Spoken(bot, written, others, locales, all_spots(documents, extensions.verbs))
+    return _Spoken(
+        bot, written, others, locales, all_spots(documents, all_kinds(extensions.verbs)), _noted(bot, documents)
+    )
 
 
 def _languages(bot: Map) -> tuple[str, ...]:
     written = bot.get("languages")
     value = None if written is None else plain(written)
     return tuple(map(str, value if isinstance(value, list) else [] if value is None else [value]))
+
+
+def _noted(bot: Folder, documents: Documents) -> dict[str, Originals]:
+    texts = {source.path: source.text.decode("utf-8-sig") for source in bot.sources}
+    return {language: Originals.of(node, texts[node.mark.path]) for language, node in documents.locales.items()}
+
+
+def _extracted(spoken: _Spoken, language: str, before: str) -> str:
+    noted = spoken.noted.get(language, Originals())
+    return extracted(spoken.spots(language), spoken.locale(language), before, noted)
 
 
 def _file_of(folder: Folder, language: str) -> Path:

@@ -14,6 +14,7 @@ from bot.flow.documents import BOT_FILE
 
 TEMPLATE = Path(__file__).with_name("template")
 TEMPLATE_NAME = '"My bot"'
+SCHEMA = "bot.schema.json"
 
 
 class FolderInUse(BotError):
@@ -25,7 +26,8 @@ class FolderInUse(BotError):
 def command(folder: Path) -> None:
     """Make a small, complete bot in DIR: two flows, a Python handler and tests, to be changed into your own.
 
-    DIR is made; one that is there must be empty. Nothing is ever overwritten.
+    DIR is made; one that is there must be empty. Nothing is ever overwritten. What lies in .vscode lets that editor
+    complete, explain and check the files (docs/editors.md has the others).
 
     \b
       $ bot new my-shop
@@ -57,3 +59,14 @@ def _copy(folder: Path) -> None:
     title = re.sub(r"[-_\s]+", " ", folder.resolve().name).strip() or "My bot"
     name = json.dumps(title[:1].upper() + title[1:], ensure_ascii=False)
     file.write_text(file.read_text("utf-8").replace(TEMPLATE_NAME, name), "utf-8")
+    _help_editor(folder / ".vscode")
+
+
+def _help_editor(folder: Path) -> None:
+    """Write what VS Code takes as its settings for this folder. It looks for the schema from the bot's folder."""
+    from bot.testing.keys import documents_schema  # what every other command does without
+
+    folder.mkdir()
+    (folder / SCHEMA).write_text(json.dumps(documents_schema({}), ensure_ascii=False) + "\n", "utf-8")
+    settings = {"yaml.schemas": {f"{folder.name}/{SCHEMA}": ["bot.yml", "flows/**/*.yml", "tests/**/*.yml"]}}
+    (folder / "settings.json").write_text(json.dumps(settings, indent=2) + "\n", "utf-8")

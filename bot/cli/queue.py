@@ -19,6 +19,8 @@ QUESTIONS = {"retry": "Send {} again?", "drop": "Forget {} for good?"}
 DONE = {"retry": "To be sent again: {}.", "drop": "Forgotten: {}."}
 MISSING = {"retry": "dead letter {} of a message", "drop": "dead letter {}"}
 TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
+START = '{"$StartRequested"'  # how the store's text of a start begins
+START_ADVICE = "put that right, in the flow or in the program that asked for it, and start it again (`bot start`)"
 
 
 @click.command("queue")
@@ -138,8 +140,16 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
     if letter.what == "send":
         yield f"  {effect_in_words(_readable(letter)['body']['effect'])}"
     yield f"  {printable(letter.reason)}"
-    advice = {"send": f"when that is put right: bot queue retry {letter.id}", "turn": TURN_ADVICE}
-    yield styled(f"  {advice.get(letter.what, EVENT_ADVICE)}", dim=True)
+    yield styled(f"  {_advice(letter)}", dim=True)
+
+
+def _advice(letter: "DeadLetter") -> str:
+    """What to do about it."""
+    if letter.what == "send":
+        return f"when that is put right: bot queue retry {letter.id}"
+    if letter.what != "turn":
+        return EVENT_ADVICE
+    return START_ADVICE if str(letter.body).startswith(START) else TURN_ADVICE
 
 
 def _readable(letter: "DeadLetter") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``bot serve``."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from bot.cli.operate import bot_argument, load_env
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import Supervisor
 from bot.settings import BadSettings, Settings, read_settings
+from bot.settings.known import unknown_variables
+
+log = logging.getLogger("bot.serve")
 
 
 @click.command("serve")
@@ -45,6 +49,8 @@ def command(ctx: click.Context, folder: Path | None) -> None:
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)
     telemetry.set_up("serve", settings.secrets)
+    for line in unknown_variables(os.environ):
+        log.warning(line)
 
     def announce(address: str) -> None:
         click.echo(
@@ -62,4 +68,4 @@ def _settings(bot: Folder) -> Settings:
     except BadSettings as error:
         from bot.program import problems_of
 
-        raise BadSettings([*error.problems, *map(str, problems_of(bot))]) from None
+        raise BadSettings([*error.problems, *unknown_variables(os.environ), *map(str, problems_of(bot))]) from None

@@ -46,7 +46,7 @@ def command(
 
     A VALUE is taken as its variable takes it; one that begins with [ or { is JSON. It goes through the running
     server; if none runs, the flow's messages wait for the next start. Who has not written in the last 24 hours can
-    only be sent a template.
+    only be sent a template: where the flow begins with anything else, that is said.
 
     \b
       $ bot start visit_reminder 6281234567890
@@ -61,6 +61,8 @@ def command(
         echo_json(answer)
     else:
         click.echo(OUTCOMES[answer["outcome"]].format(**answer), err=failed)
+        if answer["detail"] and not failed:
+            click.echo(f"But {answer['detail']}.", err=True)
     ctx.exit(1 if failed else 0)
 
 

@@ -28,9 +28,24 @@ INDENT = 6
     "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print an object: tests, coverage.")
+@click.option("--generate", "generates", is_flag=True, help="Write tests to tests/generated: see below.")
+@click.option(
+    "--walks", default=0, metavar="N", type=click.IntRange(0, 1000), help="With --generate: N walks by chance, too."
+)
+@click.option("--seed", default=1, metavar="N", help="With --walks: which. The same N gives the same ones.")
+@click.option("--force", is_flag=True, help="With --generate: write anew what is there.")
 @click.pass_context
 def command(
-    ctx: click.Context, folder: Path | None, name: str, shows_coverage: bool, least: int | None, as_json: bool
+    ctx: click.Context,
+    folder: Path | None,
+    name: str,
+    shows_coverage: bool,
+    least: int | None,
+    as_json: bool,
+    generates: bool,
+    walks: int,
+    seed: int,
+    force: bool,
 ) -> None:
     """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
 
@@ -50,6 +65,9 @@ def command(
     \b
       $ bot test flows -k orders
 
+    With --generate none is run: talks that take every step and outcome are looked for, tried, and written down with
+    what the bot says to them.
+
     Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, or too little of the
     bot is taken.
     """
@@ -60,11 +78,18 @@ def command(
     quiet_log()
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
+    if generates:
+        from bot.cli.generating import generate, without_generated
+
+        loaded = without_generated(loaded)
     if loaded.program is None or loaded.problems:
         for line in problem_lines(bot.path, loaded.problems):
             click.echo(line, err=as_json)
         click.echo(styled(f"{counted(len(loaded.problems), 'problem')}, no test was run.", fg="red"), err=as_json)
         ctx.exit(1)
+    if generates:
+        generate(bot, loaded.program, loaded.transcripts, walks=walks, seed=seed, force=force)
+        return
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)

@@ -7,19 +7,13 @@ import click
 
 from bot.cli.operate import bot_option, open_store
 from bot.cli.output import echo_json
+from bot.cli.spans import span
 from bot.lang import durations
 from bot.store.usage import USAGE_BY
 
 
-def _span(ctx: click.Context, option: click.Parameter, value: str) -> timedelta:
-    span = durations.parse(value)
-    if span is None:
-        raise click.BadParameter(f"{value!r} is no duration: write one such as 12h, 7d or 4w")
-    return span
-
-
 @click.command("usage")
-@click.option("--since", metavar="DURATION", default="7d", show_default=True, callback=_span, help="How far back.")
+@click.option("--since", metavar="DURATION", default="7d", show_default=True, callback=span, help="How far back.")
 @click.option("--by", type=click.Choice(USAGE_BY), default="model", show_default=True, help="What to add up by.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a line of the table.")

@@ -38,6 +38,8 @@ from bot.core.messages import (
 
 def violations(message: Message) -> list[str]:
     """Every limit of the gateway that a message breaks, in words; empty when it can be sent."""
+    if isinstance(message, Text) and message.body.strip() and len(message.body) <= TEXT_BODY:
+        return []  # nearly every message
     return list(_violations(message))
 
 
@@ -106,7 +108,7 @@ def clipped(message: Message) -> Message:
     """The message with every over-long text shortened to its limit: what is not known before it is sent."""
     match message:
         case Text(body):
-            return replace(message, body=clip(body, TEXT_BODY))
+            return message if len(body) <= TEXT_BODY else replace(message, body=clip(body, TEXT_BODY))
         case MediaMessage():
             return replace(message, caption=_clip_if(message.caption, CAPTION))
         case Buttons(body, buttons, header):
@@ -126,8 +128,9 @@ def _clip_if(text: str | None, limit: int) -> str | None:
 
 
 def _clipped_choice(choice: Choice, limit: int) -> Choice:
-    description = _clip_if(choice.description, ROW_DESCRIPTION)
-    return replace(choice, title=clip(choice.title, limit), description=description)
+    if len(choice.title) <= limit and (choice.description is None or len(choice.description) <= ROW_DESCRIPTION):
+        return choice
+    return replace(choice, title=clip(choice.title, limit), description=_clip_if(choice.description, ROW_DESCRIPTION))
 
 
 def _clipped_section(section: Section) -> Section:
@@ -152,7 +155,8 @@ def _choices(choices: tuple[Choice, ...], what: str, title_limit: int) -> Iterat
         yield from _over(f'{what} "{choice.title}"\'s id', choice.id, REPLY_ID)
         yield from _over(f'{what} "{choice.title}"\'s description', choice.description, ROW_DESCRIPTION)
     for field in ("id", "title"):
-        for value, count in Counter(getattr(choice, field) for choice in choices).items():
+        values = [getattr(choice, field) for choice in choices]
+        for value, count in Counter(values).items() if len({*values}) < len(values) else ():
             if count > 1:
                 yield f'{count} {what}s have the {field} "{value}"'
 

@@ -78,6 +78,8 @@ class Session:
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
     kept: dict[str, Any] = field(default_factory=dict)  # what outlives the conversation: the variables with `keep`
     plans: tuple[Plan, ...] = ()  # the flows that are to start
+    due: int = 0  # how many of them have come due since then, without a word from the contact
+    due_since: datetime | None = None
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 

@@ -8,7 +8,7 @@ _EACH = 4  # tokens around a message
 
 def estimate(text: str) -> int:
     """A text's tokens: about four characters each in plain English, and one or two for each other character."""
-    plain = sum(character < "\u0250" for character in text)
+    plain = len(text) if text.isascii() else sum(character < "\u0250" for character in text)
     return -(-plain // 4) + (len(text) - plain)
 
 

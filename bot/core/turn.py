@@ -17,6 +17,7 @@ class StepTaken:
     outcome: str | None = None  # None: the step waits
     target: str | None = None
     conditions: list[tuple[str, Any]] = field(default_factory=list)
+    effects: int = 0  # how many the turn had decided on when it came here
 
 
 @dataclass(slots=True)

@@ -85,30 +85,61 @@ class Record(Mapping[str, Any]):
 
 
 MOST_LEVELS = 50
-_PLAIN = (str, int, float, Decimal, datetime, date, time, Media, Location, Record)
+MOST_VALUES = 50_000  # in one list or record, whatever it is nested in
+CHARACTERS = 100  # of a text that count as one value more
+_SINGLE = (str, int, float, Decimal, datetime, date, time, Media, Location)
 
 
-def plain(value: Any, levels: int = MOST_LEVELS) -> Any:
+class TooLarge(BotError):
+    """A value that is larger or deeper than what a conversation keeps."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it has more than {MOST_VALUES} values or as much text, or more than {MOST_LEVELS} levels")
+
+
+class Measure:
+    """What may still be in one value while it is gone through: a list that stands in it twice counts twice."""
+
+    def __init__(self) -> None:
+        self._left = MOST_VALUES
+
+    def count(self, value: Any, levels: int) -> None:
+        """Count what is come to at a depth of which so many ``levels`` are left. Raises `TooLarge`."""
+        texts = (value,) if isinstance(value, str) else value if isinstance(value, Mapping) else ()
+        self._left -= 1 + sum(map(len, map(str, texts))) // CHARACTERS
+        if self._left < 0 or levels < 0:
+            raise TooLarge
+
+
+def plain(value: Any) -> Any:
     """Turn what Python code returned into values a conversation can keep.
 
     A dataclass becomes a `Record`, an enum its value, a tuple or set a list. Raises `UnstorableValue`
-    for anything else, and for what is nested deeper than ``levels``.
+    for anything else, and for what is larger than `MOST_VALUES` or deeper than `MOST_LEVELS`.
     """
-    if levels < 0:
-        raise UnstorableValue(f"what is nested in more than {MOST_LEVELS} levels cannot be kept in a conversation")
-    if value is None or (isinstance(value, _PLAIN) and not isinstance(value, enum.Enum)):
-        return value
+    try:
+        return _plain(value, MOST_LEVELS, Measure())
+    except TooLarge as error:
+        raise UnstorableValue(str(error)) from error
+
+
+def _plain(value: Any, levels: int, measure: Measure) -> Any:
+    measure.count(value, levels)
     if isinstance(value, enum.Enum):
-        return plain(value.value, levels)
+        return _plain(value.value, levels, measure)
+    if value is None or isinstance(value, _SINGLE):
+        return value
+    if isinstance(value, Record):
+        return Record(value.name_of_type, {key: _plain(item, levels - 1, measure) for key, item in value.items()})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: plain(getattr(value, f.name), levels - 1) for f in dataclasses.fields(value)}
+        fields = {f.name: _plain(getattr(value, f.name), levels - 1, measure) for f in dataclasses.fields(value)}
         return Record(type(value).__name__, fields)
     if isinstance(value, Mapping):
-        return {str(key): plain(item, levels - 1) for key, item in value.items()}
+        return {str(key): _plain(item, levels - 1, measure) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, levels - 1) for item in value]
+        return [_plain(item, levels - 1, measure) for item in value]
     if isinstance(value, set | frozenset):
-        return sorted(plain(item, levels - 1) for item in value)
+        return sorted(_plain(item, levels - 1, measure) for item in value)
     raise UnstorableValue(
         f"a {type(value).__name__} cannot be kept in a conversation "
         "(return text, numbers, dates, lists, dicts or a dataclass of these)"

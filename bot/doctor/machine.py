@@ -2,13 +2,14 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from bot import local
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.folder import env_files
+from bot.settings.known import unknown_variables
 from bot.store.files import StoreMissing, StoreOutdated, StoreUnavailable
 from bot.store.health import Health, health, sqlite_version
 
@@ -46,6 +47,12 @@ def env_file(folder: Path) -> Iterator[Finding]:
     for file in env_files(folder):
         if file.stat().st_mode & 0o077:
             yield warn("secrets", f"others on this machine can read {file}", f"chmod 600 {file}")
+
+
+def variables(environ: Iterable[str]) -> Iterator[Finding]:
+    """Variables that look like settings and are none."""
+    for line in unknown_variables(environ):
+        yield warn("settings", line, "correct its name, in the environment or in .env")
 
 
 def store_state(store: Path, now: datetime) -> Iterator[Finding]:

@@ -23,7 +23,20 @@ def control_app(emulator: "Emulator") -> Flask:
     """The control routes, and the media that contacts send. A request that makes no sense is answered 400."""
     app = Flask("bot.emulator", static_folder=None)
     control = _Control(emulator)
-    routes: dict[tuple[str, str], Callable[[Body], Any]] = {
+    routes = _routes(emulator, control)
+
+    def view(path: str) -> Response:
+        answer = routes.get((request.method, f"/{path}"))
+        return Response("no such route", 404) if answer is None else _answered(answer)
+
+    # one rule for all: to compile one for each took most of the time that an emulator needs to start
+    app.add_url_rule("/emulator/<path:path>", "control", view, methods=["GET", "POST", "DELETE"])
+    app.add_url_rule("/media/<int:sent_at>/<name>", "media", control.media)
+    return app
+
+
+def _routes(emulator: "Emulator", control: "_Control") -> dict[tuple[str, str], Callable[[Body], Any]]:
+    return {
         ("GET", "/counts"): lambda body: emulator.counts,
         ("GET", "/sent"): control.sent,
         ("GET", "/acknowledged"): lambda body: emulator.acknowledged,
@@ -43,23 +56,16 @@ def control_app(emulator: "Emulator") -> Flask:
         ("POST", "/faults"): control.fault,
         ("DELETE", "/faults"): lambda body: emulator.faults.clear(),
     }
-    for (method, path), answer in routes.items():
-        app.add_url_rule(f"/emulator{path}", f"{method} {path}", _view(answer), methods=[method])
-    app.add_url_rule("/media/<int:sent_at>/<name>", "media", control.media)
-    return app
 
 
-def _view(answer: Callable[[Body], Any]) -> Callable[[], Response]:
-    def view() -> Response:
-        try:
-            body: Body = request.args.to_dict() if request.method == "GET" else request.get_json(silent=True) or {}
-            if "at" in body:
-                body["at"] = datetime.fromisoformat(body["at"])
-            return Response(encode(answer(body)), 200, content_type="application/json")
-        except (TypeError, ValueError, LookupError, NotShown) as problem:
-            return Response(encode({"error": str(problem)}), 400, content_type="application/json")
-
-    return view
+def _answered(answer: Callable[[Body], Any]) -> Response:
+    try:
+        body: Body = request.args.to_dict() if request.method == "GET" else request.get_json(silent=True) or {}
+        if "at" in body:
+            body["at"] = datetime.fromisoformat(body["at"])
+        return Response(encode(answer(body)), 200, content_type="application/json")
+    except (TypeError, ValueError, LookupError, NotShown) as problem:
+        return Response(encode({"error": str(problem)}), 400, content_type="application/json")
 
 
 class _Control:

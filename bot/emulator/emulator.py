@@ -213,6 +213,10 @@ class Emulator:
             raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
+    def unsubscribe(self, webhook: Webhook) -> None:
+        """Deliver nothing more to a webhook, and hang up, so that its server can end at once."""
+        self.webhooks.retire(webhook)
+
     def receive(
         self,
         contact: str,

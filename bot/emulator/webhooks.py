@@ -113,6 +113,14 @@ class Webhooks:
             self._registered.append(webhook)
             return webhook
 
+    def retire(self, webhook: Webhook) -> None:
+        """Deliver nothing more to a webhook; where nothing is on its way, the kept connections are closed."""
+        with self._ready:
+            webhook.is_active = False
+            if not self._in_flight:
+                for poster in self._posters:
+                    poster.close()
+
     @property
     def registered(self) -> tuple[Webhook, ...]:
         """All registrations."""

@@ -1,12 +1,73 @@
 """An edit of the flows meets a live conversation, step by step."""
 
+from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
+from bot.core.session import Frame
 from bot.flow.definition import Flow
+from bot.flow.library import Library
 from bot.steps.doors import END
 
 if TYPE_CHECKING:
     from bot.engine.walk import Walk
+
+_EDITED, _GONE = "was edited", "is gone"
+
+
+class Change(Enum):
+    """What an edit has made of the step where a frame waits."""
+
+    NONE = "none"
+    EDITED = "edited"  # the frame waits on, at its new form
+    ASKED = "asked"  # the question is put again, in its new form
+    ANEW = "anew"  # it waits in another way now: it is entered anew
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A change, and the name that the step has now: another where it was renamed."""
+
+    step: str
+    change: Change
+
+
+def name_now(flow: Flow, step: str) -> str | None:
+    """The name that a step of a flow has now; None where it is gone."""
+    if step in flow.steps:
+        return step
+    return next((other.name for other in flow.steps.values() if other.riders.renamed_from == step), None)
+
+
+def met(library: Library, frame: Frame) -> Met:
+    """What an edit has made of the step where a frame waits."""
+    flow = library.flows.get(frame.flow)
+    name = None if flow is None else name_now(flow, frame.step)
+    if flow is None or name is None:
+        return Met(frame.step, Change.GONE)
+    step = flow.steps[name]
+    if frame.fingerprint == step.fingerprint:
+        return Met(name, Change.NONE)
+    if frame.form != step.kind.form:
+        return Met(name, Change.ANEW)
+    return Met(name, Change.ASKED if step.kind.asks and frame.awaits is None else Change.EDITED)
+
+
+def led_to(library: Library, frame: Frame) -> str | None:
+    """Where a frame is led whose step is gone: ``end``, a step of its flow, ``/flow`` or ``/flow/step``.
+
+    None: nothing is declared. Then its flow expires, as it does at ``end``.
+    """
+    gone = library.flows.get(frame.flow, library.bot).defaults.gone
+    if gone is None:
+        return None
+    return END if gone.then is None else gone.then.text
+
+
+def tells_of_edit(note: str) -> bool:
+    """Whether a note of a trace says that a turn has met an edit."""
+    return note.endswith((_EDITED, _GONE))
 
 
 def meet_edit(walk: "Walk") -> bool:
@@ -16,35 +77,33 @@ def meet_edit(walk: "Walk") -> bool:
     True when the contact was led elsewhere, so that the event means nothing there.
     """
     work, frame = walk.work, walk.work.frame
-    flow = work.library.flows.get(frame.flow)
-    if flow is not None and frame.step not in flow.steps:
-        renamed = (step.name for step in flow.steps.values() if step.riders.renamed_from == frame.step)
-        frame.step = next(renamed, frame.step)
-    if flow is None or frame.step not in flow.steps:
-        work.trace.notes.append(f"{work.where} is gone")
-        _leave_gone(walk, flow)
+    found = met(work.library, frame)
+    if found.change is Change.GONE:
+        work.trace.notes.append(f"{work.where} {_GONE}")
+        _leave_gone(walk)
         return work.session.frame is not None
-    step = flow.steps[frame.step]
-    if frame.fingerprint != step.fingerprint:
-        work.trace.notes.append(f"{work.where} was edited")
-        if frame.form != step.kind.form:
-            walk.begin_anew()
-            return True
-        frame.fingerprint = step.fingerprint
-        frame.unseen = step.kind.asks and frame.awaits is None
+    frame.step = found.step
+    if found.change is Change.NONE:
+        return False
+    work.trace.notes.append(f"{work.where} {_EDITED}")
+    if found.change is Change.ANEW:
+        walk.begin_anew()
+        return True
+    frame.fingerprint = work.step.fingerprint
+    frame.unseen = found.change is Change.ASKED
     return False
 
 
-def _leave_gone(walk: "Walk", flow: Flow | None) -> None:
+def _leave_gone(walk: "Walk") -> None:
     """The declared fallback, else the flow has expired."""
-    walk.work.leave((walk.work.frame,))
-    gone = walk.work.defaults.gone
+    work = walk.work
+    target, gone = led_to(work.library, work.frame), work.defaults.gone
+    work.leave((work.frame,))
     if gone is not None:
         walk.pass_door(gone)
-    target = END if gone is None or gone.then is None else gone.then.text
-    if target.startswith("/"):
-        walk.go_over(target)
-    elif flow is not None and target in flow.steps:
-        walk.enter(target)
-    else:
+    if target in (None, END):
         walk.end(expired=True)
+    elif target.startswith("/"):
+        walk.go_over(target)
+    else:
+        walk.enter(target)

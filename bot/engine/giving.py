@@ -19,7 +19,8 @@ def give(work: Work, step: Step, decision: Decision | None) -> None:
             work.assign(step.riders.save, decision.saved)
         work.give(decision.sets)
     work.assign_all(step.riders.set)
-    _tag(work, step.riders, work.scope())
+    if step.riders.tag or step.riders.untag:
+        _tag(work, step.riders, work.scope())
     plans.arrange(work, step.riders)
 
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bot.core.events import StartRequested
 from bot.core.session import Plan
 from bot.engine.edits import meet_edit
+from bot.engine.failures import FAILURES, Failure
 from bot.engine.frames import MOST_FRAMES
 from bot.engine.interruptions import interrupt
 from bot.engine.work import Work
+from bot.flow.library import Library
 from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
     from bot.engine.walk import Walk
 
 MOST_PLANS = 100  # for one contact
+MOST_DUE = 100  # that come due for one contact within an hour, without a word from them
+
+
+class NoSuchFlow(StepFailed):
+    """A program asks for a flow, or a step of one, that is not there."""
 
 
 def arrange(work: Work, riders: Riders) -> None:
@@ -59,7 +66,10 @@ def wakes_at(work: Work) -> datetime | None:
 
 
 def take_due(walk: "Walk") -> None:
-    """Start the plan that has been due for longest, if there is one that can be started: one a turn."""
+    """Start the plan that has been due for longest, if there is one that can be started: one a turn.
+
+    What an edit took away is left out with a note; what does not fit any more, or comes too often, is a failure.
+    """
     work, now = walk.work, walk.work.event.at
     due = [plan for plan in work.session.plans if plan.at <= now and _means_something(work, plan)]
     if not due:
@@ -67,7 +77,17 @@ def take_due(walk: "Walk") -> None:
     plan = min(due, key=lambda plan: plan.at)
     work.session.plans = tuple(other for other in work.session.plans if other is not plan)
     _plan_next(work, plan)
-    _start(walk, plan, "its time has come")
+    if not is_there(work.library, plan):
+        work.trace.rule = "nothing to start"
+        work.trace.notes.append(f"{plan.name}: {plan.flow} is gone")
+        return
+    try:
+        _count(work, plan)
+        inputs = _fitting(work.library, plan.flow, plan.inputs, work.now)
+    except FAILURES as failed:
+        _refuse(work, failed)
+    else:
+        _start(walk, plan, inputs, "its time has come")
 
 
 def take_start(walk: "Walk", event: StartRequested) -> None:
@@ -77,39 +97,49 @@ def take_start(walk: "Walk", event: StartRequested) -> None:
         meet_edit(walk)
     work.trace.rule = f"start of {event.flow} by {event.by}"
     plan = Plan(event.id, event.flow, event.at, event.data, event.busy)
-    work.failure = _objection(work, plan)
-    if work.failure is not None:
-        return
-    if _means_something(work, plan):
-        _start(walk, plan, f"by {event.by}")
-        return
     try:
-        _keep(work, (*work.session.plans, plan))
-        work.trace.rule = f"start of {event.flow} by {event.by}: waits"
-    except StepFailed as failed:
-        work.failure = str(failed)
+        inputs = _asked_for(work.library, plan.flow, plan.inputs, work.now)
+        if not _means_something(work, plan):
+            _keep(work, (*work.session.plans, plan))
+            work.trace.rule = f"start of {event.flow} by {event.by}: waits"
+            return
+    except FAILURES as failed:
+        _refuse(work, failed)
+    else:
+        _start(walk, plan, inputs, f"by {event.by}")
 
 
-def _start(walk: "Walk", plan: Plan, why: str) -> None:
-    """Start a plan's flow now, or leave it out: the contact is busy, or an edit has taken the flow away."""
+def _start(walk: "Walk", plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
+    """Start a plan's flow now, or leave it out where the contact is busy."""
     work = walk.work
     if not _can_start(work, plan):
         work.trace.rule = f"no start of {plan.flow}: the contact is busy"
         return
-    if not _is_there(work, plan):
-        work.trace.rule = "nothing to start"
-        work.trace.notes.append(f"{plan.name}: {plan.flow} is gone")
-        return
     work.trace.rule = f"start of {plan.flow}: {why}"
-    try:
-        inputs = _fitting(work, plan)
-    except Mismatch as mismatch:
-        work.failure = f"{plan.flow} was not started: {mismatch}"
-        return
     if work.session.frame is None:
         walk.open(f"/{plan.flow}", inputs)
     else:
         interrupt(walk, plan.flow, inputs)
+
+
+def _count(work: Work, plan: Plan) -> None:
+    """Count what has come due without a word from the contact, so that no flow schedules itself round and round.
+
+    Raises `StepFailed` for more than `MOST_DUE` within an hour.
+    """
+    session, now = work.session, work.event.at
+    if session.due_since is None or not session.due or now >= session.due_since + timedelta(hours=1):
+        session.due, session.due_since = 0, now
+    session.due += 1
+    if session.due > MOST_DUE:
+        what = f"{MOST_DUE} scheduled flows have come due for this contact within an hour, and no word from them"
+        raise StepFailed("failed", f"{plan.flow} was not started: {what}: look for a flow that schedules itself")
+
+
+def _refuse(work: Work, failed: Failure) -> None:
+    """No flow is started, and the operator is told why."""
+    work.failure = str(failed)
+    work.trace.notes.append(work.failure)
 
 
 def _means_something(work: Work, plan: Plan) -> bool:
@@ -137,39 +167,54 @@ def _plan_next(work: Work, plan: Plan) -> None:
         work.session.plans = (*work.session.plans, replace(plan, at=at))
 
 
-def _is_there(work: Work, plan: Plan) -> bool:
-    name, _, step = plan.flow.partition("/")
-    flow = work.library.flows.get(name)
+def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with a start of ``flow`` or ``flow/step`` that a program asks for, in words.
+
+    It is under ``flow`` where there is no such flow, else under ``data``; empty where nothing is wrong.
+    """
+    try:
+        _asked_for(library, where, data, None)
+    except NoSuchFlow as unknown:
+        return {"flow": str(unknown)}
+    except FAILURES as failed:
+        return {"data": str(failed)}
+    return {}
+
+
+def _asked_for(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
+    """The inputs of a start that a program asks for, as values of the flow's variables. Raises a `Failure`."""
+    name, flows = where.partition("/")[0], library.flows
+    if not _has(library, where):
+        fix = did_you_mean(name, flows, "`bot check` reads the flows")
+        raise NoSuchFlow("failed", f'there is no flow "{where}" to start: {fix}')
+    known = flows[name].variables
+    for unknown in data.keys() - known.keys():
+        fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
+        raise StepFailed("failed", f'{where} was not started: no variable "{unknown}": {fix}')
+    return _fitting(library, where, data, now)
+
+
+def is_there(library: Library, plan: Plan) -> bool:
+    """Whether there is still the flow, and the step, that a plan starts."""
+    return _has(library, plan.flow)
+
+
+def _has(library: Library, where: str) -> bool:
+    name, _, step = where.partition("/")
+    flow = library.flows.get(name)
     return flow is not None and (not step or step in flow.steps)
 
 
-def _objection(work: Work, plan: Plan) -> str | None:
-    """What is wrong with a start that a program asks for."""
-    name = plan.flow.partition("/")[0]
-    flows = work.library.flows
-    if not _is_there(work, plan):
-        return f'there is no flow "{plan.flow}" to start: {did_you_mean(name, flows, "`bot check` reads the flows")}'
-    known = flows[name].variables
-    for unknown in plan.inputs.keys() - known.keys():
-        fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
-        return f'{plan.flow} was not started: no variable "{unknown}": {fix}'
-    try:
-        _fitting(work, plan)
-    except Mismatch as mismatch:
-        return f"{plan.flow} was not started: {mismatch}"
-    return None
-
-
-def _fitting(work: Work, plan: Plan) -> Mapping[str, Any]:
-    """The inputs as values of the flow's variables; those that an edit took away are left out. Raises `Mismatch`."""
-    variables = work.library.flows[plan.flow.partition("/")[0]].variables
+def _fitting(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
+    """The data as values of the flow's variables; those that an edit took away are left out. Raises `Mismatch`."""
+    variables = library.flows[where.partition("/")[0]].variables
     inputs = {}
-    for name, value in plan.inputs.items():
+    for name, value in data.items():
         if name in variables:
             try:
-                inputs[name] = variables[name].coerce(value, work.now)
+                inputs[name] = variables[name].coerce(value, now)
             except Mismatch as mismatch:
-                raise Mismatch(f"{name}: {mismatch}") from mismatch
+                raise Mismatch(f"{where} was not started: {name}: {mismatch}") from mismatch
     return inputs
 
 

@@ -2,10 +2,12 @@
 
 from datetime import datetime
 
+from bot.core.session import Frame
 from bot.engine import plans
 from bot.engine.walk import Walk
 from bot.engine.words import note_left
 from bot.engine.work import Work
+from bot.flow.definition import Step
 
 
 def wake_at(work: Work) -> datetime | None:
@@ -29,14 +31,15 @@ def _step_wakes_at(work: Work) -> datetime | None:
     frame = work.session.frame
     if frame is None or frame.awaits is not None or work.session.agent is not None:
         return None
-    times = (_reminder_at(work), _timeout_at(work), work.step.kind.wakes_at(frame.hold))
+    step = work.step
+    times = (_reminder_at(frame, step), _timeout_at(frame, step), step.kind.wakes_at(frame.hold))
     return min((time for time in times if time is not None), default=None)
 
 
 def _take_step_time(walk: Walk) -> None:
     """A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
     work, frame, now = walk.work, walk.work.frame, walk.work.event.at
-    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(work)
+    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(frame, work.step)
     if over is not None and over <= now:
         decision = walk.ask(lambda at: work.step.kind.enter(at))
         frame.hold = {}  # a wait that leads to `again` begins anew
@@ -52,7 +55,7 @@ def _take_step_time(walk: Walk) -> None:
         walk.follow("remind")
         if work.session.frame is not frame or frame.visit != visit:
             return
-    timeout = _timeout_at(work)
+    timeout = _timeout_at(frame, work.step)
     if timeout is not None and timeout <= now:
         work.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # one that leads to `again` counts from here, fixed or not
@@ -60,16 +63,14 @@ def _take_step_time(walk: Walk) -> None:
         walk.follow("timeout", expired=True)
 
 
-def _reminder_at(work: Work) -> datetime | None:
-    frame, step = work.frame, work.step
+def _reminder_at(frame: Frame, step: Step) -> datetime | None:
     remind = step.defaults.remind if step.kind.waits else None
     if remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
         return None
     return frame.silent_since + remind.after
 
 
-def _timeout_at(work: Work) -> datetime | None:
-    frame, step = work.frame, work.step
+def _timeout_at(frame: Frame, step: Step) -> datetime | None:
     timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
     if timeout is None or timeout.after is None:
         return None

@@ -6,7 +6,7 @@ from typing import Any
 from bot.core.messages import Text
 from bot.core.turn import StepTaken
 from bot.engine import frames
-from bot.engine.edits import meet_edit
+from bot.engine.edits import meet_edit, name_now
 from bot.engine.failures import FAILURES, Failure, taken_by
 from bot.engine.frames import FlowBroken
 from bot.engine.giving import give, give_at_door
@@ -43,7 +43,7 @@ class Walk:
         """Do what the active step decided."""
         work, frame = self.work, self.work.frame
         work.trace.rule = work.trace.rule or rule
-        taken = StepTaken(frame.flow, frame.step, conditions=list(decision.conditions))
+        taken = StepTaken(frame.flow, frame.step, None, None, list(decision.conditions), len(work.effects))
         work.trace.steps.append(taken)
         work.unread = decision.unread or work.unread
         try:
@@ -104,7 +104,7 @@ class Walk:
         work, frame, step = self.work, self.work.frame, self.work.step
         way = step.ways[outcome]
         if taken is None:
-            taken = StepTaken(frame.flow, frame.step)
+            taken = StepTaken(frame.flow, frame.step, effects=len(work.effects))
             work.trace.steps.append(taken)
         frame.awaits = None
         before, known = work.given(), {} if decision is None else decision.known
@@ -136,8 +136,9 @@ class Walk:
         if way.door is not None and way.door.corrects:
             self.correct(target)
         elif target is not None and frame.step == frame.corrected:
-            back, frame.corrected, frame.corrected_at = frame.corrected_at, None, None
-            return back if way.success else target
+            back = name_now(self.work.flow, frame.corrected_at or "")
+            frame.corrected = frame.corrected_at = None
+            return back if way.success and back is not None else target
         return target
 
     def correct(self, step: str | None) -> None:

@@ -26,7 +26,8 @@ def take_word(walk: Walk, reply: Reply) -> bool:
     work.trace.rule = f'word "{word.text}"'
     target = _target(work, word)
     if (frame := work.session.frame) is not None:
-        work.trace.steps.append(StepTaken(frame.flow, frame.step, work.trace.rule, target))
+        taken = StepTaken(frame.flow, frame.step, work.trace.rule, target, effects=len(work.effects))
+        work.trace.steps.append(taken)
     note_left(work, target, digression=True)
     if not walk.through(word.door) or target is None:
         return True
@@ -55,7 +56,7 @@ def _heard(work: Work, text: str) -> Iterator[Word]:
     """The words of this text that are heard where the contact is. Raises `TemplateFailed`."""
     said = normalise(text)
     for words in _levels(work):
-        word = words.get(said)
+        word = words.get(said) if words else None
         if word is not None and (word.condition is None or word.condition.evaluate(work.scope())):
             yield word
 

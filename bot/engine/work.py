@@ -15,6 +15,7 @@ from bot.core.values import Record
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang import hidden
+from bot.lang.effort import Effort
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import Assignment
@@ -33,6 +34,7 @@ class Work:
         self.library = library.in_language(session.language)
         self.event = event
         self._draws = 0
+        self._effort = Effort()
         self._seen: tuple[Any, ...] = ()  # what the scope was made of; values are replaced, never changed
         self._scope: Mapping[str, Any] = {}
         self.now = event.at.astimezone(library.bot.timezone)
@@ -52,12 +54,13 @@ class Work:
     @property
     def flow(self) -> Flow:
         """The active frame's flow."""
-        return self.library.flows[self.frame.flow]
+        return self.library.flows[self.session.frames[-1].flow]
 
     @property
     def step(self) -> Step:
         """The active frame's step."""
-        return self.flow.steps[self.frame.step]
+        frame = self.session.frames[-1]
+        return self.library.flows[frame.flow].steps[frame.step]
 
     @property
     def known_step(self) -> Step | None:
@@ -81,6 +84,7 @@ class Work:
     def note_contact(self, event: MessageReceived | Tapped) -> None:
         """A sign of life: it opens the window, and may tell the channel and the conversation."""
         session = self.session
+        session.due = 0
         if session.last_inbound is None or event.sent_at > session.last_inbound:
             session.last_inbound = event.sent_at
         if isinstance(event, MessageReceived):
@@ -105,6 +109,7 @@ class Work:
             "came_from": None,
             "message": self._message(),
             hidden.DRAW: self._draw,
+            hidden.EFFORT: self._effort,
             hidden.OWN: self._all.own,
             hidden.HOURS: self.library.bot.hours,
         }
@@ -197,6 +202,9 @@ class Work:
 
     def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
         """Do a `set`: every value is worked out before any is given."""
+        assignments = tuple(assignments)
+        if not assignments:
+            return
         scope = self.scope() if scope is None else scope
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:

@@ -1,6 +1,6 @@
 """What can only be checked when all flows are known: names, values, and what `targets`, `loops` and `collisions` find."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.flow.collisions import check_collisions
@@ -27,14 +27,15 @@ _ELSEWHERE = {
 BUILT_INS = ("contact", "now", "today", "came_from", "message")
 
 
-def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, *, complete: bool = True) -> None:
-    """Hold the bot and its flows against each other. ``complete`` is False where a document could not be read."""
-    targets = Targets(flows, problems, complete=complete)
+def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, unread: Collection[str] = ()) -> None:
+    """Hold the bot and its flows against each other. ``unread`` are the files of which something could not be read."""
+    targets = Targets(flows, problems, unread)
     targets.check(bot)
     flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
     _check_uses(uses_of_bot(bot), bot.common, problems)
-    if complete:
+    if not unread:
         _check_bot_assignments(bot, flows, problems)
+        check_timing(bot, flows, problems)
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
@@ -42,9 +43,9 @@ def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, *, 
         _check_runs(flow, flows, targets, problems)
         _check_schedules(flow, flows, problems)
     _check_needs(bot, flows, problems)
-    check_timing(bot, flows, problems)
-    check_loops(flows, problems)
     check_collisions(bot, flows, problems)
+    if not problems:  # a way that is mended may be in no circle
+        check_loops(flows, problems)
 
 
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:

@@ -34,7 +34,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: its name is its state. ``ways`` are all its outcomes."""
+    """One step: its name is its state. ``ways`` are all its outcomes, ``written`` is what stands beside its verb."""
 
     name: str
     mark: Mark
@@ -43,6 +43,7 @@ class Step:
     defaults: Defaults
     fingerprint: str
     ways: Mapping[str, Way] = field(default_factory=dict)
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bot.lang.nodes import Map, Node
-from bot.lang.problems import Problems
+from bot.lang.problems import CODES, Problems
 from bot.lang.source import read
 
 BOT_FILE = "bot.yml"
 LOCALES = "locales"
 """The folder with a file for each further language."""
 _LOCALE = re.compile(rf"{LOCALES}/([^/]+)\.ya?ml")
-LEFT_OUT = ("E001", "E002", "E003", "E004", "E007", "E101")  # problems of documents that are not read any further
+UNREAD = (*(code for code in CODES if code < "E100"), "E101")  # problems of files of which something is not read
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.flow.locales import TITLE, WORDS, Locale
+from bot.flow.originals import HEAD, WAS, Originals, original_of
 from bot.lang.nodes import plain
-from bot.lang.shapes import Part, Path, Spot, texts_of
+from bot.lang.shapes import Part, Path, Spot
 from bot.lang.writing import INDENT, block_style
 
-_HEAD = """\
-# What the bot says in {language}. Beside each text stands the original; what is left empty is said as that.
-# `bot locales extract {language}` adds what is new and keeps what is here, but for comments.
+_HEAD = f"""\
+{HEAD} {{language}}. Beside each text stands the original; what is left empty is said as that.
+# `bot locales extract {{language}}` adds what is new and keeps what is here, but for comments.
 """
 _GONE = "# No longer in the flows:"
+_NONE = Originals()
 
 
 @dataclass(slots=True)
@@ -22,11 +24,13 @@ class _Branch:
 
     below: dict[str, "_Branch"] = field(default_factory=dict)
     value: Any = None
-    original: str = ""
+    original: tuple[str, ...] = ()
 
 
-def extracted(spots: Iterable[Spot], locale: Locale, before: str = "") -> str:
-    """The text of the file. ``before`` is the one that is there: what it kept as a comment is kept on."""
+def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Originals = _NONE) -> str:
+    """The text of the file. ``before`` is the one that is there: what it kept as a comment is kept on, and so are the
+    originals that it has ``noted``, where they are others now.
+    """
     shown = [spot for spot in spots if _is_shown(spot, locale)]
     above = {spot.path[:length] for spot in shown for length in range(1, len(spot.path))}
     root = _Branch()
@@ -36,9 +40,9 @@ def extracted(spots: Iterable[Spot], locale: Locale, before: str = "") -> str:
             for key in path:
                 branch = branch.below.setdefault(key, _Branch())
             branch.value = value
-            branch.original = (
-                "" if spot.on_key else (", " if spot.part is Part.WORDS else "\n").join(texts_of(spot.node))
-            )
+            if not spot.on_key:
+                was = noted.outdated(spot) if value is not None else ()
+                branch.original = (*original_of(spot), *(f"{WAS} {line}" for line in was))
     gone = [line for line in before.partition(_GONE)[2].splitlines() if line.startswith("#")]
     gone += [f"# {line}" for path, value in locale.unknown for line in block_style(".".join(path), plain(value))]
     lines = [*_lines(root), *([_GONE, *gone] if gone else [])]
@@ -78,5 +82,5 @@ def _lines(branch: _Branch, depth: int = 0) -> Iterator[str]:
             yield from (f"{margin}{line}" for line in block_style(key, None))
             yield from _lines(below, depth + 1)
         else:
-            yield from (f"{margin}# {line}".rstrip() for line in below.original.splitlines())
+            yield from (f"{margin}# {line}".rstrip() for line in below.original)
             yield from (f"{margin}{line}" for line in block_style(key, below.value))

@@ -6,12 +6,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.lang.fields import Fields
 from bot.lang.hours import Hours, Span
+from bot.lang.keys import ANY_TEXT, EMPTY, either, list_of, map_of, one_or_several, takes
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems
 from bot.lang.scalars import name_of
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 
 _OWN_KEYS = ("zone", "holidays")
+_DAYS_OFF = either(ANY_TEXT, list_of(ANY_TEXT), map_of(either(one_or_several(ANY_TEXT), EMPTY)))
+HOURS = map_of(
+    map_of(
+        takes(one_or_several(ANY_TEXT), "From when to when, like 9:00-18:00; or several of such."),
+        {
+            "zone": takes(ANY_TEXT, "Whose clock they go by; the bot's where nothing is said."),
+            "holidays": takes(
+                _DAYS_OFF, "Days like 2030-12-25 on which it is shut, with their names or with other times."
+            ),
+        },
+    )
+)
 _STARTS_WITH_A_TIME = re.compile(r"\s*\d")
 
 
@@ -43,8 +56,8 @@ def _read_one(name: str, fields: Fields, zone: ZoneInfo) -> Hours:
     days = [(key, node) for key, node in fields.entries() if key.text not in _OWN_KEYS]
     for key, node in days:
         _add_days(key, _spans_of(node, fields), week, fields)
-    if not days and not holidays:
-        fields.problems.add("E105", fields.mark, f"{fields.what}: days are missing", 'add mon-fri: "9:00-18:00"')
+    if not any(one_or_more(node) for _, node in days) and not any(holidays.values()):
+        fields.problems.add("E105", fields.mark, f"{fields.what}: it never opens", 'add mon-fri: "9:00-18:00"')
     return Hours(name, tuple(week.get(day, ()) for day in range(7)), holidays, zone)
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from bot.flow.checks import check
 from bot.flow.definition import BotDefinition, Flow
-from bot.flow.documents import BOT_FILE, LEFT_OUT, Documents, Source, read_documents
+from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
 from bot.flow.machine import FlowMachine
 from bot.flow.own import check_own
 from bot.flow.reader import read_bot, read_flow
-from bot.flow.translations import read_translations
+from bot.flow.translations import Translations, read_translations
 from bot.flow.triggers import Triggers
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.flow.wiring import wired
@@ -21,6 +21,10 @@ from bot.lang.hooks import HookSpec
 from bot.lang.nodes import Map, Mark
 from bot.lang.own import OwnCall, own_calls
 from bot.lang.problems import Problem, Problems
+
+UNKNOWN_KEY = "E104"
+MISSING = ("E115", "E130", "E131", "E508", "E509")
+"""Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +80,21 @@ class Loaded:
 
 
 def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> Loaded:
-    """Read, wire and check all files of a bot; every problem of every file is found at once.
+    """Read, wire and check all files of a bot; every problem is found at once, and those of locales once there are no others.
 
     ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
     """
     sources = list(sources)
     texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
-    problems = Problems()
+    problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
-    reading = _Reading(extensions, texts, complete=not problems.any_of(LEFT_OUT))
-    translations = read_translations(found, extensions, problems, complete=reading.complete)
+    reading = _Reading(extensions, texts, problems.paths(UNREAD))
+    translations = read_translations(found, extensions, of_locales)
     bot, flows = reading.read(translations.spoken(None), problems)
     translated = {}
-    for language in translations.of(bot, problems) if reading.complete else ():
-        further = Problems()
-        translated[language] = reading.read(translations.spoken(language), further)
-        problems.take_over(further, found.locales[language].mark.path, f"in {language}")
+    if not problems:
+        problems.include(of_locales)
+        translated = reading.read_translated(translations, bot, problems)
     if problems:
         return Loaded(None, problems.sorted(), found.tests)
     library = _library(bot, flows, texts, sources, extensions)
@@ -101,25 +104,43 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What documents are read with. ``complete`` is False where a file could not be read."""
+    """What documents are read with. ``unread`` are the files of which something could not be read."""
 
     extensions: Extensions
     texts: Mapping[str, str]
-    complete: bool
+    unread: frozenset[str]
 
     def read(self, documents: Documents, problems: Problems) -> tuple[BotDefinition, dict[str, Flow]]:
         """Read and check a bot and its flows."""
         bot = _the_bot(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
-        check(bot, flows, problems, complete=self.complete)
+        check(bot, flows, problems, self.unread)
         check_own(bot, flows, self.extensions.own, problems)
+        self._forgive(documents, problems)
         return bot, flows
+
+    def _forgive(self, documents: Documents, problems: Problems) -> None:
+        """Forget what is missing where it may stand in what could not be read, or under a misspelt key."""
+        unknown = self.unread | problems.paths((UNKNOWN_KEY,))
+        problems.drop(MISSING, None if BOT_FILE in unknown or not documents.bots else unknown)
+
+    def read_translated(
+        self, translations: Translations, bot: BotDefinition, problems: Problems
+    ) -> dict[str, tuple[BotDefinition, dict[str, Flow]]]:
+        """Read and check the same in each further language with a locale."""
+        translated = {}
+        for language in translations.of(bot, problems):
+            further = Problems()
+            translated[language] = self.read(translations.spoken(language), further)
+            problems.take_over(further, translations.documents.locales[language].mark.path, f"in {language}")
+        return translated
 
 
 def _the_bot(documents: Documents, extensions: Extensions, problems: Problems) -> BotDefinition:
     top = Mark(BOT_FILE, 1, 1)
     if not documents.bots:
-        problems.add("E100", top, "there is no bot.yml to read", "add one with a `name`")
+        if not problems.paths(UNREAD) & {BOT_FILE}:
+            problems.add("E100", top, "there is no bot.yml to read", "add one with a `name`")
         return read_bot(Map(top, ()), extensions, problems)
     for further in documents.bots[1:]:
         problems.add("E100", further.mark, "a second document in bot.yml", "put flows into files of their own")

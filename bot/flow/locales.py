@@ -12,10 +12,9 @@ from bot.lang.nodes import Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import text_of
 from bot.lang.shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
-from bot.lang.verbs import VerbSpec
 from bot.lang.wordings import WORDINGS, built_in
-from bot.steps.custom import all_kinds
 from bot.steps.doors import DOOR_TEXTS
+from bot.steps.kind import StepKind
 from bot.steps.riders import DEFAULTS_TEXTS, RIDERS_TEXTS
 
 BOT = "bot"
@@ -45,12 +44,11 @@ class Locale:
         return (spot for spot in spots if spot.needed and spot.path not in self.texts)
 
 
-def all_spots(documents: Documents, verbs: Mapping[str, VerbSpec]) -> tuple[Spot, ...]:
+def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tuple[Spot, ...]:
     """Everything in a bot's documents that contacts read or write, in the order of the files.
 
-    ``verbs`` are the bot's own.
+    ``kinds`` are those of its steps, by their verbs.
     """
-    kinds = all_kinds(verbs)
     found: list[Spot] = []
     for node in documents.bots[:1]:
         found += spots(_BOT, node, (BOT,))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
+from bot.steps.declared import SentTemplate
 from bot.steps.notice import Notice
-from bot.steps.template import TemplateStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,5 +44,6 @@ def _written_uses(library: Library) -> Iterator[TemplateUse]:
             own = step.defaults.window_closed
             if own is not None and own is not inherited and own is not of_flow:
                 yield TemplateUse(step.mark, own)
-            if isinstance(step.kind, TemplateStep):
-                yield TemplateUse(step.mark, step.kind.notice, tuple(reply.title for reply in step.kind.replies))
+            for sent in step.kind.sends():
+                if isinstance(sent, SentTemplate):
+                    yield TemplateUse(step.mark, sent.notice, sent.replies)

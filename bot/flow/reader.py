@@ -1,21 +1,22 @@
 """From documents to definitions."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from bot.core.messages import BUTTON_TITLE
 from bot.flow.definition import LANGUAGE, BotDefinition, Flow, Step
 from bot.flow.hours import read_hours, read_zone
+from bot.flow.keys import INTERRUPTED, LANGUAGE_PATTERN
 from bot.flow.starts import read_start
 from bot.lang.extensions import Extensions
 from bot.lang.fields import Fields
-from bot.lang.nodes import Map, Node, Scalar, fingerprint
+from bot.lang.nodes import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import name_of, text_of
 from bot.lang.templates import Template
-from bot.lang.texts import ChoiceVariable
+from bot.lang.texts import ChoiceVariable, TextVariable
 from bot.lang.variables import Variable, read_variable
 from bot.lang.wordings import SENTENCES, WORDINGS
 from bot.steps import KINDS
@@ -29,7 +30,7 @@ from bot.steps.riders import Defaults, read_defaults, read_riders
 from bot.steps.services import read_secrets, read_services
 from bot.steps.words import read_words
 
-_LANGUAGE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_LANGUAGE = re.compile(LANGUAGE_PATTERN)
 
 
 def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
@@ -38,7 +39,7 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     name = fields.string("name") or "Bot"
     timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
     words = read_words(fields)
-    inner = fields.fields("defaults")
+    inner = fields.fields_meant("defaults")
     defaults = Defaults() if inner is None else read_defaults(inner)
     fields.raw("settings")  # read by bot.settings
     languages, ai, channels = _read_languages(fields), _read_ai(fields, extensions), _read_channels(fields)
@@ -120,48 +121,41 @@ def read_flow(
     about = fields.string("about") or ""
     variables = _read_variables(fields)
     start = read_start(fields, variables)
-    inner = fields.fields("defaults")
+    inner = fields.fields_meant("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
     known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
     reading = Reading("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
-    steps = _read_steps(fields, defaults, reading)
-    interrupted = fields.choice("interrupted", ("resume", "drop", "ask"))
+    steps, unreadable = _read_steps(fields, defaults, reading)
+    interrupted = fields.choice("interrupted", INTERRUPTED)
     words = read_words(fields)
     fields.close()
-    mark, unreadable = fields.mark_of("flow"), _unreadable(fields.raw("steps"), steps)
+    mark = fields.mark_of("flow")
     return Flow(name, mark, about, start, variables, defaults, words, steps, interrupted, unreadable)
 
 
-def _unreadable(written: Node | None, steps: Collection[str]) -> frozenset[str]:
-    """The names of steps of which nothing is left."""
-    named = (key.text for key, _ in written.entries) if isinstance(written, Map) else ()
-    return frozenset(named).difference(steps)
-
-
 def _read_variables(fields: Fields) -> dict[str, Variable]:
-    inner = fields.fields("vars") or fields.misspelt("vars")
-    if inner is None:
-        return {}
+    """The variables, also those of which something is wrong: what uses them need not be a problem as well."""
+    inner = fields.fields_meant("vars", "vars: {name: {type: text}}")
     variables = {}
-    for key, node in inner.entries():
-        if name_of(key, fields.problems, "variable") is not None:
-            variables[key.text] = read_variable(key.text, node, fields.problems)
-    return variables
+    for key, node in () if inner is None else inner.entries():
+        name_of(key, fields.problems, "variable")
+        variables[key.text] = read_variable(key.text, node, fields.problems)
+    listed = (item for item in one_or_more(fields.raw("vars")) if not isinstance(item, List))
+    named = (key for item in listed for key in ([key for key, _ in item.entries] if isinstance(item, Map) else [item]))
+    return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
 
 
-def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> dict[str, Step]:
+def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> tuple[dict[str, Step], frozenset[str]]:
+    """The steps, and the names of those of which nothing is left."""
     fields.require("steps")
-    inner = fields.fields("steps")
+    inner = fields.fields_meant("steps", "steps: {name: {say: ...}}")
     if inner is None:
-        return {}
-    steps = {}
-    for key, node in inner.entries():
-        step = _read_step(key, node, defaults, reading)
-        if step is not None:
-            steps[step.name] = step
-    if isinstance(fields.raw("steps"), Map) and not inner.entries():
+        return {}, frozenset()
+    found = {key.text: _read_step(key, node, defaults, reading) for key, node in inner.entries()}
+    if isinstance(fields.raw("steps"), Map) and not found:
         fields.problems.add("E105", fields.mark_of("steps"), f"{fields.what} has no steps", "add the first one")
-    return steps
+    steps = {name: step for name, step in found.items() if step is not None}
+    return steps, frozenset(found.keys() - steps.keys())
 
 
 def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -> Step | None:
@@ -184,7 +178,17 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -
     kind = kind_class.read(fields, replace(reading, step=name, save=riders.save, errors=defaults.errors or {}))
     _refuse_riders(fields, kind)
     fields.close()
-    return Step(name, key.mark, kind, riders, defaults, fingerprint(node))
+    return Step(name, key.mark, kind, riders, defaults, fingerprint(node), written=_in_a_line(fields.node.get(verb)))
+
+
+def _in_a_line(node: Node | None) -> str:
+    """What a node says, as far as that goes into a line: of a map its values with their keys, of a list nothing."""
+    match node:
+        case Scalar(text=text):
+            return text
+        case Map(entries=entries):
+            return ", ".join(f"{key.text}: {value.text}" for key, value in entries if isinstance(value, Scalar))
+    return ""
 
 
 def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from bot.core.events import EVENTS
 from bot.lang.fields import Fields
-from bot.lang.matching import read_match, read_pattern
+from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, one_or_several, takes
+from bot.lang.matching import MATCH_KEYS, PATTERN_KEYS, read_match, read_pattern
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import did_you_mean
 from bot.lang.variables import Variable
@@ -14,6 +15,14 @@ from bot.lang.words import WHOLE
 
 CONTACTS = FIRST, RETURNING = ("first", "returning")
 """Contacts who have never been in a flow, and all others."""
+START_KEYS: Schemas = {
+    "words": takes(one_or_several(ANY_TEXT), "Words that start it."),
+    **MATCH_KEYS,
+    **PATTERN_KEYS,
+    "event": takes(one_or_several(choice(*EVENTS)), "Events of the gateway that start it."),
+    "otherwise": takes(BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said."),
+    "contact": takes(choice(*CONTACTS), "Who can start it; everybody where nothing is said."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +49,7 @@ class Start:
 
 def read_start(fields: Fields, variables: Mapping[str, Variable]) -> Start | None:
     """Read the `start` of a flow with these variables; something must start it."""
-    inner = fields.fields("start")
+    inner = fields.fields("start", "start: {words: [hi, hello]}")
     if inner is None:
         return None
     start = Start(

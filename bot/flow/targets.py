@@ -1,6 +1,6 @@
 """Doors and where they lead: every target is there, and means something where it stands."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from bot.flow.definition import BotDefinition, Flow, Step
 from bot.lang.nodes import Mark
@@ -12,13 +12,13 @@ from bot.steps.riders import Defaults
 class Targets:
     """Every target leads to something that is there.
 
-    Where not all documents could be read, nobody knows which flows there are: then none is missed.
+    ``unread`` are the files of which something could not be read: any flow may be there, and any step of their flows.
     """
 
-    def __init__(self, flows: Mapping[str, Flow], problems: Problems, *, complete: bool) -> None:
+    def __init__(self, flows: Mapping[str, Flow], problems: Problems, unread: Collection[str]) -> None:
         self._flows = flows
         self._problems = problems
-        self._complete = complete
+        self._unread = unread
 
     def check(self, bot: BotDefinition) -> None:
         """Report every target that leads nowhere."""
@@ -34,6 +34,8 @@ class Targets:
             for step in flow.steps.values():
                 self._check_defaults(step.riders.defaults)
             for door in doors_of_flow(flow):
+                if door.mark.path == bot.mark.path:
+                    continue  # inherited
                 if door.then is not None:
                     self._check_target(door.then, flow)
                 self._check_correction(door, flow)
@@ -73,13 +75,12 @@ class Targets:
         if target.text.startswith("/"):
             self._check_absolute(target)
         elif flow is None:
-            self._problems.add(
-                "E112",
-                target.mark,
-                f'"{target.text}" is a step, and bot.yml belongs to no flow',
-                f"write /flow/{target.text}",
-            )
-        elif target.text not in (*flow.steps, *flow.unreadable):
+            what = f'"{target.text}" is a step, and bot.yml belongs to no flow'
+            fix = did_you_mean(target.text, RESERVED, f"write /flow/{target.text}")
+            if target.text in self._flows:
+                fix = f"for the flow write /{target.text}"
+            self._problems.add("E112", target.mark, what, fix)
+        elif self._lacks(flow, target.text):
             fix = did_you_mean(target.text, [*flow.steps, *RESERVED], f"add the step to flow {flow.name}")
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"
@@ -90,13 +91,17 @@ class Targets:
         flow = self._flows.get(name)
         if flow is None:
             self.check_flow(name, target.mark)
-        elif step and step not in (*flow.steps, *flow.unreadable):
+        elif step and self._lacks(flow, step):
             fix = did_you_mean(step, flow.steps, f"add the step to flow {name}")
             self._problems.add("E102", target.mark, f'no step "{step}" in flow {name}', fix)
 
+    def _lacks(self, flow: Flow, step: str) -> bool:
+        """Whether it is certain that a flow has no step of this name."""
+        return step not in (*flow.steps, *flow.unreadable) and flow.mark.path not in self._unread
+
     def check_flow(self, name: str, mark: Mark) -> None:
         """A flow of this name is there."""
-        if self._complete and name not in self._flows:
+        if not self._unread and name not in self._flows:
             fix = did_you_mean(name, self._flows, "add a flow of this name")
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 

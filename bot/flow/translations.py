@@ -15,6 +15,7 @@ from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems
 from bot.lang.shapes import Part, Path, Spot
 from bot.lang.words import normalise
+from bot.steps.custom import all_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +62,11 @@ class Translations:
                 problems.add("E114", node.mark, f"a locale for {language}, which the bot does not speak", fix)
 
 
-def read_translations(
-    documents: Documents, extensions: Extensions, problems: Problems, *, complete: bool = True
-) -> Translations:
-    """Hold the locales against the other documents; what is not there to be said is a problem.
-
-    ``complete`` is False where a document could not be read: then nobody knows what there is to be said.
-    """
+def read_translations(documents: Documents, extensions: Extensions, problems: Problems) -> Translations:
+    """Hold the locales against the other documents; what is not there to be said is a problem."""
     if not documents.locales:
         return Translations(documents)
-    problems = problems if complete else Problems()
-    spots = all_spots(documents, extensions.verbs)
+    spots = all_spots(documents, all_kinds(extensions.verbs))
     locales = {
         language: read_locale(language, node, (*spots, *wording_spots(language, node.mark)), problems)
         for language, node in documents.locales.items()

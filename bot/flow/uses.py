@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from bot.flow.definition import BotDefinition, Flow, Step
+from bot.lang.templates import Template
 from bot.lang.wordings import VALUES
 from bot.steps.declared import Used
 from bot.steps.doors import Door
@@ -38,20 +39,24 @@ def uses_of_step(step: Step) -> Iterator[Used]:
         if outcome.door is not None:
             yield from _of_door(outcome.door)
     riders = step.riders
-    for text in (*riders.tag, *riders.untag, *riders.cancel):
+    for text in uses_on_leaving(step):
         yield Used(text)
-    for item in riders.set:
-        for text in item.uses():
-            yield Used(text)
-    for schedule in riders.schedule:
-        for text in schedule.uses():
-            yield Used(text)
     if riders.visits is not None:
         yield from _of_door(riders.visits.otherwise)
     if riders.then is not None:
         yield from _of_door(riders.then)
     yield from _of_words(riders.words)
     yield from _of_defaults(riders.defaults, step.kind.tells)
+
+
+def uses_on_leaving(step: Step) -> Iterator[Template]:
+    """Those of what a step gives when it is left with success: tags, values, plans."""
+    riders = step.riders
+    yield from (*riders.tag, *riders.untag, *riders.cancel)
+    for item in riders.set:
+        yield from item.uses()
+    for schedule in riders.schedule:
+        yield from schedule.uses()
 
 
 def _of_door(door: Door, told: frozenset[str] = frozenset()) -> Iterator[Used]:

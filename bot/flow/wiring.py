@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bot.flow.definition import Flow, Step, Way
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.steps.declared import Falls, Outcome
 from bot.steps.doors import AGAIN, END, NEXT, Door
@@ -63,15 +64,13 @@ class _Wiring:
             case Falls.ERRORS if "else" not in (self._step.defaults.errors or {}):
                 self._missing("errors.else", "a failure of this step leads nowhere", "add errors: {else: ...}")
             case Falls.WRITTEN:
-                self._missing(name, f'"{name}" leads nowhere', f"write {name}: and a target")
+                self._missing(name, f'"{name}" leads nowhere', f"write {name}: and a target", mark)
         return Way(name, target, mark, door, outcome.success)
 
     def _leading(self, name: str, door: Door) -> Way:
         """An outcome whose door must say where it leads."""
         if door.then is None:
-            self._problems.add(
-                "E131", door.mark, f'step "{self._step.name}": {name} leads nowhere', "add `then` with a target"
-            )
+            self._problems.add("E131", door.mark, f"{name} leads nowhere", "add `then` with a target")
             return Way(name, END, door.mark, door, success=False)
         return Way(name, self._named(door.then.text), door.mark, door, success=False)
 
@@ -90,14 +89,10 @@ class _Wiring:
             if retry is not None and retry.otherwise is not None:
                 yield self._leading("retry.else", retry.otherwise)
             elif retry is not None and retry.most is not None:
-                self._problems.add(
-                    "E130", retry.mark, f'step "{step.name}": retry has a `max` and no `else`', "add else: and a target"
-                )
+                self._problems.add("E130", retry.mark, "retry has a `max` and no `else`", "add else: and a target")
         if remind is not None:
             if remind.after is None:
-                self._problems.add(
-                    "E130", remind.mark, f'step "{step.name}": remind has no `after`', "add after: and a duration"
-                )
+                self._problems.add("E130", remind.mark, "remind has no `after`", "add after: and a duration")
             yield self._repeating("remind", remind.door)
 
     def _repeating(self, name: str, door: Door | None) -> Way:
@@ -109,14 +104,16 @@ class _Wiring:
 
     def _timeout(self, step: Step) -> Way:
         timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
-        if timeout is None or timeout.after is None or timeout.door is None or not timeout.door.speaks:
+        if timeout is None or timeout.door is None:
             self._missing(
                 "timeout",
                 "it waits for ever when no answer comes",
                 "add timeout: {after: 20h, then: end} here or under `defaults`",
             )
             return Way("timeout", END, step.mark, success=False)
+        if timeout.after is None:
+            self._problems.add("E130", timeout.mark, "timeout has no `after`", "add after: and a duration")
         return self._leading("timeout", timeout.door)
 
-    def _missing(self, outcome: str, what: str, fix: str) -> None:
-        self._problems.add("E130", self._step.mark, f'step "{self._step.name}" has no `{outcome}`: {what}', fix)
+    def _missing(self, outcome: str, what: str, fix: str, mark: Mark | None = None) -> None:
+        self._problems.add("E130", mark or self._step.mark, f'step "{self._step.name}" has no `{outcome}`: {what}', fix)

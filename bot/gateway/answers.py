@@ -5,19 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core.text import clean, digits, json_object, line
-from bot.gateway.errors import (
-    BY_CODE,
-    ChannelNotFound,
-    GatewayError,
-    MissingField,
-    NotTheGateway,
-    OutcomeUnknown,
-    RateLimited,
-    Refused,
-    SendFailed,
-    Unauthorized,
-)
+from bot.gateway.errors import GatewayError, NotTheGateway, OutcomeUnknown, Refused
 from bot.gateway.rate import Rate, read_rate
+from bot.gateway.refusals import BY_CODE, ChannelNotFound, MissingField, RateLimited, SendFailed, Unauthorized
 
 if TYPE_CHECKING:  # who only reads webhooks does without the client
     from bot.http import Response

@@ -23,15 +23,8 @@ from bot.gateway.account import (
     read_webhook,
 )
 from bot.gateway.answers import Result, Sent, read_result, read_sent
-from bot.gateway.errors import (
-    EndpointRefused,
-    InvalidMessage,
-    InvalidType,
-    MissingField,
-    NotReached,
-    OutcomeUnknown,
-    Refused,
-)
+from bot.gateway.errors import EndpointRefused, InvalidMessage, NotReached, OutcomeUnknown, Refused
+from bot.gateway.refusals import InvalidType, MissingField
 from bot.http import Ambiguous, Http, NotSent, Response
 
 

@@ -24,7 +24,7 @@ from bot.core.text import clean, digits, line
 from bot.core.values import Location, Media
 from bot.gateway.account import person, read_contact, read_tags
 from bot.gateway.answers import words_of
-from bot.gateway.errors import BY_CODE
+from bot.gateway.refusals import BY_CODE
 
 INBOUND = "message.inbound"
 TAP = "message.interactive_reply"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import regex
 
 from bot.lang.fields import Fields
+from bot.lang.keys import Schemas, pattern, takes
 from bot.lang.matching import matches
 from bot.lang.variable import Mismatch, Unfit, Variable, mismatch
 
@@ -50,6 +51,11 @@ class PhoneVariable(Variable):
 
     country: str | None = None
     type: ClassVar[str] = "phone"
+    keys: ClassVar[Schemas] = {
+        "country": takes(
+            pattern("[A-Z]{2}", "write its two letters, like ID or DE"), "Whose national numbers are taken."
+        )
+    }
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

@@ -4,25 +4,30 @@ from collections.abc import Collection, Iterable
 from datetime import timedelta
 
 from bot.lang import durations
+from bot.lang.left_over import refuse_left_over
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
-from bot.lang.problems import Problems, did_you_mean, nearest
+from bot.lang.problems import Problem, Problems, did_you_mean, nearest
 from bot.lang.scalars import name_of, template_of, text_of
 from bot.lang.templates import Expression, Template, compile_expression
 from bot.lang.variants import AnyOf
 
 
 class Fields:
-    """The keys of one map. Every key that is asked for is known; `close` complains of all others."""
+    """The keys of one map. Every key that is asked for is known; `close` complains of all others.
 
-    def __init__(self, node: Node, problems: Problems, what: str) -> None:
+    ``form`` is what to write where it is no map.
+    """
+
+    def __init__(self, node: Node, problems: Problems, what: str, form: str = "key: value") -> None:
         self.problems = problems
         self.what = what
         self._asked: dict[str, None] = {}
+        self._missing: dict[str, Problem] = {}
         self._is_map = isinstance(node, Map)
         if isinstance(node, Map):
             self.node = node
         else:
-            problems.add("E106", node.mark, f"{what}: a map of keys is expected", "write key: value")
+            problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {form}")
             self.node = Map(node.mark, ())
 
     @property
@@ -59,12 +64,11 @@ class Fields:
         return isinstance(self._plain(key), str)
 
     def require(self, key: str) -> bool:
-        """Whether a key is written; a problem where it is not."""
-        if self.has(key):
-            return True
-        if self._is_map:
-            self.problems.add("E105", self.mark, f'{self.what}: "{key}" is missing', f"add {key}:")
-        return False
+        """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
+        if not self.has(key) and self._is_map:
+            what = f'{self.what}: "{key}" is missing'
+            self._missing[key] = self.problems.add("E105", self.mark, what, f"add {key}:")
+        return self.has(key)
 
     def string(self, key: str, default: str | None = None) -> str | None:
         """A text that stands for itself."""
@@ -104,14 +108,14 @@ class Fields:
         return default
 
     def duration(self, key: str) -> timedelta | None:
-        """A duration, longer than nothing and at most a year."""
+        """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
         node = self.raw(key)
         if node is None:
             return None
         found = durations.parse(node.text) if isinstance(node, Scalar) else None
         if found is None:
             self._wrong(key, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
-        return found
+        return found or timedelta(days=1)
 
     def seconds(self, key: str, default: float) -> float:
         """A duration, in seconds."""
@@ -131,7 +135,12 @@ class Fields:
         return default
 
     def strings(self, key: str) -> tuple[str, ...]:
-        """A list of texts, or one text."""
+        """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
+        for node in self.one_or_more(key):  # beside one text there may be those of other languages
+            alone = isinstance(node, Scalar) and node.mark == self.mark_of(key) and not node.quoted
+            if alone and isinstance(node, Scalar) and ", " in node.text:
+                fix = f"write [{node.text}] where several are meant, else put it in quotes"
+                self.problems.add("E106", node.mark, f'{self._at(key)}: "{node.text}" is one text', fix)
         texts = (text_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
         return tuple(text for text in texts if text is not None)
 
@@ -143,6 +152,10 @@ class Fields:
     def wording(self, key: str) -> Template | None:
         """A text that is said: one, or `{any: [...]}`, of which chance takes one each time."""
         node = self.raw(key)
+        if isinstance(node, List):
+            fix = "write one text in quotes, or {any: [...]}, of which one is said each time"
+            self.problems.add("E106", node.mark, f"{self._at(key)}: a text is expected, YAML reads a list here", fix)
+            return None
         if not isinstance(node, Map):
             return self.template(key)
         inner = Fields(node, self.problems, self._at(key))
@@ -164,13 +177,15 @@ class Fields:
         text = None if node is None else text_of(node, self.problems, self._at(key))
         return None if text is None or node is None else compile_expression(text, node.mark, self.problems)
 
-    def fields(self, key: str) -> "Fields | None":
-        """The map under a key."""
+    def fields(self, key: str, form: str = "key: value") -> "Fields | None":
+        """The map under a key. ``form`` is what to write where it is no map."""
         node = self.raw(key)
-        return None if node is None else Fields(node, self.problems, self._at(key))
+        return None if node is None else Fields(node, self.problems, self._at(key), form)
 
-    def misspelt(self, key: str) -> "Fields | None":
-        """The map under what looks like this key misspelt. `close` complains of it; nothing else needs to."""
+    def fields_meant(self, key: str, form: str = "key: value") -> "Fields | None":
+        """The same, also of what looks like this key misspelt: `close` complains of that, and what refers to it need not."""
+        if self.has(key):
+            return self.fields(key, form)
         found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])
         node = None if found is None else self.node.get(found)
         return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
@@ -179,12 +194,12 @@ class Fields:
         """The items of the list under a key, or its one value."""
         return one_or_more(self.raw(key))
 
-    def items(self, key: str) -> tuple[Node, ...]:
-        """The list under a key."""
+    def items(self, key: str, fix: str = "") -> tuple[Node, ...]:
+        """The list under a key. ``fix`` is what to do where it is none."""
         node = self.raw(key)
         if node is None or isinstance(node, List):
             return () if node is None else node.items
-        self._wrong(key, "a list")
+        self._wrong(key, "a list", fix)
         return ()
 
     def entries(self) -> tuple[tuple[Scalar, Node], ...]:
@@ -192,21 +207,17 @@ class Fields:
         self._asked.update((key.text, None) for key, _ in self.node.entries)
         return self.node.entries
 
-    def close(self) -> None:
-        """Complain of every key that was never asked for."""
-        for key, node in self.node.entries:
-            if key.text in self._asked:
-                continue
-            if isinstance(node, Scalar) and node.value is None and not node.quoted:
-                self.problems.add(
-                    "E104",
-                    key.mark,
-                    f'{self.what}: "{key.text}" is a key without a value',
-                    "if it belongs to a text with a comma, put that text in quotes",
-                )
-            else:
-                fix = did_you_mean(key.text, self._asked, f"known here: {', '.join(self._asked)}")
-                self.problems.add("E104", key.mark, f'{self.what}: unknown key "{key.text}"', fix)
+    def close(self, *, whole: bool = True) -> None:
+        """Complain of every key that was never asked for. What is missing may be one of them, and is missed no more.
+
+        ``whole`` is False where nobody knows which keys there may be beside those that were asked for.
+        """
+        left = [key for key, _ in self.node.entries if key.text not in self._asked]
+        if not whole:
+            left = [key for key in left if nearest(key.text, self._asked) in self._missing]
+        if left:
+            self.problems.withdraw(self._missing.values())
+            refuse_left_over(left, self.node, self._asked.keys(), self.what, self.problems)
 
     def _plain(self, key: str) -> bool | int | float | str | None:
         node = self.raw(key)

@@ -9,6 +9,7 @@ from jinja2 import nodes
 
 from bot.lang import hours
 from bot.lang.calls import Called
+from bot.lang.effort import CALL
 from bot.lang.filters import FILTERS, FUNCTIONS, TESTS
 from bot.lang.problems import did_you_mean
 from bot.lang.sandbox import EACH, OWN_FILTER
@@ -148,7 +149,7 @@ class Uses:
             self.walk(child, inner, depth + 1, loops + 1)
         for child in node.else_:
             self.walk(child, bound, depth + 1, loops)
-        node.iter = nodes.Filter(node.iter, EACH, [], [], None, None, lineno=node.lineno)
+        node.iter = nodes.Filter(node.iter, EACH, [nodes.Const(_size(node))], [], None, None, lineno=node.lineno)
 
     def _unknown(self, node: nodes.Node, kind: str, name: str, known: Collection[str]) -> None:
         fix = did_you_mean(name, known, f"there are {', '.join(sorted(known))}")
@@ -156,6 +157,12 @@ class Uses:
 
     def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
         self.faults.append(Fault(code, node.lineno, what, fix))
+
+
+def _size(loop: nodes.For) -> int:
+    """How many nodes are gone through at each pass of a loop; filters and functions count for more than one."""
+    inside = [part for child in (*loop.body, loop.test) if child for part in (child, *child.find_all(nodes.Node))]
+    return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
 
 
 def _is_text(node: nodes.Node) -> bool:

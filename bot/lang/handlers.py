@@ -20,6 +20,11 @@ class Parameter:
     annotation: Any
     required: bool
 
+    @property
+    def takes_null(self) -> bool:
+        """Whether null is a value of it."""
+        return may_be_null(self.annotation)
+
 
 @dataclass(frozen=True, slots=True)
 class HandlerSpec:
@@ -38,11 +43,21 @@ class HandlerSpec:
     takes_key: bool = False
     providers: tuple[str, ...] = ()
 
+    @property
+    def gives_null(self) -> bool:
+        """Whether it says of itself that it may return null."""
+        return self.returns is not Any and may_be_null(self.returns)
+
     def provided_by(self, providers: Collection[str]) -> Self:
         """This handler, with what these providers give taken out of its arguments."""
         given = tuple(name for name in self.parameters if name in providers)
         left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
         return replace(self, parameters=left, providers=given)
+
+
+def may_be_null(annotation: Any) -> bool:
+    """Whether null is a value of an annotation."""
+    return annotation in (Any, object, None, type(None)) or type(None) in typing.get_args(annotation)
 
 
 def handler(name: str, *, errors: Iterable[type[BaseException]] = ()) -> Callable[[F], F]:

@@ -12,24 +12,30 @@ from jinja2 import Undefined, pass_context
 
 from bot.core import codec
 from bot.core.values import UnstorableValue
+from bot.lang.effort import NODE
 from bot.lang.failures import TemplateFailed, kind_of
 from bot.lang.number_filters import exact, is_number
-from bot.lang.shown import MAX_TEXT, shown
+from bot.lang.shown import bounded, written
 from bot.lang.words import normalise
 
 MOST_NAMED = 10  # fields in an error
+RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or held against all others
 MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering go over, together
 
 
 @pass_context
-def elements(context: Any, value: Any) -> list[Any]:
-    """The elements of a list, which null has none of. ``context`` is the sandbox's `Scope`, which counts them."""
+def elements(context: Any, value: Any, nodes: int = 1) -> list[Any]:
+    """The elements of a list, which null has none of. ``context`` is the sandbox's `Scope`, which counts them.
+
+    ``nodes`` is how much is done with each.
+    """
     if not isinstance(value, list | tuple | None):
         raise TemplateFailed(f"{kind_of(value)} is no list")
     items = [exact(item) for item in value or ()]
     context.spent += len(items)
     if context.spent > MAX_ELEMENTS:
         raise TemplateFailed(f"loops and filters go over more than {MAX_ELEMENTS} elements")
+    context.effort.spend(len(items) * nodes * NODE)
     return items
 
 
@@ -88,7 +94,9 @@ def _without(context: Any, value: Any, unwanted: Any) -> list[Any]:
 @pass_context
 def _sort(context: Any, value: Any, field: str | None = None) -> list[Any]:
     """``{{ orders | sort("placed") }}``: in order, texts without regard to case and accents, null at the end."""
-    return [item for item, _ in sorted(_each_with(context, value, field), key=lambda pair: _rank(pair[1]))]
+    pairs = _each_with(context, value, field)
+    context.effort.count([found for _, found in pairs], RANKED)
+    return [item for item, _ in sorted(pairs, key=lambda pair: _rank(pair[1]))]
 
 
 def _rank(value: Any) -> tuple[Any, ...]:
@@ -107,7 +115,9 @@ def _reverse(context: Any, value: Any) -> list[Any]:
 def _unique(context: Any, value: Any, field: str | None = None) -> list[Any]:
     """``{{ orders | unique("town") }}``: without those that repeat an earlier one."""
     firsts: dict[Any, Any] = {}
-    for item, found in _each_with(context, value, field):
+    pairs = _each_with(context, value, field)
+    context.effort.count([found for _, found in pairs], COMPARED)
+    for item, found in pairs:
         firsts.setdefault(_sameness(found), item)
     return list(firsts.values())
 
@@ -149,10 +159,8 @@ def _outermost(choose: Callable[..., Any]) -> Callable[..., Any]:
 @pass_context
 def _join(context: Any, value: Any, separator: str = ", ") -> str:
     """``{{ names | join(' and ') }}``: a list as one text."""
-    parts = [shown(item) for item in elements(context, value)]
-    if sum(map(len, parts)) + len(separator) * len(parts) > MAX_TEXT:
-        raise TemplateFailed(f"a text longer than {MAX_TEXT} characters")
-    return separator.join(parts)
+    items = elements(context, value)
+    return bounded(piece for n, item in enumerate(items) for piece in (separator if n else "", written(item)))
 
 
 def _length(value: Any) -> int:
@@ -179,27 +187,30 @@ def _several(value: Any) -> Sequence[Any]:
     raise TemplateFailed(f"{kind_of(value)} is no list")
 
 
-def _record(value: Any) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if isinstance(value, Mapping):
-        return value
-    raise TemplateFailed(f"{kind_of(value)} is no record")
+def _record(context: Any, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping | None):
+        raise TemplateFailed(f"{kind_of(value)} is no record")
+    record = value or {}
+    context.effort.spend(len(record))
+    return record
 
 
-def _keys(value: Any) -> list[str]:
+@pass_context
+def _keys(context: Any, value: Any) -> list[str]:
     """``{{ prices | keys }}``: the names of a record's fields."""
-    return list(_record(value))
+    return list(_record(context, value))
 
 
-def _values(value: Any) -> list[Any]:
+@pass_context
+def _values(context: Any, value: Any) -> list[Any]:
     """``{{ prices | values }}``: what a record has in its fields."""
-    return list(_record(value).values())
+    return list(_record(context, value).values())
 
 
-def _merge(value: Any, other: Any) -> dict[str, Any]:
+@pass_context
+def _merge(context: Any, value: Any, other: Any) -> dict[str, Any]:
     """``{{ order | merge({"state": "paid"}) }}``: a record with more fields, or other values in them."""
-    return {**_record(value), **_record(other)}
+    return {**_record(context, value), **_record(context, other)}
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -6,12 +6,16 @@ from typing import Any
 import regex
 
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, Schemas, choice, takes
 from bot.lang.words import CLOSE, WAYS, WHOLE
 
 MAX_PATTERN = 500  # characters
 MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
 PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
 _COUNT = regex.compile(r"([0-9]{1,9})\}")
+_WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
+MATCH_KEYS: Schemas = {"match": takes(choice(*WAYS), f"How words are matched: {_WAYS}; whole where nothing is said.")}
+PATTERN_KEYS: Schemas = {"pattern": takes(ANY_TEXT, "A regular expression that the text matches in full.")}
 
 
 def read_match(fields: Fields) -> str:

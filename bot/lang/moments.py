@@ -10,8 +10,18 @@ from bot.lang import durations, foreign_dates
 from bot.lang.dates import read_date
 from bot.lang.fields import Fields
 from bot.lang.iso import DAY, MOMENT, read_clock, read_iso
+from bot.lang.keys import ANY_TEXT, DURATION, Schemas, pattern, takes
 from bot.lang.times import read_moment, read_time
 from bot.lang.variable import Answer, Mismatch, Unfit, Variable, mismatch
+
+
+def _keys(present: str, example: str, form: re.Pattern[str]) -> Schemas:
+    bound = pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}")
+    return {
+        "after": takes(bound, f"Answers are later than this: {present}, or one written out."),
+        "before": takes(bound, f"Answers are earlier than this: {present}, or one written out."),
+        "within": takes(DURATION, "Answers lie between now and so much later."),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,7 @@ class DateVariable(_OnCalendar):
     present: ClassVar[str] = "today"
     example: ClassVar[str] = "2030-12-31"
     form: ClassVar[re.Pattern[str]] = DAY
+    keys: ClassVar[Schemas] = _keys(present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> date:
         found = read_date(text, now.date(), language, past=self._past)
@@ -100,6 +111,7 @@ class DateTimeVariable(_OnCalendar):
     present: ClassVar[str] = "now"
     example: ClassVar[str] = "2030-12-31T15:00"
     form: ClassVar[re.Pattern[str]] = MOMENT
+    keys: ClassVar[Schemas] = _keys(present, example, form)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
         found = read_moment(text, now, language, past=self._past)
@@ -121,6 +133,10 @@ class TimeVariable(Variable):
     least: time | None = None
     most: time | None = None
     type: ClassVar[str] = "time"
+    keys: ClassVar[Schemas] = {
+        "min": takes(ANY_TEXT, "The earliest time that it may be, like 9:00."),
+        "max": takes(ANY_TEXT, "The latest time that it may be, like 18:00."),
+    }
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

@@ -16,6 +16,8 @@ from bot.core.values import UnstorableValue
 from bot.lang.failures import TemplateFailed
 from bot.lang.functions import NOW_PARAMETER, FunctionSpec
 
+OWN, COPIED = 5_000, 10  # units of effort: for each call, and for each value that goes in
+
 
 class OutOfTime(BotError):
     """Python within a turn was stopped: it took too long."""
@@ -36,6 +38,8 @@ class OwnCall:
                 value._fail_with_undefined_error()
         if spec.takes_now:
             kwargs[NOW_PARAMETER] = context.parent["now"]
+        context.effort.spend(OWN)  # type: ignore[attr-defined]  # the sandbox's
+        context.effort.count([*args, *kwargs.values()], COPIED)  # type: ignore[attr-defined]
         what = f'{spec.kind} "{spec.name}"'
         return kept(what, call_own(what, spec.function, args, kwargs))
 

@@ -108,10 +108,16 @@ class Problems:
     def __init__(self) -> None:
         self._found: set[Problem] = set()
 
-    def add(self, code: str, mark: Mark, what: str, fix: str = "") -> None:
+    def add(self, code: str, mark: Mark, what: str, fix: str = "") -> Problem:
         """Note a problem. Raises `KeyError` for a code that is not in `CODES`."""
         CODES[code]
-        self._found.add(Problem(mark.path, mark.line, mark.column, code, what, fix))
+        problem = Problem(mark.path, mark.line, mark.column, code, what, fix)
+        self._found.add(problem)
+        return problem
+
+    def withdraw(self, problems: Iterable[Problem]) -> None:
+        """Forget problems that turn out to follow from another one."""
+        self._found.difference_update(problems)
 
     def take_over(self, further: "Problems", path: str, where: str) -> None:
         """Add the problems of the same files read again with another's texts, but for those of a code that is known
@@ -122,6 +128,19 @@ class Problems:
             if found.place not in known:
                 what = found.what if found.path == path else f"{where}: {found.what}"
                 self._found.add(replace(found, what=what))
+
+    def include(self, further: "Problems") -> None:
+        """Add the problems of other files."""
+        self._found |= further._found
+
+    def drop(self, codes: Collection[str], paths: Collection[str] | None = None) -> None:
+        """Forget the problems of some codes, in some files or in all."""
+        within = {found for found in self._found if paths is None or found.path in paths}
+        self._found -= {found for found in within if found.code in codes}
+
+    def paths(self, codes: Collection[str]) -> frozenset[str]:
+        """The files in which one of these codes has been found."""
+        return frozenset(found.path for found in self._found if found.code in codes)
 
     def any_of(self, codes: Collection[str]) -> bool:
         """Whether one of these codes has been found."""

@@ -7,6 +7,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Self
 
 from bot.lang.fields import Fields
+from bot.lang.keys import NUMBER, Schemas, takes
 from bot.lang.number_filters import MOST_DIGITS
 from bot.lang.numerals import read_number
 from bot.lang.variable import Mismatch, Unfit, Variable, mismatch
@@ -22,6 +23,10 @@ class NumberVariable(Variable):
     least: float | None = None
     most: float | None = None
     type: ClassVar[str] = "number"
+    keys: ClassVar[Schemas] = {
+        "min": takes(NUMBER, "The least that it may be; no bound where nothing is said."),
+        "max": takes(NUMBER, "The most that it may be; no bound where nothing is said."),
+    }
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

@@ -7,23 +7,24 @@ be called are `FUNCTIONS` and the bot's own. Jinja2's own sandbox stands behind 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any
 
-from jinja2 import StrictUndefined, nodes, pass_context
-from jinja2.nativetypes import NativeCodeGenerator
+from jinja2 import StrictUndefined, pass_context
 from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 from bot.core.values import Location, Media
+from bot.lang.codegen import Generator
+from bot.lang.effort import SHORT, SIZED, WRITTEN, Effort
 from bot.lang.failures import TemplateFailed, kind_of
 from bot.lang.filters import FILTERS, FUNCTIONS, TESTS, strict, there
-from bot.lang.hidden import OWN
+from bot.lang.hidden import EFFORT, OWN
 from bot.lang.list_filters import elements
 from bot.lang.number_filters import MOST_DIGITS, exact
 from bot.lang.own import OwnCall
 from bot.lang.problems import did_you_mean
-from bot.lang.shown import MAX_TEXT, shown
+from bot.lang.shown import MAX_TEXT, bounded, too_long, written
 from bot.lang.wall_clock import later
 
 MAX_NUMBER_BITS = 256
@@ -57,9 +58,30 @@ class Missing(StrictUndefined):
 
 
 class Scope(Context):
-    """One rendering's names, and the work it has done: how many elements it has gone over."""
+    """One rendering's names, and the work it has done: how many elements it has gone over, and its turn's effort."""
 
     spent = 0
+    _effort: Effort | None = None
+
+    @property
+    def effort(self) -> Effort:
+        """What may still be done in this turn."""
+        if self._effort is None:
+            self._effort = self.parent.get(EFFORT) or Effort()
+        return self._effort
+
+    def counted(self, value: Any, times: int = 1) -> Any:
+        """The value itself, which is gone through. Raises `TemplateFailed` where that is too much."""
+        kind = type(value)
+        if kind in SIZED and (kind is not str or len(value) > SHORT):
+            self.effort.count(value, times)
+        return value
+
+    def joined(self, parts: tuple[Any, ...]) -> str:
+        """``a ~ b``."""
+        text = bounded(part if type(part) is str else written(self.counted(there(part), WRITTEN)) for part in parts)
+        self.counted(text)
+        return text
 
     def resolve_or_missing(self, key: str) -> Any:
         """The value of a name; the functions are there beside the scope's own."""
@@ -75,55 +97,10 @@ def _own_filter(context: Scope, value: Any, name: str, *args: Any, **kwargs: Any
     return context.parent[OWN][name](context, value, *args, **kwargs)
 
 
-class _Generator(NativeCodeGenerator):
-    """Keeps values as they are until they are shown; numbers with a point are decimals."""
-
-    def _output_child_to_const(self, node: nodes.Expr, frame: Any, finalize: Any) -> str:
-        if isinstance(node, nodes.TemplateData):
-            return node.data
-        raise nodes.Impossible
-
-    def visit_Const(self, node: nodes.Const, frame: Any) -> None:
-        if isinstance(node.value, float):
-            self.write(f"environment.decimal({str(node.value)!r})")
-        else:
-            super().visit_Const(node, frame)
-
-    def visit_List(self, node: nodes.List, frame: Any) -> None:
-        self._visit_items("[", node.items, "]", frame)
-
-    def visit_Tuple(self, node: nodes.Tuple, frame: Any) -> None:
-        if node.ctx == "load":
-            self._visit_items("(", node.items, ")", frame)
-        else:
-            super().visit_Tuple(node, frame)
-
-    def visit_Dict(self, node: nodes.Dict, frame: Any) -> None:
-        self.write("dict(zip(")
-        self._visit_items("(", [pair.key for pair in node.items], "), ", frame)
-        self._visit_items("(", [pair.value for pair in node.items], ")))", frame)
-
-    def _visit_items(self, opening: str, items: list[nodes.Expr], closing: str, frame: Any) -> None:
-        """A list of values, each of which has to be there."""
-        self.write(opening)
-        for item in items:
-            self.write("environment.there(")
-            self.visit(item, frame)
-            self.write("), ")
-        self.write(closing)
-
-    def visit_Concat(self, node: nodes.Concat, frame: Any) -> None:
-        self.write("environment.joined((")
-        for part in node.nodes:
-            self.visit(part, frame)
-            self.write(", ")
-        self.write("))")
-
-
 class Sandbox(ImmutableSandboxedEnvironment):
     """Reads fields of values, calculates within bounds, calls nothing but `FUNCTIONS` and the bot's own."""
 
-    code_generator_class = _Generator
+    code_generator_class = Generator
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     decimal = Decimal
     there = staticmethod(there)
@@ -167,11 +144,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Nothing in a scope can be called."""
         return isinstance(obj, OwnCall) or any(obj is function for function in FUNCTIONS.values())
 
-    def joined(self, parts: tuple[Any, ...]) -> str:
-        """``a ~ b``."""
-        text = "".join([shown(there(part)) for part in parts])
-        return text if len(text) <= MAX_TEXT else _too_long()
-
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Calculate: decimals where a number has a point, sizes bounded."""
         left, right = exact(there(left)), exact(there(right))
@@ -185,7 +157,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             left, right = right, left
         if isinstance(left, datetime) and left.tzinfo is not None and operator in ("+", "-"):
             return _moved(context, operator, left, right)
-        return _bounded(super().call_binop(context, operator, left, right))
+        return _bounded(context, super().call_binop(context, operator, left, right))
 
 
 def _moved(context: Context, operator: str, moment: datetime, other: Any) -> Any:
@@ -201,14 +173,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal)
 
 
-def _bounded(value: Any) -> Any:
-    if isinstance(value, str | list | tuple) and len(value) > MAX_TEXT:
-        _too_long()
+def _bounded(context: Any, value: Any) -> Any:
+    if isinstance(value, str | list | tuple):
+        if len(value) > MAX_TEXT:
+            too_long()
+        context.effort.spend(len(value))
     whole = isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS
     if whole or (isinstance(value, Decimal) and value.adjusted() > MOST_DIGITS):
         raise TemplateFailed("a number that is too large")
     return value
-
-
-def _too_long() -> NoReturn:
-    raise TemplateFailed(f"a text longer than {MAX_TEXT} characters")

@@ -1,15 +1,13 @@
 """What a model is told of a handler: the JSON schema of its arguments, from its annotations and its docstring."""
 
-import re
 from collections.abc import Collection
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter
 
 from bot.core.errors import BotError
+from bot.lang.docstrings import named_in
 from bot.lang.handlers import HandlerSpec
-
-_PARAMETER = re.compile(r"^\s*(?::param\s+)?(\w+)\s*(?:\([^)]*\))?:\s*(\S.*)$", re.MULTILINE)
 
 
 class NoSchema(BotError):
@@ -21,7 +19,7 @@ def parameters_schema(spec: HandlerSpec, without: Collection[str]) -> dict[str, 
 
     A line ``name: what it is`` in the docstring describes an argument.
     """
-    about = dict(_PARAMETER.findall(spec.doc))
+    about = named_in(spec.doc)
     properties: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
     parameters = [parameter for parameter in spec.parameters.values() if parameter.name not in without]
@@ -35,11 +33,6 @@ def parameters_schema(spec: HandlerSpec, without: Collection[str]) -> dict[str, 
     required = [parameter.name for parameter in parameters if parameter.required]
     whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return whole | ({"$defs": definitions} if definitions else {})
-
-
-def summary(spec: HandlerSpec) -> str:
-    """The first paragraph of a handler's docstring, in one line."""
-    return " ".join(spec.doc.partition("\n\n")[0].split())
 
 
 def _schema(name: str, annotation: Any) -> dict[str, Any]:

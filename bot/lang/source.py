@@ -76,6 +76,16 @@ def _mark_after(path: str, before: str) -> Mark:
     return Mark(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
+def parsed(text: str) -> Iterator[Any]:
+    """The parser's events of a text. Raises `yaml.MarkedYAMLError` where it is no YAML."""
+    parser = _Parser(text)
+    try:
+        while (event := parser.get_event()) is not None:
+            yield event
+    finally:
+        parser.dispose()
+
+
 class _TooDeep(Exception):
     """Nothing more of this document is read."""
 
@@ -91,6 +101,7 @@ class _Open:
     entries: dict[str, tuple[Scalar, Node]] = field(default_factory=dict)
     key: Scalar | None = None
     braces: bool = False  # it began with `{{`: a template without quotes
+    misplaced: bool = False  # what follows belongs to a key above it
 
 
 class _Builder:
@@ -109,7 +120,7 @@ class _Builder:
         """Every document, up to the first syntax error."""
         last = None
         try:
-            for event in self._events():
+            for event in parsed(self._text):
                 self._take(event)
                 last = event
         except _TooDeep:
@@ -119,14 +130,6 @@ class _Builder:
             if place.line not in self._reported:
                 self._problems.add(code, self._mark(place), what, fix)
         return [node for node in self._done if not (isinstance(node, Scalar) and node.text == "")]
-
-    def _events(self) -> Iterator[Any]:
-        parser = _Parser(self._text)
-        try:
-            while (event := parser.get_event()) is not None:
-                yield event
-        finally:
-            parser.dispose()
 
     def _mark(self, place: Any) -> Mark:
         return Mark(self._path, self._line + place.line + 1, place.column + 1)
@@ -194,9 +197,23 @@ class _Builder:
         else:
             first, _ = above.entries.setdefault(above.key.text, (above.key, node))
             if first is not above.key:
-                what = f'a second "{first.text}", the first is in line {first.mark.line}'
-                self._problems.add("E006", above.key.mark, what, "keep one of them")
+                self._refuse_second(above, above.key, first)
             above.key = None
+
+    def _refuse_second(self, above: _Open, key: Scalar, first: Scalar) -> None:
+        """A key twice. Right behind a key without a value it is that one's, and so is what follows: not indented enough."""
+        before, value = list(above.entries.values())[-1]
+        if isinstance(value, Scalar) and value.value is None and not above.misplaced:
+            above.misplaced = True
+            del above.entries[before.text]
+            what = f'nothing stands below "{before.text}", and "{key.text}" comes a second time'
+            self._problems.add("E006", before.mark, what, f'indent what belongs to "{before.text}" further')
+        elif not above.misplaced:
+            begins = len(self._open) == 1 and first is next(iter(above.entries.values()))[0]
+            above.misplaced = begins
+            what = f'a second "{first.text}", the first is in line {first.mark.line}'
+            fix = "keep one of them" + (", or put a line of --- between two documents" if begins else "")
+            self._problems.add("E006", key.mark, what, fix)
 
     def _key(self, node: Node, above: _Open) -> Scalar:
         if isinstance(node, Scalar) and (node.text or node.quoted):

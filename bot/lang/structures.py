@@ -3,17 +3,16 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, ClassVar, Self
 
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
-from bot.core.values import MOST_LEVELS, Location, Media, Record
+from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, TooLarge
 from bot.lang.fields import Fields
+from bot.lang.keys import Schemas, choice, integer, one_or_several, pattern, takes
 from bot.lang.problems import did_you_mean
 from bot.lang.variable import Answer, Mismatch, Unfit, Variable, mismatch
 
-MOST_VALUES = 50_000  # in one list or object, whatever it is nested in
-CHARACTERS = 100  # of a text that count as one value more
 _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
 
 
@@ -23,6 +22,7 @@ class ListVariable(Variable):
 
     most: int | None = None
     type: ClassVar[str] = "list"
+    keys: ClassVar[Schemas] = {"max": takes(integer(1), "How many elements it may have.")}
     answered: ClassVar[bool] = False
 
     @classmethod
@@ -56,32 +56,29 @@ class ObjectVariable(Variable):
 
 
 def _zoned(value: Any, now: datetime | None) -> Any:
-    """A value in which every time without a zone is in the bot's, so that it can be compared with others."""
-    return _Zoning(now).of(value, MOST_LEVELS)
+    """A value in which every time without a zone is in the bot's, so that it can be compared with others.
+
+    Raises `Mismatch` where it is larger or deeper than a conversation keeps values.
+    """
+    try:
+        return _in_zone(value, None if now is None else now.tzinfo, MOST_LEVELS, Measure())
+    except TooLarge as error:
+        raise Mismatch(str(error)) from error
 
 
-class _Zoning:
-    """One value being gone through, as far as a conversation keeps values."""
-
-    def __init__(self, now: datetime | None) -> None:
-        self._now = now
-        self._left = MOST_VALUES
-
-    def of(self, value: Any, levels: int) -> Any:
-        """The same value with its times in a zone. Raises `Mismatch` where it is too large or too deep."""
-        self._left -= 1 + (len(value) // CHARACTERS if isinstance(value, str) else 0)
-        if self._left < 0 or levels < 0:
-            raise Mismatch(f"it has more than {MOST_VALUES} values or as much text, or more than {MOST_LEVELS} levels")
-        match value:
-            case datetime(tzinfo=None) if self._now is not None:
-                return value.replace(tzinfo=self._now.tzinfo)
-            case Record():
-                return Record(value.name_of_type, {key: self.of(item, levels - 1) for key, item in value.items()})
-            case Mapping():
-                return {key: self.of(item, levels - 1) for key, item in value.items()}
-            case list() | tuple():
-                return [self.of(item, levels - 1) for item in value]
-        return value
+def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> Any:
+    measure.count(value, levels)
+    match value:
+        case datetime(tzinfo=None) if zone is not None:
+            return value.replace(tzinfo=zone)
+        case Record():
+            fields = {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+            return Record(value.name_of_type, fields)
+        case Mapping():
+            return {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+        case list() | tuple():
+            return [_in_zone(item, zone, levels - 1, measure) for item in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +88,14 @@ class MediaVariable(Variable):
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
     type: ClassVar[str] = "media"
+    keys: ClassVar[Schemas] = {
+        "kinds": takes(
+            one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all where nothing is said."
+        ),
+        "max": takes(
+            pattern(_SIZE.pattern, "write one like 500KB or 5MB"), "The size of a file that is kept, at most."
+        ),
+    }
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:

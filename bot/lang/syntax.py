@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import yaml
 
 QUOTE = "put the whole text in quotes"
+_GOES_ON = ",:{["  # a line that ends with one of these is not the last one of what stands between brackets
 
 
 class Explained(NamedTuple):
@@ -85,7 +86,12 @@ class _Error:
         if "flow" not in self._context:
             return None
         bracket = self._character(self._began)
-        if not self._text[self._at.index :].strip():
+        line, mark, _ = self._text[self._began.index :].partition("\n")[0].partition(" #")
+        is_whole = self._at.line > self._began.line and line.rstrip()[-1:] not in _GOES_ON
+        if mark and is_whole:
+            what = f'what follows " #" is a comment, so the "{bracket}" that opens here is never closed'
+            return Explained("E007", self._began, what, "quote the text that has the # in it")
+        if is_whole or not self._text[self._at.index :].strip():
             what = f'the "{bracket}" that opens here is never closed'
             return Explained("E002", self._began, what, "close it; if it belongs to a text, quote the text")
         if self._follows_plain_text():
@@ -107,13 +113,19 @@ class _Error:
     def _after_quotes(self) -> Explained | None:
         last = self._last
         if isinstance(last, yaml.ScalarEvent) and last.style in ('"', "'") and _line(last.end_mark) == self._at.line:
-            return Explained("E007", last.start_mark, "the text goes on after its closing quote", QUOTE)
+            fix = f"{QUOTE}; where one is a part of it, use the others around it"
+            return Explained("E007", last.start_mark, "the text goes on after its closing quote", fix)
         return None
 
     def _alignment(self) -> Explained | None:
         if "expected ':'" in self._problem:
             what = 'a line that is neither "key: value" nor "- item"'
-            return Explained("E002", self._began, what, "add the colon, or indent it as a part of the text above")
+            return Explained(
+                "E002",
+                self._began,
+                what,
+                "add the colon with a space behind it, or indent it as a part of the text above",
+            )
         if "block" in self._context:
             what = "this line fits neither the lines above nor their indentation"
             return Explained("E002", self._at, what, "align it with the keys that it belongs to")

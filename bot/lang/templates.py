@@ -19,7 +19,7 @@ from bot.lang.grammar import Uses
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.lang.sandbox import Missing, Sandbox, Scope
-from bot.lang.shown import MAX_TEXT, shown
+from bot.lang.shown import MAX_TEXT, too_long, written
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
 
@@ -113,14 +113,14 @@ class Template(_Program):
         """The text, at most `MAX_TEXT` characters. Raises `TemplateFailed`."""
         if self.constant:
             return self.source
-        texts, size = [], 0
+        texts, size = [], 0  # as `bounded` does it, which costs a little more
         try:
             for part in self._parts(scope):
-                text = part if type(part) is str else _text(part)
-                size += len(text)
+                piece = part if type(part) is str else _text(part)
+                size += len(piece)
                 if size > MAX_TEXT:
-                    raise TemplateFailed(f"a text longer than {MAX_TEXT} characters")
-                texts.append(text)
+                    too_long()
+                texts.append(piece)
         except (TemplateFailed, *_FAILURES) as error:
             raise self._failed(error) from error
         text = "".join(texts)
@@ -230,7 +230,7 @@ def _is_single(tree: nodes.Template) -> bool:
 def _text(part: Any) -> str:
     if isinstance(part, Missing):
         part._fail_with_undefined_error()
-    return shown(part)
+    return written(part)
 
 
 def _in_words(error: jinja2.TemplateSyntaxError) -> str:

@@ -5,35 +5,35 @@ from typing import Any
 from urllib.parse import quote
 
 from bot.lang.failures import TemplateFailed, kind_of
-from bot.lang.shown import MAX_TEXT, shown
+from bot.lang.shown import MAX_TEXT, too_long, written
 
 
 def _on_text(change: Callable[[str], str]) -> Callable[[Any], str]:
     def of(value: Any) -> str:
-        return change(shown(value))
+        return change(written(value))
 
     return of
 
 
 def _truncate(value: Any, most: int = 100) -> str:
     """``{{ note | truncate(20) }}``: at most so many characters, the last of them an ellipsis."""
-    text = shown(value)
+    text = written(value)
     return text if len(text) <= most else text[: max(0, most - 1)].rstrip() + "…"
 
 
 def _replace(value: Any, old: str, new: str) -> str:
     """``{{ number | replace(" ", "") }}``: every occurrence."""
-    text, old, new = shown(value), _text(old), _text(new)
+    text, old, new = written(value), _text(old), _text(new)
     if old == "":
         return text
     if len(text) + text.count(old) * (len(new) - len(old)) > MAX_TEXT:
-        raise TemplateFailed(f"a text longer than {MAX_TEXT} characters")
+        too_long()
     return text.replace(old, new)
 
 
 def _split(value: Any, separator: str | None = None) -> list[str]:
     """``{{ names | split(",") }}``: the parts between, without the spaces around them; the words where it is left out."""
-    parts = shown(value).split(None if separator is None else _text(separator))
+    parts = written(value).split(None if separator is None else _text(separator))
     return [stripped for part in parts if (stripped := part.strip())]
 
 

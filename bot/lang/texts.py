@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 
 from bot.core.messages import TEXT_BODY
 from bot.lang.fields import Fields
-from bot.lang.matching import matches, read_pattern
+from bot.lang.keys import ANY_TEXT, Schemas, integer, one_or_several, takes
+from bot.lang.matching import PATTERN_KEYS, matches, read_pattern
 from bot.lang.nodes import Scalar
 from bot.lang.variable import Mismatch, Unfit, Variable, mismatch
 from bot.lang.words import normalise
@@ -25,6 +26,11 @@ class TextVariable(Variable):
     most: int = LONGEST
     example: str | None = None
     type: ClassVar[str] = "text"
+    keys: ClassVar[Schemas] = {
+        **PATTERN_KEYS,
+        "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} where nothing is said."),
+        "example": takes(ANY_TEXT, "An example that fits, for whoever or whatever is to ask for it."),
+    }
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -64,6 +70,8 @@ class ChoiceVariable(Variable):
     of: tuple[str, ...] = ()
     also: tuple[tuple[str, ...], ...] = ()
     type: ClassVar[str] = "choice"
+    keys: ClassVar[Schemas] = {"of": takes(one_or_several(ANY_TEXT), "The texts of which it is one.")}
+    needed: ClassVar[tuple[str, ...]] = ("of",)
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -72,13 +80,18 @@ class ChoiceVariable(Variable):
         also = tuple(item.also if isinstance(item, Scalar) else () for item in fields.one_or_more("of"))
         return cls(name, fields.mark, value, fields.strings("of"), also)
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Those that it is one of."""
+        return self.of
+
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         wanted = normalise(text)
         foreign = [choice for choice, words in zip(self.of, self.also, strict=False) if wanted in map(normalise, words)]
         return self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign])
 
     def _from_value(self, value: Any, now: datetime | None) -> str:
-        return self._one([choice for choice in self.of if choice == str(value)])
+        return self._one([choice for choice in self.of or (str(value),) if choice == str(value)])
 
     def _one(self, found: Sequence[str]) -> str:
         if not found:
@@ -91,6 +104,11 @@ class BooleanVariable(Variable):
     """Yes or no."""
 
     type: ClassVar[str] = "boolean"
+
+    @property
+    def values(self) -> tuple[bool, ...]:
+        """Both."""
+        return True, False
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
         said = yes_or_no(text, language)

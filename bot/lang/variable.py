@@ -10,6 +10,7 @@ from bot.core.values import Location, Media
 from bot.lang.failures import kind_of
 from bot.lang.fields import Fields
 from bot.lang.hidden import LANGUAGE
+from bot.lang.keys import Schemas
 from bot.lang.nodes import Mark
 from bot.lang.templates import Expression, Template
 
@@ -63,11 +64,18 @@ class Variable:
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
+    keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
+    needed: ClassVar[tuple[str, ...]] = ()  # those of them that must be written
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read the settings that this type has of its own."""
         return cls(name, fields.mark, value)
+
+    @property
+    def values(self) -> tuple[Any, ...] | None:
+        """All the values that it can have, where they can be listed."""
+        return None
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``

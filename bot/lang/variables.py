@@ -6,6 +6,21 @@ from datetime import datetime
 from bot.lang.addresses import EmailVariable, PhoneVariable
 from bot.lang.fields import Fields
 from bot.lang.filters import FUNCTIONS
+from bot.lang.keys import (
+    ANY,
+    ANY_TEXT,
+    BOOLEAN,
+    EXPRESSION,
+    Schema,
+    Schemas,
+    by_value,
+    choice,
+    either,
+    one_or_several,
+    record,
+    shared,
+    takes,
+)
 from bot.lang.moments import DateTimeVariable, DateVariable, TimeVariable
 from bot.lang.nodes import Map, Node, Scalar, plain
 from bot.lang.problems import Problems, did_you_mean
@@ -25,6 +40,33 @@ TYPES: dict[str, type[Variable]] = {
         DateTimeVariable, EmailVariable, PhoneVariable, ListVariable, ObjectVariable, MediaVariable, LocationVariable,
     )
 }  # fmt: skip
+_TYPE = shared("type", choice(*TYPES))
+_KEYS: Schemas = {
+    "type": takes(_TYPE, "What it holds."),
+    "value": takes(ANY, "What it starts at; null where nothing is said."),
+    "keep": takes(BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so."),
+    "optional": takes(BOOLEAN, "Says to the reader that null is expected."),
+}
+_CHECK: Schemas = {
+    "if": takes(EXPRESSION, "What must be true of the answer, which is called it."),
+    "error": takes(ANY_TEXT, "What the contact is told where it is not true."),
+}
+_CHECKS = shared("check", one_or_several(either(EXPRESSION, record(_CHECK, "if"))))
+_ANSWERED: Schemas = {
+    "check": takes(_CHECKS, "What must be true of an answer."),
+    "error": takes(ANY_TEXT, "What the contact is told whose answer does not fit, in place of the question's retry."),
+}
+
+
+def _record_of(declared: type[Variable]) -> Schema:
+    keys = {**_KEYS, **declared.keys, **(_ANSWERED if declared.answered else {})}
+    return record(keys, "type", *declared.needed)
+
+
+VARIABLE = shared(
+    "variable",
+    either(_TYPE, by_value("type", {name: _record_of(declared) for name, declared in TYPES.items()})),
+)
 TAKEN = frozenset({
     *FUNCTIONS, "contact", "now", "today", "came_from", "message", "it", "loop", "self", "true", "false", "none",
     "and", "or", "not", "in", "is", "if", "else",
@@ -36,7 +78,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     what = f'variable "{name}"'
     if isinstance(node, Scalar) and node.value is not None:
         node = Map(node.mark, ((Scalar(node.mark, "type", "type"), node),))
-    fields = Fields(node, problems, what)
+    fields = Fields(node, problems, what, "{type: text}")
     if name in TAKEN:
         problems.add("E306", node.mark, f'{what}: the name "{name}" means something else', "choose another name")
     kind = fields.string("type") if fields.require("type") else None
@@ -45,6 +87,7 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
         if kind is not None:
             fix = did_you_mean(kind, TYPES, f"write one of {', '.join(TYPES)}")
             problems.add("E304", fields.mark_of("type"), f'{what}: no type "{kind}"', fix)
+        fields.close(whole=False)
         return TextVariable(name, node.mark)
     fields.boolean("optional")  # says to the reader that null is expected: every variable may be null
     keep = fields.boolean("keep")

@@ -121,9 +121,10 @@ def _close(said: str, phrase: str) -> float:
     """
     from rapidfuzz.fuzz import ratio  # loaded by `bot.lang.matching` before the first turn that needs it
 
-    if said[:1] != phrase[:1] or sum(map(str.isalpha, phrase)) < FEWEST_LETTERS or _digits(said) != _digits(phrase):
+    like = ratio(said, phrase, score_cutoff=LIKE) if said[:1] == phrase[:1] else 0
+    if not like or sum(map(str.isalpha, phrase)) < FEWEST_LETTERS or _digits(said) != _digits(phrase):
         return 0
-    return ratio(said, phrase, score_cutoff=LIKE)
+    return like
 
 
 def _digits(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from bot.lang.problems import Problems
 from bot.lang.source import read
 
 INDENT = "  "
-_PLAIN = re.compile(r"[^\W\d_](?:[\w .!?'()+/%-]*[\w.!?')%])?")
+_PLAIN = re.compile(r"/?[^\W\d_](?:[\w .!?'()+/%-]*[\w.!?')%])?")
 _DURATION = re.compile(r"\d+[dhms](?: \d+[dhms])*")
 _MEANS_SOMETHING = re.compile(r"true|false|null|[-+.]?(?:inf|nan)", re.IGNORECASE)
 _LONGEST = 200  # characters of a text without quotes, between others

@@ -1,5 +1,6 @@
 """What the supervisor's two children run. Each imports only its own half."""
 
+import gc
 import json
 import logging
 import os
@@ -8,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
-FLOWS_SECONDS = 1.0
+JUDGE_SECONDS = 1.0
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
@@ -36,6 +38,7 @@ log = logging.getLogger("bot")
 def main() -> None:
     """Run one of the two. The arguments are the supervisor's: descriptors by name, and the bot's folder."""
     role, arguments = sys.argv[1], json.loads(sys.argv[2])
+    gc.disable()  # until it is up: what is imported and loaded stays, and to look through it took a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {}, arguments["secrets"])
     telemetry.set_up(role, settings.secrets)
@@ -78,25 +81,30 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         wake=lambda: _tell(arguments["wake"], b"x"),
         engine_is_up=lambda: local.answers(settings.store),
         api_key=settings.api_key,
-        flows=lambda: _flows(settings.store),
+        judge=lambda flow, data: _judge(settings.store, flow, data),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
-    _tell(arguments["news"], b"web\n")
+    _tell_up(arguments["news"], b"web\n")
     service.run()
 
 
-def _flows(store: Path) -> dict[str, list[str]] | None:
-    """The flows that the engine has now, each with its variables; None where it does not answer."""
+def _judge(store: Path, flow: str, data: Mapping[str, Any]) -> Mapping[str, str]:
+    """What the engine finds wrong with a start of a flow; nothing where it does not answer."""
     try:
-        flows: dict[str, list[str]] | None = local.ask(store, {"do": "flows"}, FLOWS_SECONDS).get("flows")
+        found: Mapping[str, str] = local.ask(store, {"do": "judge", "flow": flow, "data": data}, JUDGE_SECONDS)
     except local.NotRunning:
-        return None
-    return flows
+        return {}
+    return found
 
 
 def _stop_on_sigterm(service: "WebService") -> None:
     signal.sigwait([signal.SIGTERM])
     service.stop()
+
+
+def _tell_up(news: int, role: bytes) -> None:
+    gc.enable()
+    _tell(news, role)
 
 
 def _tell(pipe: int, news: bytes) -> None:
@@ -107,10 +115,11 @@ def _tell(pipe: int, news: bytes) -> None:
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.process.reload import Reloads
-    from bot.watchdog import WATCHDOG
+    from bot.watchdog import WATCHDOG, end_when_deaf
 
     os.nice(YIELDING)
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
+    end_when_deaf()
     signals = _signals()
     _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
@@ -119,7 +128,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         server.start()
-        _tell(arguments["news"], b"engine\n")
+        _tell_up(arguments["news"], b"engine\n")
         _until_told(engine, reloads, signals, arguments["woken"])
         server.stop()
         engine.stop()

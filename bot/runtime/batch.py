@@ -16,9 +16,9 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.store.commit import Commit
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, WINDOW, CallRow, DueRow, OutboxRow, json_of, text_of
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, WINDOW, CallRow, DueRow, OutboxRow, Status, json_of, text_of
 from bot.store.runs import Run
-from bot.store.sessions import UnreadableSession
+from bot.store.sessions import UnreadableSession, read_session
 from bot.store.state import Store
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
@@ -52,6 +52,9 @@ class Batch:
         self._advance = advance
         self._run = run
         self._sessions: dict[str, Session] = {}
+        self._states: dict[str, str | None] = {}  # what was looked up beforehand
+        self._aliases: dict[str, str | None] = {}
+        self._statuses: dict[str, Status | None] = {}
         last = store.last_ids()
         self._send_ids = count(last.get("outbox", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
@@ -79,6 +82,22 @@ class Batch:
             id = f"time:{due.contact}:{due.visit}:{milliseconds}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
+    def look_up(self, contacts: Collection[str] = (), messages: Collection[str] = ()) -> None:
+        """Read what will be asked for, in one go: each query waits for the interpreter, which the senders keep busy."""
+        if contacts:
+            self._states = self.store.states(contacts)
+            strangers = [contact for contact, state in self._states.items() if state is None]
+            self._aliases = self.store.contacts_of_aliases(strangers)
+        if messages:
+            self._statuses = self.store.statuses(messages)
+
+    def status(self, message: str) -> Status | None:
+        """How far the message has got that the gateway calls so, as this batch has left it."""
+        found = self.commit.statuses.get(message)
+        if found is None and message not in self._statuses:
+            return self.store.status(message)
+        return found or self._statuses[message]
+
     def knows(self, contact: str) -> bool:
         """Whether there has been anything with a contact of this number."""
         return self.session(contact) != Session(contact)
@@ -90,7 +109,9 @@ class Batch:
 
     def contact_of_alias(self, alias: str) -> str | None:
         """The contact who writes from this number, if it is another than the one it is written to."""
-        return self.commit.aliases.get(alias) or self.store.contact_of_alias(alias)
+        if alias not in self._aliases:
+            self._aliases |= self.store.contacts_of_aliases((alias,))
+        return self.commit.aliases.get(alias) or self._aliases[alias]
 
     def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
         """The row of a message to the session's contact, or of what the gateway is to be told of it."""
@@ -137,7 +158,10 @@ class Batch:
 
     def _load(self, contact: str) -> Session:
         try:
-            return self.store.session(contact) or Session(contact)
+            if contact not in self._states:
+                return self.store.session(contact) or Session(contact)
+            state = self._states[contact]
+            return Session(contact) if state is None else read_session(state)
         except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
             log.error("a session cannot be read and starts anew: see `bot queue`")
             self.commit.add_dead_letter("turn", contact, str(error), error.state)
@@ -187,7 +211,7 @@ class Batch:
             self._row(effect_ref(event.id, ordinal), effect, turn.session)
             for ordinal, effect in enumerate(turn.effects)
         ]
-        self.commit.add_turn(event, turn, rows, micros)
+        self.commit.add_turn(session, event, turn, rows, micros)
         return turn
 
     def _fail(self, event: Event, error: Exception) -> None:

@@ -6,8 +6,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-
 from bot.core import codec
 from bot.core.errors import BotError
 from bot.core.values import UnstorableValue
@@ -79,6 +77,8 @@ def _adapter(annotation: Any) -> Callable[[str, Any], Any]:
     """A function that makes a flow's value fit an annotation. The value itself is never handed out: it is kept."""
     if annotation is Any:
         return lambda name, value: copy.deepcopy(value)
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError  # slow to import: only where there are types
+
     try:
         adapter = TypeAdapter(annotation)
     except PydanticUserError:  # a class that nothing is known of, such as Record

@@ -18,34 +18,14 @@ from bot.clock import Clock
 from bot.gateway.client import Gateway
 from bot.runtime.crew import Crew
 from bot.runtime.holding import Hold
-from bot.runtime.lines import Line
 from bot.runtime.loans import Loans, Permit
 from bot.runtime.pacing import Pacing
+from bot.runtime.send_result import SendResult
 from bot.runtime.sending import Lane, Outcome, Sender
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
+from bot.runtime.timetable import PRIORITIES, Timetable
+from bot.store.rows import OutboxRow
 
 CAPACITY = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class SendResult:
-    """What became of a message, or of a try.
-
-    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
-    and a template went since the contact's newest message; or something newer about the contact follows);
-    ``opted_out`` (a campaign's, to a contact who wants none); ``failed``; ``unknown`` (nobody can tell). Or it is
-    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
-    ``alias`` is as in `bot.gateway.answers.Sent`.
-    """
-
-    row: OutboxRow
-    state: str
-    attempts: int
-    due_at: datetime | None
-    message_ids: tuple[str, ...]
-    detail: str
-    at: datetime
-    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +72,16 @@ class Delivery:
         repeat_unclear: bool = False,
     ) -> None:
         self._clock = clock
-        self._pacing = pacing
         self._report = report
         self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
         self._lock = threading.Lock()
         self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
         self._lanes: dict[tuple[str, int], Lane] = {}
-        self._lines: dict[int, Line[Lane]] = {priority: Line() for priority in (REPLY, SYNC, CAMPAIGN)}
         self._loans = Loans(self._lock, pacing, clock, self._look)
+        self._hold = Hold()
+        self._timetable = Timetable(pacing, self._hold, self._loans)
         self._rows = 0
         self._in_flight = 0
-        self._hold = Hold()
         self._closed = False
 
     def start(self) -> None:
@@ -137,10 +116,10 @@ class Delivery:
     def withdraw(self, contact: str) -> None:
         """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
         with self._lock:
-            for priority, line in self._lines.items():
+            for priority in PRIORITIES:
                 lane = self._lanes.pop((contact, priority), None)
                 if lane is not None:
-                    line.drop(partial(is_, lane))
+                    self._timetable.drop(partial(is_, lane))
                     self._rows -= len(lane.rows)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -148,8 +127,7 @@ class Delivery:
         with self._lock:
             back = {row.id for lane in self._lanes.values() for row in _idle(lane) if row.id in ids}
             whole = {whose for whose, lane in self._lanes.items() if all(row.id in back for row in lane.rows)}
-            for line in self._lines.values():
-                line.drop(lambda lane: (lane.contact, lane.priority) in whole)
+            self._timetable.drop(lambda lane: (lane.contact, lane.priority) in whole)
             for whose in whole:
                 del self._lanes[whose]
             for lane in self._lanes.values():
@@ -177,13 +155,13 @@ class Delivery:
         """
         with self._lock:
             now = self._clock.now()
-            due = self._next_due(now)
+            due = self._timetable.next_due(now)
             return not self._in_flight and (due is None or due > now)
 
     def next_due(self) -> datetime | None:
         """When something happens by itself; None when nothing will, or not before an answer comes."""
         with self._lock:
-            return self._next_due(self._clock.now())
+            return self._timetable.next_due(self._clock.now())
 
     def status(self) -> Status:
         """How delivery stands."""
@@ -197,7 +175,7 @@ class Delivery:
         self._schedule(lane, lane.rows[0].due_at)
 
     def _schedule(self, lane: Lane, due_at: datetime) -> None:
-        self._lines[lane.priority].add(lane, due_at, self._clock.now())
+        self._timetable.add(lane, due_at, self._clock.now())
 
     def _look(self, hands: int = 0) -> datetime | None:
         """Something has changed: call threads for what can be sent now. Returns when to look again at the latest.
@@ -207,52 +185,20 @@ class Delivery:
         if not self._crew.running:
             return None
         now = self._clock.now()
-        for line in self._lines.values():
-            line.ripen(now)
-        self._crew.call(self._sendable(now) - hands)
-        look_at = self._look_at(now)
+        self._timetable.ripen(now)
+        self._crew.call(self._timetable.sendable(now) - hands)
+        look_at = self._timetable.look_at(now)
         self._crew.expect(look_at)
         return look_at
 
-    def _sendable(self, now: datetime) -> int:
-        """How many contacts' messages could go out now."""
-        can_go = sum(min(len(self._lines[p].ready), self._pacing.left(now, p)) for p in self._waiting())
-        return self._hold.bound(can_go, now)
-
-    def _waiting(self) -> list[int]:
-        """The priorities of which messages could go but for the limits, the first to go first."""
-        return [p for p, line in self._lines.items() if line.ready and not (p == CAMPAIGN and self._loans.waiting)]
-
-    def _opens_at(self, priority: int, now: datetime) -> datetime | None:
-        """When the next message of a priority may go out; None if that depends on an answer."""
-        opens = self._pacing.opens_at(now, priority)
-        return None if opens is None else self._hold.opens_at(opens)
-
-    def _look_at(self, now: datetime) -> datetime | None:
-        """The next time at which something new can be done."""
-        times = [self._opens_at(priority, now) for priority in self._waiting()]
-        times += [line.due() for line in self._lines.values()]
-        return min((at for at in times if at is not None and at > now), default=None)
-
-    def _next_due(self, now: datetime) -> datetime | None:
-        times = [self._opens_at(priority, now) for priority in self._waiting()]
-        for priority, line in self._lines.items():
-            due, opens = line.due(), self._opens_at(priority, now)
-            times += [max(due, opens)] if due is not None and opens is not None else []
-        return min((at for at in times if at is not None), default=None)
-
     def _take(self) -> _Job | None:
-        now = self._clock.now()
-        if not self._sendable(now):
+        taken = self._timetable.take(self._clock.now())
+        if taken is None:
             return None
-        for priority in self._waiting():
-            permit = self._pacing.take(now, priority)
-            if permit is not None:
-                self._in_flight += 1
-                lane = self._lines[priority].ready.popleft()
-                lane.in_flight = True
-                return _Job(lane, permit, self._hold.begin())
-        return None
+        lane, permit = taken
+        self._in_flight += 1
+        lane.in_flight = True
+        return _Job(lane, permit, self._hold.begin())
 
     def _settle(self, job: _Job, outcome: Outcome, now: datetime) -> None:
         self._in_flight -= 1
@@ -280,7 +226,7 @@ class Delivery:
         with self._lock:
             now = self._clock.now()
             if outcome.state != "again" and not self._closed:
-                self._report(_result(job.lane, outcome, now))
+                self._report(SendResult.of(job.lane, outcome, now))
             self._settle(job, outcome, now)
 
 
@@ -295,16 +241,3 @@ def _drop(lane: Lane, ids: Set[int]) -> None:
     lane.rows = deque(row for row in lane.rows if row.id not in ids)
     if lane.rows[0] is not first:
         lane.begin()
-
-
-def _result(lane: Lane, outcome: Outcome, at: datetime) -> SendResult:
-    return SendResult(
-        lane.rows[0],
-        outcome.state,
-        lane.attempts,
-        outcome.due_at,
-        outcome.message_ids,
-        outcome.detail,
-        at,
-        outcome.alias,
-    )

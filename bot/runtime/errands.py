@@ -9,7 +9,8 @@ from uuid import uuid4
 from bot.core.errors import BotError
 from bot.gateway.account import ContactPut, Page, Webhook
 from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused, RateLimited, Refused, Unauthorized
+from bot.gateway.errors import EndpointRefused, Refused
+from bot.gateway.refusals import RateLimited, Unauthorized
 from bot.runtime.loans import Permit
 from bot.store.commit import Commit
 from bot.store.rows import ERRAND, json_of

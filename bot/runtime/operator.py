@@ -1,18 +1,20 @@
 """What an operator asks of a running engine. Each request is an event like any other, and leaves its trace."""
 
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from bot.core.effects import Send, effect_ref
 from bot.core.events import ResetRequested, StartRequested
 from bot.core.fitting import violations
-from bot.core.messages import Message, Text
+from bot.core.messages import Message, Template, Text
 from bot.core.session import BUSY
+from bot.core.turn import Turn
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import TakeBack, add_recipients, read_template, resume, stop
 from bot.runtime.errands import note_errand
 from bot.runtime.letters import drop, retry
-from bot.store.rows import json_of
+from bot.store.rows import WINDOW, json_of
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -68,7 +70,10 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
 
 
 def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
-    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped`` or ``failed``."""
+    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped`` or ``failed``.
+
+    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is shut.
+    """
     data, busy = request.get("data", {}), request.get("busy", "after")
     if not isinstance(data, dict) or busy not in BUSY:
         raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
@@ -80,7 +85,22 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
         return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
     if any(plan.name == event.id for plan in turn.session.plans):
         return answer | {"outcome": "waits"}
-    return answer | {"outcome": "started" if turn.session.visit > before.visit else "skipped"}
+    if turn.session.visit == before.visit:
+        return answer | {"outcome": "skipped"}
+    return answer | {"outcome": "started", "detail": _shut_out(turn, batch.now)}
+
+
+def _shut_out(turn: Turn, now: datetime) -> str:
+    """That messages of a turn will not be sent, because the contact's window is shut; empty where all will be."""
+    heard = turn.session.last_inbound
+    is_open = heard is not None and now < heard + WINDOW
+    sends = [effect for effect in turn.effects if isinstance(effect, Send)]
+    if is_open or all(isinstance(send.message, Template) or send.instead is not None for send in sends):
+        return ""
+    return (
+        "what is no template cannot be sent: the contact has not written in the last 24 hours "
+        "(begin the flow with a template, or write window_closed)"
+    )
 
 
 def _send(batch: Batch, contact: str, request: Request) -> Answer:

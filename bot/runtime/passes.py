@@ -125,6 +125,7 @@ class Passes:
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self._advance, self._run, self._clock.now())
+        batch.look_up(messages=[name for sent in incoming.sent for name in sent.message_ids])
         for sent in incoming.sent:
             known = sent.row.id in self._sends and sent.row.id not in batch.commit.sends_ended
             (take_sent if known else take_late)(batch, sent)
@@ -162,6 +163,7 @@ class Passes:
 
     def _take_log(self, batch: Batch, most: int) -> None:
         rows = self._inbox.after(self.cursor, most) if most > 0 else []
+        batch.look_up({row.contact for row in rows if row.contact})
         for row in rows:
             self._take_row(batch, row)
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before

@@ -6,9 +6,9 @@ from bot.core.effects import Complete, Send, Tell
 from bot.core.events import CallEnded, CallProgressed, SendEnded
 from bot.runtime.addressing import learn_alias
 from bot.runtime.batch import Batch
-from bot.runtime.delivery import SendResult
 from bot.runtime.operator import Request
 from bot.runtime.performers import CallResult
+from bot.runtime.send_result import SendResult
 from bot.runtime.statuses import give_up_if_failed
 from bot.store.rows import REPLY, OutboxRow
 

@@ -14,16 +14,9 @@ from bot.core.errors import BotError
 from bot.core.messages import Message, Template
 from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
-from bot.gateway.errors import (
-    ChannelNotFound,
-    EndpointRefused,
-    GatewayError,
-    OutcomeUnknown,
-    RateLimited,
-    TemplateRequired,
-    Unauthorized,
-)
+from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown
 from bot.gateway.rate import Rate
+from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
 from bot.runtime.backoff import backoff
 from bot.store.rows import CAMPAIGN, REPLY, WINDOW, OutboxRow
 

@@ -49,7 +49,7 @@ def _is_news(batch: Batch, names: Iterable[str], status: Status) -> bool:
 
 def _furthest(batch: Batch, names: Iterable[str]) -> Status | None:
     """How far a message has got, by all of its names."""
-    found = (batch.commit.statuses.get(name) or batch.store.status(name) for name in names)
+    found = map(batch.status, names)
     return max((status for status in found if status is not None), key=lambda status: status.rank, default=None)
 
 

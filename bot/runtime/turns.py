@@ -11,11 +11,11 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.runtime.batch import Advance, place_of
 from bot.runtime.claims import Doer
-from bot.runtime.delivery import SendResult
 from bot.runtime.operator import Answer, Request
 from bot.runtime.passes import Delivers, Passes, Read
 from bot.runtime.performers import CallResult
 from bot.runtime.results import Incoming
+from bot.runtime.send_result import SendResult
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, OutboxRow
@@ -23,7 +23,7 @@ from bot.store.state import Store
 
 _POLL_SECONDS = 0.1
 _ANSWER_SECONDS = 10.0
-_GATHERING = 0.005  # seconds
+GATHERING = 0.005  # seconds
 _FIRST_BACKOFF = 0.1
 _LONGEST_BACKOFF = 5.0
 
@@ -42,10 +42,19 @@ class Turns:
     ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
     ``letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
+    ``gathering`` is for how many seconds, under load, more may come together before it is taken.
     ``failure`` is what ended the loop, where it was not `stop`.
     """
 
-    def __init__(self, store: Store, inbox: InboxReader, clock: Clock, advance: Advance, read: Read) -> None:
+    def __init__(
+        self,
+        store: Store,
+        inbox: InboxReader,
+        clock: Clock,
+        advance: Advance,
+        read: Read,
+        gathering: float = GATHERING,
+    ) -> None:
         self.advance = advance
         self.letter_hooks: Collection[str] = ()
         self.failure: BaseException | None = None
@@ -53,6 +62,7 @@ class Turns:
         self._inbox = inbox
         self._clock = clock
         self._read = read
+        self._gathering = gathering
         self._changed = threading.Condition()
         self._incoming = Incoming()
         self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
@@ -201,8 +211,8 @@ class Turns:
 
     def _gather(self) -> None:
         """Under load, let more come together before the next commit: its cost is the same for one and for many."""
-        if monotonic() - self._gathered_at < 2 * _GATHERING:
-            self._rest(_GATHERING)
+        if monotonic() - self._gathered_at < 2 * self._gathering:
+            self._rest(self._gathering)
         self._gathered_at = monotonic()
 
     def _take(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 from bot.core.errors import BotError
 from bot.lang.problems import did_you_mean
 from bot.settings import texts
+from bot.settings.known import PARSERS, variable
 
 T = TypeVar("T")
 
@@ -105,29 +106,25 @@ def read_settings(
     read = _Reader(environ, written)
     values: dict[str, Any] = {
         **_account(read),
-        "webhook_secrets": read("webhook_secret", texts.secrets, hint=_SIGNING),
-        "repeat_unknown": read("repeat_unknown", texts.yes_or_no, default=False),
+        "webhook_secrets": read("webhook_secret", hint=_SIGNING),
+        "repeat_unknown": read("repeat_unknown", default=False),
         "store": read.store(folder),
-        "host": read("host", texts.host, default="127.0.0.1"),
-        "port": read("port", texts.number(0, 65535), default=8000),
-        "webhook_path": read("webhook_path", texts.path, default="/webhook"),
-        "webhook_tolerance": read("webhook_tolerance", texts.tolerance, default=timedelta(minutes=5)),
-        "public_url": read("public_url", texts.url, default=None),
-        "api_key": read("api_key", texts.api_key, default=None),
+        "host": read("host", default="127.0.0.1"),
+        "port": read("port", default=8000),
+        "webhook_path": read("webhook_path", default="/webhook"),
+        "webhook_tolerance": read("webhook_tolerance", default=timedelta(minutes=5)),
+        "public_url": read("public_url"),
+        "api_key": read("api_key"),
         "model_service": _model_service(read) if any(map(read.text, _MODEL_SERVICE)) else None,
     }
-    read.refuse_unknown({"webhook_secret", *_MODEL_SERVICE, *values} - {"webhook_secrets", "model_service"})
+    read.refuse_unknown()
     return read.complete(Settings(**values, named={name: read.named(name) for name in named}))
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> Webhook:
     """Read the webhook's settings, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    path, secrets = (
-        read("webhook_path", texts.path, default="/webhook"),
-        read("webhook_secret", texts.secrets, default=()),
-    )
-    return read.complete(Webhook(path, secrets))
+    return read.complete(Webhook(read("webhook_path", default="/webhook"), read("webhook_secret", default=())))
 
 
 def read_account(environ: Mapping[str, str], written: Mapping[str, str]) -> Account:
@@ -157,18 +154,16 @@ def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, s
 
 def _limits(read: "_Reader") -> dict[str, int]:
     return {
-        "gateway_per_minute": read("gateway_per_minute", texts.number(1, 1_000_000), default=60),
-        "gateway_per_day": read("gateway_per_day", texts.number(1, 1_000_000_000), default=10_000),
+        "gateway_per_minute": read("gateway_per_minute", default=60),
+        "gateway_per_day": read("gateway_per_day", default=10_000),
     }
 
 
 def _account(read: "_Reader") -> dict[str, Any]:
     return {
-        "gateway_url": read(
-            "gateway_url", texts.url, hint="the gateway's base address, such as https://gateway.example"
-        ),
-        "gateway_key": read("gateway_key", texts.secret, hint="the gateway's API key"),
-        "channel_id": read("channel_id", str, default=None),
+        "gateway_url": read("gateway_url", hint="the gateway's base address, such as https://gateway.example"),
+        "gateway_key": read("gateway_key", hint="the gateway's API key"),
+        "channel_id": read("channel_id"),
         **_limits(read),
     }
 
@@ -180,10 +175,10 @@ _MODEL_SERVICE = ("ai_url", "ai_key", "ai_model", "ai_key_in")
 def _model_service(read: "_Reader") -> ModelService:
     url = "the chat-completion service's base address, such as https://models.example/api/v1"
     return ModelService(
-        url=read("ai_url", texts.url, hint=url),
-        key=read("ai_key", texts.secret, hint="the chat-completion service's API key"),
-        models=read("ai_model", texts.models, default=()),
-        key_in=read("ai_key_in", texts.key_in, default="authorization"),
+        url=read("ai_url", hint=url),
+        key=read("ai_key", hint="the chat-completion service's API key"),
+        models=read("ai_model", default=()),
+        key_in=read("ai_key_in", default="authorization"),
     )
 
 
@@ -194,22 +189,23 @@ class _Reader:
         self.environ, self.written = environ, written
         self.problems: list[str] = []
 
-    def __call__(self, name: str, parse: Callable[[str], Any], *, default: Any = None, hint: str = "") -> Any:
-        variable = f"BOT_{name.upper()}"
+    def __call__(
+        self, name: str, *, default: Any = None, hint: str = "", parse: Callable[[str], Any] | None = None
+    ) -> Any:
         text = self.text(name)
         if not text:
             if hint:
-                self.problems.append(f"{variable} is missing: set it, in the environment or in .env, to {hint}")
+                self.problems.append(f"{variable(name)} is missing: set it, in the environment or in .env, to {hint}")
             return default
         try:
-            return parse(text)
+            return (parse or PARSERS[name])(text)
         except ValueError as error:
-            self.problems.append(f"{variable} {error}")
+            self.problems.append(f"{variable(name)} {error}")
             return default
 
     def text(self, name: str) -> str:
         """A setting as it is written; an empty text where it is not."""
-        return (self.environ.get(f"BOT_{name.upper()}") or self.written.get(name) or "").strip()
+        return (self.environ.get(variable(name)) or self.written.get(name) or "").strip()
 
     def named(self, name: str) -> str:
         """A secret that `bot.yml` names: it stands in the environment alone."""
@@ -221,13 +217,13 @@ class _Reader:
     def store(self, folder: Path) -> Path:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
         base = Path() if self.environ.get("BOT_STORE") else folder
-        store: Path = self("store", lambda text: texts.store(base / text), default=folder / "bot.db")
+        store: Path = self("store", default=folder / "bot.db", parse=lambda text: texts.store(base / text))
         return store
 
-    def refuse_unknown(self, known: set[str]) -> None:
-        """`bot.yml` is to have no settings but these."""
-        for name in sorted(self.written.keys() - known):
-            fix = did_you_mean(name, known, "docs/going-live.md lists them")
+    def refuse_unknown(self) -> None:
+        """`bot.yml` is to have no settings but those that there are."""
+        for name in sorted(self.written.keys() - PARSERS.keys()):
+            fix = did_you_mean(name, PARSERS, "docs/going-live.md lists them")
             self.problems.append(f'bot.yml: settings: there is no setting "{name}" ({fix})')
 
     def complete(self, value: T) -> T:

@@ -64,11 +64,12 @@ class RunningBot:
             models=self._models,
             requester=self._requester,
             secrets=self._secrets,
+            gathering=0.0,  # one contact writes, so nothing comes together
         )
         self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)
         self._bot.start()
         self._webhook = self._emulator.subscribe(self._bot.url)
 
     def _stop(self) -> None:
-        self._webhook.is_active = False
+        self._emulator.unsubscribe(self._webhook)
         self._bot.stop()

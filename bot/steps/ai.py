@@ -8,24 +8,32 @@ from bot.core.effects import Budget
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
 from bot.lang.nodes import Scalar
 from bot.lang.shapes import TEXT, Keys, Shape, one_or_more_of
-from bot.steps.ai_settings import check_model_errors
-from bot.steps.brief import Brief
+from bot.steps.ai_settings import BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
+from bot.steps.brief import WITHIN, Brief
 from bot.steps.declared import Falls, Need, Outcome, Used
+from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exchange import Exchange
-from bot.steps.exits import exit_outcomes
+from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.guard import messages_of
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.prompt import read_commands
 from bot.steps.tool_calls import ToolCalls
+from bot.steps.tools import TOOLS
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
 ERRORS = ("unsafe", "empty", "confused", "turns")  # beside those of every question to a model
 CUT = "…"
+_TURNS: Schemas = {
+    "max": takes(integer(1, 1000), "How many messages of the contact are answered."),
+    "else": takes(DOOR, "Where the next one leads."),
+}
+_BUDGET_DOOR: Schemas = {"else": takes(DOOR, "Where it leads that it is used up.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,21 @@ class Ai(StepKind):
     turns_over: Door | None
     budget_over: Door | None
     verb: ClassVar[str] = "ai"
+    keys: ClassVar[Schemas] = {
+        "ai": takes(ANY_TEXT, "The instructions to the model."),
+        "facts": takes(one_or_several(ANY_TEXT), "Text files beside the flow's file, of which the model knows."),
+        "tools": takes(TOOLS, "Handlers that the model may ask for."),
+        "fill": takes(map_of(ANY_TEXT), "Variables that the model may note, each with what it is."),
+        "exits": takes(EXITS, "The doors by which alone the model may leave, one at least."),
+        "turns": takes(
+            record(_TURNS, "max", "else"), f"A bound on the contact's messages; {MOST_TURNS} where nothing is said."
+        ),
+        "within": takes(DURATION, f"How long one answer may take; {WITHIN:.0f}s where nothing is said."),
+        **SETTINGS_KEYS,
+        "budget": takes(record({**BUDGET_KEYS, **_BUDGET_DOOR}, "else"), BUDGET_ABOUT),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("exits",)
+    riders: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
     asks_models: ClassVar[bool] = True
     takes_unread: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {
@@ -64,6 +87,11 @@ class Ai(StepKind):
     def waits(self) -> bool:
         """Between its turns it waits for the contact."""
         return True
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that the model may note."""
+        return frozenset(self.brief.fill)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, the ends of turns and budget where they are declared, and failures."""
@@ -199,7 +227,7 @@ class Ai(StepKind):
 
 
 def _read_turns(fields: Fields) -> tuple[int, Door | None]:
-    inner = fields.fields("turns")
+    inner = fields.fields("turns", "turns: {max: 6, else: end}")
     if inner is None:
         return MOST_TURNS, None
     most = inner.integer("max", 1, 1000) if inner.require("max") else None

@@ -8,6 +8,7 @@ from typing import Any, Self
 from bot.core.effects import Budget
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
+from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, integer, number, one_or_several, record, takes
 from bot.lang.problems import did_you_mean
 from bot.steps.error_names import check_error_names
 
@@ -17,6 +18,39 @@ MOST_TOKENS = 100_000  # of an answer (spec: Limits)
 ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
 MESSAGES = 3
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "over_budget", "mismatch", "failed")
+MODEL_KEYS: Schemas = {
+    "model": takes(one_or_several(ANY_TEXT), "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
+}
+BUDGET_KEYS: Schemas = {
+    "contact": takes(integer(0), "How many tokens a day one contact may use up."),
+    "all": takes(integer(0), "How many tokens a day all contacts may use up."),
+}
+BUDGET_ABOUT = "How many tokens may be used up in a day (UTC); no bound where nothing is said."
+SETTINGS_KEYS: Schemas = {
+    **MODEL_KEYS,
+    "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
+    "while_busy": takes(
+        choice("wait", "merge"),
+        "What comes while the model works waits, or is taken along; it waits where nothing is said.",
+    ),
+    "history": takes(
+        integer(0, 100_000), f"How many tokens of the exchange go along; {HISTORY} where nothing is said."
+    ),
+    "messages": takes(
+        integer(1, 10), f"How many messages an answer is sent in at most; {MESSAGES} where nothing is said."
+    ),
+    "links": takes(
+        one_or_several(ANY_TEXT), "The hosts that the model may send addresses of; none where nothing is said."
+    ),
+    "moderate": takes(ANY_TEXT, "A handler that judges each text of the model's."),
+    "max_tokens": takes(
+        integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
+    ),
+    "temperature": takes(
+        number(0, 2), "How freely the model words its answers; the service's 0.7 where nothing is said."
+    ),
+    "reasoning_split": takes(BOOLEAN, "For models that think between their words; not sent where nothing is said."),
+}
 
 
 @dataclass(frozen=True, slots=True)

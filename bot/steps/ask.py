@@ -9,6 +9,7 @@ from bot.core.events import CallEnded
 from bot.core.messages import Text
 from bot.core.values import Media
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, WORDING, Schemas, takes
 from bot.lang.nodes import Map
 from bot.lang.shapes import TEXT, WORDS, Shape
 from bot.lang.structures import MediaVariable
@@ -16,14 +17,18 @@ from bot.lang.templates import Template
 from bot.lang.variables import Answer, Unfit, Variable
 from bot.lang.words import normalise
 from bot.steps.ask_checks import check_choices, check_message, check_saved, form_of
+from bot.steps.ask_texts import texts_of
+from bot.steps.choice_keys import CHOICES_KEYS, SKIP
 from bot.steps.choice_reader import CHOICES_TEXTS, read_choices
 from bot.steps.choices import Choices
-from bot.steps.declared import AnswerText, Falls, Outcome, Saved, Used
+from bot.steps.declared import AnswerText, Falls, Outcome, Result, Saved, Sent, Used
+from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from
 from bot.steps.error_names import check_error_names
 from bot.steps.hearing import meaning
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.offer import Offer
+from bot.steps.rider_keys import SOME_HAVE
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _ERRORS = (*KEEPING_ERRORS, "mismatch", "failed")
@@ -42,6 +47,15 @@ class Ask(StepKind):
     other: Door | None
     variable: Variable | None
     verb: ClassVar[str] = "ask"
+    keys: ClassVar[Schemas] = {
+        "ask": takes(WORDING, "The question."),
+        "header": takes(ANY_TEXT, "A line above the question; goes with buttons."),
+        "footer": takes(ANY_TEXT, "A line below the question; goes with a list."),
+        **CHOICES_KEYS,
+        "skip": takes(SKIP, "Words by which the question is left without an answer."),
+        "other": takes(DOOR, "Where any reply leads that is no answer; in place of retry."),
+    }
+    riders: ClassVar[frozenset[str]] = SOME_HAVE
     saves: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {
         "ask": TEXT,
@@ -87,17 +101,30 @@ class Ask(StepKind):
         """The variable, where a file that answers is kept before the question is left."""
         return self.variable if isinstance(self.variable, MediaVariable) and self.variable.keep else None
 
+    @property
+    def _ends_by_then(self) -> bool:
+        """Whether something is an answer beside one of its choices: several of them, or what its variable takes."""
+        if self.choices is None or self.choices.many is not None:
+            return True
+        return self.variable is not None and self.variable.answered
+
     def outcomes(self) -> dict[str, Outcome]:
-        """Each choice, a free answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
+        """Each choice, any other answer (``then``), `skip` and `other`; where a file is kept, that this may fail."""
         found = {} if self.choices is None else self.choices.outcomes()
-        found["then"] = Outcome(None, Falls.THEN)
+        if self._ends_by_then:
+            found["then"] = Outcome(None, Falls.THEN)
         if self.skip_words:
-            found["skip"] = Outcome(self.skip, Falls.THEN)
+            found["skip"] = Outcome(self.skip, Falls.THEN, saves=Result.NULL)
         if self.other is not None:
             found["other"] = Outcome(self.other, Falls.STAY, success=False)
         if self._keeping is not None:
             found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
         return found
+
+    @property
+    def fails(self) -> bool:
+        """There may be nothing to choose from, or a file that cannot be kept."""
+        return self._keeping is not None or (self.choices is not None and self.choices.fails)
 
     def uses(self) -> Iterator[Used]:
         """Every template of the question and of its choices."""
@@ -113,6 +140,12 @@ class Ask(StepKind):
         if self.choices is not None:
             yield from self.choices.answers()
 
+    def sends(self) -> Iterator[Sent]:
+        """The question, and what there is to choose from."""
+        yield from texts_of(self.body, self.header, self.footer, self.choices)
+        if self.choices is not None:
+            yield self.choices.offered
+
     def saved_values(self) -> Iterator[Saved]:
         """What the choices save."""
         return iter(()) if self.choices is None else self.choices.saved_values()
@@ -126,7 +159,17 @@ class Ask(StepKind):
         if self.choices is None:
             return Decision(messages=(Text(body),))
         kept = {key: at.hold[key] for key in ("picked", "page") if key in at.hold}
-        return self._offer(self.choices, at, {**self.choices.hold(at), **kept}, body)
+        hold = {**self.choices.hold(at), **kept}
+        if not self.choices.offers(hold) and self._takes_more(self.choices, at, hold):
+            return Decision(messages=(Text(body),), hold=hold)
+        return self._offer(self.choices, at, hold, body)
+
+    def _takes_more(self, choices: Choices, at: At, hold: Mapping[str, Any]) -> bool:
+        """Whether what is not among its choices can be an answer too."""
+        if self.variable is None or not self.variable.answered:
+            return False
+        values = self.variable.values
+        return values is None or not all(choices.hides(at, hold, value) for value in values)
 
     def _offer(self, choices: Choices, at: At, hold: Mapping[str, Any], body: str) -> Decision:
         header = None if self.header is None else self.header.render(at.scope)
@@ -147,7 +190,7 @@ class Ask(StepKind):
 
     def _choose(self, at: At, reply: Reply) -> Decision | None:
         """What a reply means to the choices. Where that does not end the question, it is shown once more."""
-        if self.choices is None:
+        if self.choices is None or not self.choices.offers(at.hold):
             return None
         heard = meaning(Offer(self.choices, at, at.hold), reply)
         if heard is None or heard.outcome is not None:
@@ -162,7 +205,7 @@ class Ask(StepKind):
             value = _accepted(self.variable, at, reply)
         except Unfit:
             return None
-        if self.choices is not None and self.choices.hides(at, value):
+        if self.choices is not None and self.choices.hides(at, at.hold, value):
             return None
         keeping = self._keeping
         if keeping is not None and isinstance(value, Media):

@@ -35,7 +35,7 @@ def form_of(choices: Choices | None) -> str:
         return TEXT
     further = 0 if choices.many is None else 1
     certain = further + sum(choice.condition is None for choice in choices.fixed)
-    if choices.form == "list" or (choices.made is None and certain > limits.BUTTONS):
+    if choices.form == "list" or (choices.form == "options" and choices.made is None and certain > limits.BUTTONS):
         return LIST
     if choices.made is not None or len(choices.fixed) + further > limits.BUTTONS:
         return OPEN

@@ -5,11 +5,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bot.lang.fields import Fields
-from bot.lang.nodes import Node
+from bot.lang.keys import EXPRESSION, NEVER, Schemas, list_of, record, takes, with_key
 from bot.lang.templates import Expression
-from bot.steps.declared import Falls, Outcome, Used
-from bot.steps.doors import Door, Target, target_of
+from bot.steps.declared import Falls, Given, Outcome, Used
+from bot.steps.door_keys import TARGET
+from bot.steps.doors import Door, Target, target_or_end
 from bot.steps.kind import At, Decision, Reading, StepKind, ending
+
+_ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
+_KEYS: Schemas = {
+    "if": takes(EXPRESSION, "The condition."),
+    "then": takes(TARGET, "Where it leads that this is true."),
+    "else": takes(TARGET, "Where it leads that none is true; the last of the list, alone."),
+}
+_ELSE = record({**_KEYS, "if": NEVER, "then": NEVER})
+_CONDITION = with_key("else", _ELSE, record(_KEYS, "if", "then"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,44 +29,56 @@ class Branch(StepKind):
     conditions: tuple[tuple[Expression, Target], ...]
     otherwise: Target | None
     verb: ClassVar[str] = "branch"
+    keys: ClassVar[Schemas] = {
+        "branch": takes(list_of(_CONDITION), "Conditions in order: the first that is true leads on.")
+    }
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read the list of ``{if, then}`` and ``{else}``."""
         conditions: list[tuple[Expression, Target]] = []
         otherwise: Target | None = None
-        for index, node in enumerate(fields.items("branch")):
-            inner = Fields(node, reading.problems, f"{fields.what}: branch {index + 1}")
+        for index, node in enumerate(fields.items("branch", f"write a list: {_ITEMS}")):
+            inner = Fields(node, reading.problems, f"{fields.what}: branch {index + 1}", _ITEMS)
             if otherwise is not None:
                 reading.problems.add("E122", inner.mark, f"{inner.what} comes after `else`", "put `else` last")
+            condition_too = inner.has("if"), inner.has("then")
             if inner.has("else"):
-                otherwise = _target(inner.raw("else"), inner)
+                otherwise = _target(inner, "else")
+                if any(condition_too):
+                    fix = "write {if: ..., then: step} or {else: step}"
+                    reading.problems.add("E121", inner.mark, f"{inner.what}: a condition beside `else`", fix)
             elif inner.require("if") and inner.require("then"):
-                condition, target = inner.expression("if"), _target(inner.raw("then"), inner)
-                if condition is not None and target is not None:
+                condition, target = inner.expression("if"), _target(inner, "then")
+                if condition is not None:
                     conditions.append((condition, target))
             inner.close()
         return cls(tuple(conditions), otherwise)
 
     def outcomes(self) -> dict[str, Outcome]:
         """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
-        found = {
-            self._name(index): Outcome(Door(target.mark, then=target), Falls.STAY)
-            for index, (_, target) in enumerate(self.conditions)
-        }
+        found = {}
+        for index, (condition, target) in enumerate(self.conditions):
+            given = (*self._untrue(index), Given(condition))
+            found[self._name(index)] = Outcome(Door(target.mark, then=target), Falls.STAY, given=given)
+        none = self._untrue(len(self.conditions))
         if self.otherwise is not None:
-            found["else"] = Outcome(Door(self.otherwise.mark, then=self.otherwise), Falls.STAY)
+            found["else"] = Outcome(Door(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
         else:
-            found["then"] = Outcome(None, Falls.THEN)
+            found["then"] = Outcome(None, Falls.THEN, given=none)
         return found
+
+    def _untrue(self, index: int) -> tuple[Given, ...]:
+        """What has come about where it is this one's turn."""
+        return tuple(Given(condition, holds=False) for condition, _ in self.conditions[:index])
 
     def _name(self, index: int) -> str:
         return f"if {index + 1}: {self.conditions[index][0].source}"
 
     def uses(self) -> Iterator[Used]:
         """The conditions."""
-        for condition, _ in self.conditions:
-            yield Used(condition)
+        for index, (condition, _) in enumerate(self.conditions):
+            yield Used(condition, given=self._untrue(index))
 
     def enter(self, at: At) -> Decision:
         """Evaluate conditions until one is true."""
@@ -69,5 +91,7 @@ class Branch(StepKind):
         return ending("then" if self.otherwise is None else "else", conditions=tuple(seen))
 
 
-def _target(node: Node | None, fields: Fields) -> Target | None:
-    return None if node is None else target_of(node, fields.problems, fields.what)
+def _target(fields: Fields, key: str) -> Target:
+    node = fields.raw(key)
+    assert node is not None
+    return target_or_end(node, fields.problems, f"{fields.what}: {key}")

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from datetime import timedelta
+from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
+from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, takes
+from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
-from bot.steps.declared import Falls, Outcome, Used
+from bot.lang.templates import Template
+from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Result, Used
+from bot.steps.door_keys import ASSIGNMENTS
 from bot.steps.doors import Assignment, assignments
 from bot.steps.error_names import check_error_names
 from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
@@ -17,6 +22,10 @@ from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind,
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "mismatch")
+WITHIN_AND_TRIES: Schemas = {
+    "within": takes(DURATION, f"How long one try may take; {WITHIN:.0f}s where nothing is said."),
+    "tries": takes(integer(1, MOST_TRIES), "How often it is tried; once where nothing is said."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +36,14 @@ class CallStep(StepKind):
     arguments: tuple[Assignment, ...]
     within: float
     tries: int
+    spec: HandlerSpec | None = None
     verb: ClassVar[str] = "call"
+    keys: ClassVar[Schemas] = {
+        "call": takes(ANY_TEXT, "The handler's name."),
+        "with": takes(ASSIGNMENTS, "The handler's arguments."),
+        **WITHIN_AND_TRIES,
+    }
+    riders: ClassVar[frozenset[str]] = frozenset({"then", "save"})
     saves: ClassVar[bool] = True
 
     @classmethod
@@ -47,19 +63,27 @@ class CallStep(StepKind):
             )
         else:
             check_known(fields, spec, arguments)
-            _check_needed(fields, spec, arguments)
+            if not fields.has("with") or isinstance(fields.raw("with"), Map):
+                _check_needed(fields, spec, arguments)
             check_errors(fields, spec)
-        return cls(name, arguments, within, tries or 1)
+        return cls(name, arguments, within, tries or 1, spec)
+
+    @property
+    def rest(self) -> Rest:
+        """Until the handler has returned, or all its tries are over."""
+        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
 
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, and ``errors.else`` for each error that is not named."""
-        return {"then": Outcome(None, Falls.THEN), "errors.else": Outcome(None, Falls.ERRORS, success=False)}
+        perhaps = self.spec is not None and self.spec.gives_null
+        saves, annotation = Result.PERHAPS if perhaps else Result.VALUE, Any if self.spec is None else self.spec.returns
+        then = Outcome(None, Falls.THEN, saves=saves, annotation=annotation)
+        return {"then": then, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
 
     def uses(self) -> Iterator[Used]:
         """The templates among the arguments."""
         for argument in self.arguments:
-            for text in argument.uses():
-                yield Used(text)
+            yield from argument_uses(argument, self.spec)
 
     def enter(self, at: At) -> Decision:
         """Ask for the call and wait for its end."""
@@ -73,6 +97,16 @@ class CallStep(StepKind):
         if event.outcome == "done":
             return ending("then", saved=event.value)
         raise StepFailed(event.outcome, event.detail or f'handler "{self.handler}": {event.outcome}')
+
+
+def argument_uses(argument: Assignment, spec: HandlerSpec | None, *, sure: bool = True) -> Iterator[Used]:
+    """The templates of a handler's argument, which may be annotated as one that null is no value of."""
+    parameter = None if spec is None else spec.parameters.get(argument.name)
+    alone = parameter is not None and isinstance(argument.value, Template)
+    refused = parameter is not None and alone and not parameter.takes_null
+    annotation = parameter.annotation if parameter is not None and alone else Any
+    for text in argument.uses():
+        yield Used(text, null=Null.REFUSED if refused else Null.TAKEN, sure=sure, annotation=annotation)
 
 
 def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:

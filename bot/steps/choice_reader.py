@@ -12,7 +12,7 @@ from bot.lang.scalars import text_of
 from bot.lang.shapes import TEXT, Keys, Part, Shape
 from bot.lang.templates import compile_template
 from bot.steps.choices import Choices, FixedChoice
-from bot.steps.doors import DOOR_TEXTS, Door, door_from, target_of, value_of
+from bot.steps.doors import DOOR_TEXTS, door_from, door_of, value_of
 from bot.steps.made_choices import MadeChoices
 from bot.steps.many import Many
 
@@ -83,7 +83,7 @@ def _read_many(fields: Fields) -> Many | None:
 
 
 def _read_flat(form: str, node: Node, problems: Problems, what: str) -> Choices:
-    if isinstance(node, Map) and node.get("from") is not None:
+    if _is_made(node):
         fields = Fields(node, problems, what)
         made = _read_made(fields)
         fixed = _read_extra(fields)
@@ -98,7 +98,7 @@ def _read_list(node: Node, problems: Problems, what: str) -> Choices:
     made: MadeChoices | None = None
     fixed: tuple[FixedChoice, ...] = ()
     rows, sections = fields.raw("rows"), fields.fields("sections")
-    if isinstance(rows, Map) and rows.get("from") is not None:
+    if rows is not None and _is_made(rows):
         inner = Fields(rows, problems, f"{what}: rows")
         made = _read_made(inner)
         inner.close()
@@ -108,8 +108,8 @@ def _read_list(node: Node, problems: Problems, what: str) -> Choices:
         for title, members in sections.entries():
             _check_section(title, members, problems, what)
             fixed += _read_fixed(members, problems, what, title.text)
-    if rows is None and sections is None and isinstance(node, Map):
-        problems.add("E105", node.mark, f'{what}: "rows" or "sections" is missing', "add the rows to choose from")
+    if sections is None:
+        fields.require("rows")
     fixed += _read_extra(fields)
     fields.close()
     return Choices("list", node.mark, fixed, made, opener)
@@ -143,7 +143,16 @@ def _check_section(title: Scalar, members: Node, problems: Problems, what: str) 
         )  # fmt: skip
 
 
+def _is_made(node: Node) -> bool:
+    """Whether the choices are made at run time: a title that is a template stands there for all of them."""
+    title = node.get("title") if isinstance(node, Map) else None
+    return isinstance(node, Map) and (
+        node.get("from") is not None or (isinstance(title, Scalar) and "{{" in title.text)
+    )
+
+
 def _read_made(fields: Fields) -> MadeChoices | None:
+    fields.require("from")
     source = fields.expression("from")
     title = fields.template("title")
     if title is None:
@@ -186,9 +195,8 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
     """``Title: target`` saves nothing; ``Title: {value, ...}`` saves the value."""
     what = f'{what}: "{key.text}"'
     choice = _titled(key, problems)
-    if isinstance(node, Scalar):
-        target = target_of(node, problems, what)
-        return None if target is None else replace(choice, door=Door(node.mark, then=target))
+    if not isinstance(node, Map):
+        return replace(choice, door=door_of(node, problems, what))
     fields = Fields(node, problems, what)
     value = fields.raw("value")
     choice = replace(

@@ -10,7 +10,7 @@ from bot.core.messages import clip
 from bot.lang.nodes import Mark
 from bot.lang.templates import Expression, Template
 from bot.lang.words import LONGEST, WHOLE, Option
-from bot.steps.declared import AnswerText, Falls, Outcome, Saved, Used
+from bot.steps.declared import AnswerText, Falls, Null, Offered, Outcome, Result, Saved, Used, only_if
 from bot.steps.doors import Door, evaluate, templates_in
 from bot.steps.kind import At, StepFailed
 from bot.steps.made_choices import MadeChoices
@@ -56,6 +56,12 @@ class FixedChoice:
         """Whether it says itself where it leads: among several answers it is the whole one."""
         return not self.saves or (self.door is not None and self.door.then is not None)
 
+    def ending(self, several: bool) -> Outcome:
+        """What choosing it comes to, alone or where there may be ``several`` answers."""
+        saved = Result.VALUE if several else Saved(self.value, self.mark)
+        saves = saved if self.saves else Result.NOTHING
+        return Outcome(self.door, Falls.THEN, given=only_if(self.condition), saves=saves)
+
     @property
     def texts(self) -> tuple[str, ...]:
         """What it is called by, as far as that is written out."""
@@ -63,9 +69,13 @@ class FixedChoice:
 
     def uses(self) -> Iterator[Used]:
         """Its templates and its condition."""
-        yield Used(self.title)
-        yield from (Used(text) for text in (self.about, self.condition) if text is not None)
-        yield from map(Used, templates_in(self.value))
+        given = only_if(self.condition)
+        if self.condition is not None:
+            yield Used(self.condition)
+        yield Used(self.title, given=given)
+        if self.about is not None:
+            yield Used(self.about, given=given)
+        yield from (Used(text, null=Null.TAKEN, given=given) for text in templates_in(self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +124,31 @@ class Choices:
     many: Many | None = None
     numbered: bool = False
 
+    @property
+    def fails(self) -> bool:
+        """Whether there may be no list to make choices of, or nothing to choose from."""
+        return self.made is not None or all(choice.condition is not None for choice in self.fixed)
+
     def outcomes(self) -> dict[str, Outcome]:
         """Each choice's outcome; where nothing is written for it, the step's `then`. One of several has none."""
         several = self.many is not None
-        found = {
-            choice.outcome: Outcome(choice.door, Falls.THEN) for choice in self.fixed if choice.leads or not several
-        }
+        found = {choice.outcome: choice.ending(several) for choice in self.fixed if choice.leads or not several}
         if self.made is not None and not several:
-            found[PICKED] = Outcome(None, Falls.THEN)
+            found[PICKED] = Outcome(None, Falls.THEN, saves=self.made.saves)
         return found
 
     def answers(self) -> Iterator[AnswerText]:
         """The titles and words of the fixed ones."""
         for choice in self.fixed:
             yield from (AnswerText(text, choice.title.source, choice.mark) for text in choice.texts)
+
+    @property
+    def offered(self) -> Offered:
+        """How many there are, as far as that is known."""
+        fixed = tuple(choice.condition for choice in self.fixed)
+        source, title = (None, None) if self.made is None else (self.made.source, self.made.title)
+        least = 1 if self.many is None else self.many.least
+        return Offered(self.mark, fixed, source, title, MOST - len(self.fixed), least)
 
     def saved_values(self) -> Iterator[Saved]:
         """What the fixed ones save; of many answers it is a list that nobody knows yet."""
@@ -143,7 +164,7 @@ class Choices:
         for choice in self.fixed:
             yield from choice.uses()
         if self.made is not None:
-            yield from self.made.uses()
+            yield from self.made.uses(Null.TAKEN if self.fixed else Null.REFUSED)
 
     def hold(self, at: At) -> dict[str, Any]:
         """What has to be remembered so that an answer means what was shown: made choices, and hidden ones."""
@@ -154,18 +175,20 @@ class Choices:
             hold["hidden"] = [n for n, choice in enumerate(self.fixed) if not _holds(choice.condition, at.scope)]
         return hold
 
-    def hides(self, at: At, value: Any) -> bool:
+    def offers(self, hold: Mapping[str, Any]) -> bool:
+        """Whether there is anything to choose from."""
+        return bool(hold.get("made")) or len(hold.get("hidden", ())) < len(self.fixed)
+
+    def hides(self, at: At, hold: Mapping[str, Any], value: Any) -> bool:
         """Whether a value stands for a choice that is not shown."""
-        hidden = (self.fixed[n] for n in at.hold.get("hidden", ()))
+        hidden = (self.fixed[n] for n in hold.get("hidden", ()))
         return any(choice.saves and evaluate(choice.value, at.scope) == value for choice in hidden)
 
     def shown(self, at: At, hold: Mapping[str, Any]) -> tuple[Shown, ...]:
         """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
         made, hidden = hold.get("made", ()), hold.get("hidden", ())
         shown = [_made(n, item) for n, item in enumerate(made)]
-        shown += [
-            _shown(len(made) + n, choice, at.scope) for n, choice in enumerate(self.fixed) if n not in hidden
-        ]  # fmt: skip
+        shown += [_shown(len(made) + n, choice, at.scope) for n, choice in enumerate(self.fixed) if n not in hidden]
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import ClassVar, Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
 from bot.lang.shapes import Keys, Shape
 from bot.lang.templates import Template
-from bot.steps.ai_settings import AiSettings, check_model_errors, read_budget
-from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.ai_settings import BUDGET_ABOUT, BUDGET_KEYS, MODEL_KEYS, AiSettings, check_model_errors, read_budget
+from bot.steps.declared import Falls, Outcome, Rest, RestFor, Used
+from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
-from bot.steps.exits import Exit, exit_outcomes, exit_uses, open_exits, read_exits
+from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.prompt import quoted_scope
 
@@ -35,6 +38,17 @@ class Classify(StepKind):
     within: float
     settings: AiSettings
     verb: ClassVar[str] = "classify"
+    keys: ClassVar[Schemas] = {
+        "classify": takes(ANY_TEXT, "What the exits are about."),
+        "text": takes(ANY_TEXT, "The text that is sorted; what no step has taken yet where nothing is said."),
+        "exits": takes(EXITS, "The doors to pick from, one at least."),
+        "other": takes(DOOR, "Where it leads that none of them fits."),
+        "within": takes(DURATION, f"How long the answer may take; {WITHIN:.0f}s where nothing is said."),
+        **MODEL_KEYS,
+        "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("exits", "other")
+    riders: ClassVar[frozenset[str]] = frozenset()
     asks_models: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {"exits": Keys(DOOR_TEXTS), "other": DOOR_TEXTS}
 
@@ -53,6 +67,11 @@ class Classify(StepKind):
             question = Template.plain("", fields.mark)
         return cls(question, text, exits, door_at(fields, "other"), within, settings)
 
+    @property
+    def rest(self) -> Rest:
+        """Until the model has answered."""
+        return Rest(RestFor.RESULT, timedelta(seconds=self.within))
+
     def outcomes(self) -> dict[str, Outcome]:
         """Each exit, ``other`` where none fits, and failures."""
         found = exit_outcomes(self.exits)
@@ -62,7 +81,7 @@ class Classify(StepKind):
 
     def uses(self) -> Iterator[Used]:
         """The question, the text and the conditions of the exits."""
-        yield Used(self.question)
+        yield Used(self.question, sure=False)  # only where there is something to read
         yield from exit_uses(self.exits)
         if self.text is not None:
             yield Used(self.text)

@@ -9,18 +9,36 @@ from bot.core import codec
 from bot.core.effects import Call
 from bot.core.events import CallEnded
 from bot.core.messages import Message, Text
+from bot.lang.docstrings import named_in, summary
 from bot.lang.fields import Fields
 from bot.lang.functions import NOW_PARAMETER
+from bot.lang.keys import (
+    ANY,
+    ANY_TEXT,
+    BOOLEAN,
+    DURATION,
+    EMPTY,
+    EXPRESSION,
+    Schema,
+    Schemas,
+    choice,
+    either,
+    integer,
+    number,
+    takes,
+)
 from bot.lang.own import call_own, kept
 from bot.lang.shapes import MAY, Shape
 from bot.lang.templates import Expression, Template
 from bot.lang.verbs import Expression as Bare
 from bot.lang.verbs import Key, Leave, VerbSpec, left_by, messages_of
 from bot.steps import KINDS
-from bot.steps.call import MOST_TRIES, WITHIN, check_errors
-from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.call import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
+from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
+from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at, evaluate, templates_in, value_of
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.rider_keys import SOME_HAVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +51,7 @@ class CustomStep(StepKind):
     tries: int
     spec: ClassVar[VerbSpec]
     saves: ClassVar[bool] = True
+    gives_any: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -52,6 +71,23 @@ class CustomStep(StepKind):
         """True where the class takes answers."""
         return self.spec.answer is not None
 
+    @property
+    def rest(self) -> Rest | None:
+        """For an answer, for the work that is done outside, or not at all."""
+        if self.spec.outside is not None:
+            return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
+        return Rest(RestFor.CONTACT) if self.waits else None
+
+    @property
+    def fails(self) -> bool:
+        """Nobody knows what its Python does."""
+        return True
+
+    @property
+    def most_messages(self) -> int:
+        """What its Python says is not known beforehand: one message, as a rule."""
+        return 1
+
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, those that are declared, which must be written, and failures of a call."""
         found = {"then": Outcome(None, Falls.THEN)}
@@ -62,9 +98,10 @@ class CustomStep(StepKind):
 
     def uses(self) -> Iterator[Used]:
         """Every template and expression under a key."""
-        for value in self.written.values():
+        for name, value in self.written.items():
+            null = Null.SHOWN if self.spec.keys[name].annotation is str else Null.TAKEN
             for text in [value] if isinstance(value, Expression) else templates_in(value):
-                yield Used(text)
+                yield Used(text, null=null)
 
     def enter(self, at: At) -> Decision:
         """Do the work, or ask for it to be done outside."""
@@ -123,14 +160,38 @@ class CustomStep(StepKind):
         return tuple(found)
 
 
+_TAKEN: Mapping[Any, Schema] = {
+    str: ANY_TEXT, bool: BOOLEAN, int: integer(), float: number(), timedelta: DURATION, Bare: EXPRESSION, Any: ANY,
+}  # fmt: skip
+_OWN = "What the bot's own Python makes of it."  # where the class says nothing
+
+
 def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
     """The kinds by their verbs: one for each verb of the bot's own, and the built-in ones."""
     return {**{verb: _kind_of(spec) for verb, spec in verbs.items()}, **KINDS}
 
 
 def _kind_of(spec: VerbSpec) -> type[CustomStep]:
-    members = {"verb": spec.verb, "spec": spec, "texts": _texts(spec), "__slots__": ()}
+    needed = (*(key.name for key in spec.keys.values() if key.required and key.name != spec.verb), *spec.outcomes)
+    riders = SOME_HAVE if spec.answer is not None else frozenset({"then", "save"})
+    members = {"verb": spec.verb, "spec": spec, "texts": _texts(spec), "keys": _keys(spec), "__slots__": ()}
+    members |= {"needed": needed, "riders": riders}
     return type(spec.verb, (CustomStep,), members)
+
+
+def _keys(spec: VerbSpec) -> Schemas:
+    """What its keys take by their annotations, and say by the class's docstring."""
+    doc = "" if (spec.made.__doc__ or "").startswith(f"{spec.made.__name__}(") else spec.made.__doc__ or ""
+    about = {spec.verb: summary(doc) or _OWN, **named_in(doc)}
+    keys = {key.name: takes(_taken(key), about.get(key.name, _OWN)) for key in spec.keys.values()}
+    doors = {name: takes(DOOR, f"Where the outcome {name} leads.") for name in spec.outcomes}
+    return {**keys, **doors, **(WITHIN_AND_TRIES if spec.outside is not None else {})}
+
+
+def _taken(key: Key) -> Schema:
+    literal = get_origin(key.annotation) is Literal
+    found = choice(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
+    return found if key.required or found is ANY else either(found, EMPTY)
 
 
 def _texts(spec: VerbSpec) -> dict[str, Shape]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.lang.nodes import Mark
 from bot.lang.templates import Expression, Template
 from bot.steps.doors import Assignment, Door
+
+if TYPE_CHECKING:
+    from bot.steps.notice import Notice
 
 
 class Falls(Enum):
@@ -21,28 +25,100 @@ class Falls(Enum):
     WRITTEN = "written"  # it must be written on the step
 
 
+class Null(Enum):
+    """What becomes of null that a text or an expression comes to."""
+
+    SHOWN = "shown"  # there is a hole in what is shown
+    TAKEN = "taken"  # it is a value like any other
+    REFUSED = "refused"  # the step fails
+
+
+class Result(Enum):
+    """What `save` gets on an outcome, as far as that is known beforehand."""
+
+    VALUE = "value"  # a value, and never null
+    PERHAPS = "perhaps"  # a value, or null
+    NULL = "null"
+    NOTHING = "nothing"  # it does not happen
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A condition that has come to true, or where it does not hold to false, if something is the case."""
+
+    condition: Expression
+    holds: bool = True
+
+
+def only_if(condition: Expression | None) -> tuple[Given, ...]:
+    """What has come about where a condition holds; nothing where there is none."""
+    return () if condition is None else (Given(condition),)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a step may save, as `bot.steps.doors.value_of` read it."""
+
+    value: Any
+    mark: Mark
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen."""
+    """One way in which a step can end. ``success`` says whether `save`, `set` and `tag` happen.
+
+    It is taken only where all of ``given`` has come about. ``saves`` is what `save` gets, and ``annotation`` what Python
+    says of it; ``known`` are variables that have a value then.
+    """
 
     door: Door | None
     falls: Falls
     success: bool = True
+    given: tuple[Given, ...] = ()
+    saves: Result | Saved = Result.VALUE
+    known: frozenset[str] = frozenset()
+    annotation: Any = Any
+
+
+class RestFor(Enum):
+    """What a conversation rests at a step for, before it can go on."""
+
+    CONTACT = "contact"  # a reply, a reminder or a time-out
+    RESULT = "result"  # the end of a call, of a request, of a send
+    TIME = "time"  # for time to pass
+    PERSON = "person"  # for somebody to close a hand-over
+    FLOW = "flow"  # for a flow that the step runs
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What the conversation rests at a step for, and how long at most; ``longest`` None: nobody can tell."""
+
+    what: RestFor
+    longest: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A template or an expression of a step, and the names beyond the flow's own that it may use."""
+    """A template or an expression of a step, and the names beyond the flow's own that it may use.
+
+    ``null`` is what becomes of null. It is worked out only where all of ``given`` has come about, and perhaps not even
+    then where it is not ``sure``. ``annotation`` is what Python says of the argument that it is.
+    """
 
     text: Template | Expression
     extra: frozenset[str] = frozenset()
+    null: Null = Null.SHOWN
+    given: tuple[Given, ...] = ()
+    sure: bool = True
+    annotation: Any = Any
 
 
 @dataclass(frozen=True, slots=True)
 class FlowRun:
     """A flow that a step opens, what goes in, and what comes out: our variable by theirs.
 
-    ``listed``: what comes out are lists.
+    ``listed``: what comes out are lists. ``most``: the most times in a row.
     """
 
     flow: str
@@ -50,6 +126,7 @@ class FlowRun:
     inputs: tuple[Assignment, ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     listed: bool = False
+    most: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +144,57 @@ class AnswerText:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
-    """What a step may save, as `bot.steps.doors.value_of` read it."""
+class SentFile:
+    """A file that is sent by its address: of which kind, and where it lies."""
 
-    value: Any
+    kind: str
+    link: Template
+
+
+@dataclass(frozen=True, slots=True)
+class SentTemplate:
+    """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
+
+    notice: "Notice"
+    replies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SentText:
+    """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
+
+    What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: doors may
+    ask it in other words. ``title``: of those in a message no two are the same. It is sent where all of ``given`` has
+    come about.
+    """
+
+    what: str
+    text: Template
+    most: int | None
+    cut: bool = True
+    needed: bool = False
+    question: bool = False
+    title: bool = False
+    given: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """How much a question offers to choose from, and ``least`` how many answers it takes.
+
+    ``fixed`` are the conditions of the choices that stand in the flow file, None where there is none. ``source`` is the
+    list of which others are made, if there is one: all with this ``title``, and with ``room`` for so many.
+    """
+
     mark: Mark
+    fixed: tuple[Expression | None, ...]
+    source: Expression | None
+    title: Template | None
+    room: int
+    least: int = 1
+
+
+Sent = SentFile | SentTemplate | SentText | Offered
 
 
 @dataclass(frozen=True, slots=True)

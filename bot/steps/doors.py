@@ -7,13 +7,14 @@ from typing import Any, Self
 from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.scalars import template_of, text_of
+from bot.lang.scalars import template_of
 from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Expression, Template
 
 DOOR_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
+TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +86,38 @@ class Door:
 
 def target_of(node: Node, problems: Problems, what: str) -> Target | None:
     """Read a target. Whether it exists is checked when all flows are known."""
-    text = text_of(node, problems, what)
-    if text is None:
-        return None
+    if not isinstance(node, Scalar) or node.value is None:
+        written = "a map" if isinstance(node, Map) else "a list" if isinstance(node, List) else "nothing"
+        problems.add("E110", node.mark, f"{what}: a target is expected, YAML reads {written} here", TARGETS)
+    elif not _is_target(node.text):
+        problems.add("E110", node.mark, f'{what}: "{node.text}" is no target', _target_meant(node.text))
+    else:
+        return Target(node.text, node.mark)
+    return None
+
+
+def _is_target(text: str) -> bool:
     parts = text.removeprefix("/").split("/")
-    if len(parts) > (2 if text.startswith("/") else 1) or not all(part.isidentifier() for part in parts):
-        problems.add(
-            "E110",
-            node.mark,
-            f'{what}: "{text}" is no target',
-            "write a step, /flow, /flow/step, next, again, back or end",
-        )
-        return None
-    return Target(text, node.mark)
+    return len(parts) <= (2 if text.startswith("/") else 1) and all(part.isidentifier() for part in parts)
 
 
-def door_of(node: Node, problems: Problems, what: str) -> Door | None:
+def _target_meant(text: str) -> str:
+    """What to write in place of a text that is no target."""
+    meant = f"/{text.strip('/')}"
+    if _is_target(meant):
+        return f'did you mean "{meant}"?'
+    return f"{TARGETS}; where a text is to be said, {{say: ...}}" if " " in text.strip() else TARGETS
+
+
+def target_or_end(node: Node, problems: Problems, what: str) -> Target:
+    """Read a target. What is none is a problem, and is read as `end`: nothing else follows from it."""
+    return target_of(node, problems, what) or Target(END, node.mark)
+
+
+def door_of(node: Node, problems: Problems, what: str) -> Door:
     """Read a door: a target, or a map of its keys."""
-    if isinstance(node, Scalar):
-        target = target_of(node, problems, what)
-        return None if target is None else Door(node.mark, then=target)
+    if not isinstance(node, Map):
+        return Door(node.mark, then=target_or_end(node, problems, what))
     fields = Fields(node, problems, what)
     door = door_from(fields)
     fields.close()
@@ -125,10 +138,10 @@ def door_from(fields: Fields) -> Door:
         fields.raw("then")
         what = f'{fields.what}: "then" beside "correct"'
         fields.problems.add("E121", fields.mark_of("then"), what, "keep one: `correct` comes back by itself")
-    then = fields.raw(key)
+    then, read = fields.raw(key), target_of if corrects else target_or_end
     return Door(
         fields.mark,
-        then=None if then is None else target_of(then, fields.problems, f"{fields.what}: {key}"),
+        then=None if then is None else read(then, fields.problems, f"{fields.what}: {key}"),
         say=fields.wording("say"),
         ask=fields.wording("ask"),
         set=assignments(fields, "set"),
@@ -141,9 +154,7 @@ def door_from(fields: Fields) -> Door:
 
 def assignments(fields: Fields, key: str) -> tuple[Assignment, ...]:
     """Read a map of names and values: texts are templates, anything else stands for itself."""
-    if not fields.has(key):
-        return ()
-    inner = fields.fields(key)
+    inner = fields.fields(key, f"{key}: {{name: value}}")
     if inner is None:
         return ()
     return tuple(Assignment(name.text, value_of(node, fields.problems), name.mark) for name, node in inner.entries())

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 
 from bot.lang.fields import Fields
+from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
 
 ELSE = "else"
@@ -16,8 +17,9 @@ def check_error_names(
 
     ``whose`` says what has no such error, ``also`` which names it takes beside those that are ``known``.
     """
-    own = fields.fields("errors")
-    for name, _ in () if own is None else own.entries():
+    own = fields.raw("errors")
+    named = own.entries if isinstance(own, Map) and own.get("then") is None else ()
+    for name, _ in named:
         if name.text not in (*known, ELSE) and not (also is not None and also.fullmatch(name.text)):
             what = f'{fields.what}: {whose} "{name.text}"'
             fields.problems.add("E504", name.mark, what, did_you_mean(name.text, [*known, ELSE], fix))

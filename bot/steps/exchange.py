@@ -81,7 +81,8 @@ class Exchange:
         message: WireMessage = {"role": "assistant", "content": "\n\n".join(self.said)}
         if calls and not self.plain:
             message["tool_calls"] = [_in_wire_form(call) for call in calls]
-        self.turn.append(message)
+        if message["content"] or "tool_calls" in message:  # an empty message is one that services refuse
+            self.turn.append(message)
         self.queue = list(calls)
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:

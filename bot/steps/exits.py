@@ -6,14 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.lang.fields import Fields
-from bot.lang.nodes import Mark, Node, Scalar
+from bot.lang.keys import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
+from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Expression
 from bot.lang.variables import Variable
-from bot.steps.declared import Falls, Outcome, Used
-from bot.steps.doors import Door, door_from, target_of
+from bot.steps.declared import Falls, Outcome, Used, only_if
+from bot.steps.door_keys import CONDITION, DOOR_KEYS, TARGET
+from bot.steps.doors import Door, door_from, door_of
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
+
+_KEYS: Schemas = {
+    "when": takes(ANY_TEXT, "When it is the one to take, in words for the model."),
+    "needs": takes(one_or_several(ANY_TEXT), "The variables that must be known by then: the model may note them, too."),
+    **CONDITION,
+    **DOOR_KEYS,
+}
+EXITS = map_of(either(TARGET, record(_KEYS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +66,8 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, variables: Mapping[str,
     if not _NAME.fullmatch(name.text):
         fix = "use small letters, digits and _, a letter first, 50 at most"
         problems.add("E108", name.mark, f'{fields.what}: exits: "{name.text}" is no name', fix)
-    if isinstance(node, Scalar):
-        target = target_of(node, problems, f"{fields.what}: exits")
-        return Exit(name.text, name.mark, when, (), None if target is None else Door(node.mark, then=target))
+    if not isinstance(node, Map):
+        return Exit(name.text, name.mark, when, (), door_of(node, problems, f"{fields.what}: exits"))
     each = Fields(node, problems, f'{fields.what}: exit "{name.text}"')
     when, needs, condition = each.string("when") or when, each.strings("needs"), each.expression("if")
     for variable in needs:
@@ -73,7 +82,10 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, variables: Mapping[str,
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
     """Each exit's outcome: where it leads must be written."""
-    return {way.outcome: Outcome(way.door, Falls.WRITTEN) for way in exits}
+    return {
+        way.outcome: Outcome(way.door, Falls.WRITTEN, given=only_if(way.condition), known=frozenset(way.needs))
+        for way in exits
+    }
 
 
 def open_exits(exits: Iterable[Exit], scope: Mapping[str, Any]) -> tuple[Exit, ...]:

@@ -10,6 +10,7 @@ from bot.steps.links import UNSPACED, without_invisible
 LEAK = 8  # words in a row that are the instructions' own; twice as many letters of a script without spaces
 _BLANK = re.compile(r"\n[ \t]*\n\s*")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
@@ -37,7 +38,7 @@ def messages_of(text: str, most: int) -> tuple[Text, ...]:
 def _words(text: str) -> list[str]:
     """The words as they are read, whatever stands in or between them; each letter of a script without spaces is one."""
     plain = unicodedata.normalize("NFKD", without_invisible(text)).casefold()
-    return _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+    return _WORD.findall(_BEYOND_ASCII.sub(lambda found: "" if unicodedata.combining(found[0]) else found[0], plain))
 
 
 def _is_unspaced(word: str) -> bool:

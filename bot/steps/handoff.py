@@ -5,15 +5,23 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import HandoffClosed
-from bot.core.messages import Text
+from bot.core.messages import TEXT_BODY, Text
 from bot.lang.fields import Fields
 from bot.lang.hooks import HANDOFF
+from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
 from bot.lang.nodes import Map
 from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.declared import Falls, Outcome, Rest, RestFor, Sent, SentText, Used
+from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.kind import At, Awaited, Decision, Reading, StepKind, ending
+
+_HANDOFF: Schemas = {
+    "team": takes(ANY_TEXT, "The team; the contact gets the tag handoff:team meanwhile."),
+    "note": takes(ANY_TEXT, "What is told to whoever is told of the hand-over."),
+    "say": takes(ANY_TEXT, "What is said to the contact."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,12 @@ class Handoff(StepKind):
     text: Template | None
     closed: Door | None
     verb: ClassVar[str] = "handoff"
+    keys: ClassVar[Schemas] = {
+        "handoff": takes(either(ANY_TEXT, record(_HANDOFF, "team")), "The team that takes the conversation over."),
+        "closed": takes(DOOR, "Where it leads that they have closed it."),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("closed",)
+    riders: ClassVar[frozenset[str]] = frozenset({"timeout"})
     deaf: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": DOOR_TEXTS}
 
@@ -42,6 +56,16 @@ class Handoff(StepKind):
         inner.close()
         return handoff
 
+    @property
+    def rest(self) -> Rest:
+        """Until somebody closes it: nobody knows when."""
+        return Rest(RestFor.PERSON)
+
+    @property
+    def most_messages(self) -> int:
+        """What the contact is told."""
+        return 0 if self.text is None else 1
+
     def outcomes(self) -> dict[str, Outcome]:
         """``closed`` must be written: nobody should be forgotten after a hand-over."""
         return {"closed": Outcome(self.closed, Falls.WRITTEN)}
@@ -51,6 +75,11 @@ class Handoff(StepKind):
         for text in (self.note, self.text):
             if text is not None:
                 yield Used(text)
+
+    def sends(self) -> Iterator[Sent]:
+        """What the contact is told."""
+        if self.text is not None:
+            yield SentText("say", self.text, TEXT_BODY, needed=True)
 
     def enter(self, at: At) -> Decision:
         """Tell the contact, set the team's tag (DECISIONS: hand-over) and be silent."""

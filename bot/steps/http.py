@@ -3,20 +3,24 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, ClassVar, Self
 
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Expression, TemplateFailed
-from bot.steps.declared import Falls, Outcome, Used
+from bot.steps.call import WITHIN_AND_TRIES
+from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
+from bot.steps.door_keys import ASSIGNMENTS
 from bot.steps.doors import Assignment, assignments, evaluate, templates_in, value_of
 from bot.steps.error_names import check_error_names
 from bot.steps.http_address import Address, read_address
 from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
-from bot.steps.services import Named, is_header, read_headers
+from bot.steps.services import NAMED, Named, is_header, read_headers
 from bot.steps.wire import encoded, json_text, word
 
 WITHIN = 10.0  # seconds, where the step says nothing
@@ -63,6 +67,18 @@ class HttpStep(StepKind):
     outputs: Mapping[str, Expression | None]  # by our variables; None: the whole answer
     caught: frozenset[str]
     verb: ClassVar[str] = "http"
+    keys: ClassVar[Schemas] = {
+        "http": takes(ANY_TEXT, "The method and the address, like GET crm:/orders/{{ number }}."),
+        "query": takes(ASSIGNMENTS, "What is added to the address as its query."),
+        "headers": takes(NAMED, "The request's headers."),
+        "json": takes(ANY, "The request's body, as JSON."),
+        "form": takes(ASSIGNMENTS, "The request's body, as a form."),
+        **WITHIN_AND_TRIES,
+        "cache": takes(DURATION, "How long an answer to GET is kept and used again; not at all where nothing is said."),
+        "save": takes(
+            either(NAME, map_of(EXPRESSION)), "The variable that takes the answer, or several with their parts."
+        ),
+    }
     tells: ClassVar[frozenset[str]] = _TOLD
 
     @classmethod
@@ -91,16 +107,22 @@ class HttpStep(StepKind):
         """The variables that get something of the answer."""
         return frozenset(self.outputs)
 
+    @property
+    def rest(self) -> Rest:
+        """Until there is an answer, or all its tries are over."""
+        return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
+
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` for an answer of 200 to 299, and ``errors.else`` for each failure that is not named."""
-        return {"then": Outcome(None, Falls.THEN), "errors.else": Outcome(None, Falls.ERRORS, success=False)}
+        known = Outcome(None, Falls.THEN, known=self.gives)
+        return {"then": known, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
 
     def uses(self) -> Iterator[Used]:
         """The values that are put in, and what is taken out of the answer."""
         yield from (Used(text) for text in self.address.uses())
-        yield from (Used(text) for item in self.query for text in item.uses())
-        yield from (Used(text) for _, text in self.headers)
-        yield from (Used(text) for text in templates_in(None if self.body is None else self.body.value))
+        sent = [item.value for item in self.query] + [text for _, text in self.headers]
+        sent += [] if self.body is None else [self.body.value]
+        yield from (Used(text, null=Null.TAKEN) for text in templates_in(sent))
         yield from (Used(taken, _TOLD) for taken in self.outputs.values() if taken is not None)
 
     def enter(self, at: At) -> Decision:

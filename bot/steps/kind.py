@@ -13,11 +13,13 @@ from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.hours import Hours
+from bot.lang.keys import Schemas
 from bot.lang.problems import Problems
 from bot.lang.shapes import Shape
+from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
-from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Saved, Used
+from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Used
 from bot.steps.doors import Door
 from bot.steps.replies import ReplyId
 from bot.steps.services import Service
@@ -130,7 +132,11 @@ class StepKind:
     asks_models: ClassVar[bool] = False
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
+    keys: ClassVar[Schemas] = {}  # what its keys take, for editors
+    needed: ClassVar[tuple[str, ...]] = ()  # those of them, beside its verb, that must be written
+    riders: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.rider_keys.SOME_HAVE`
     texts: ClassVar[Mapping[str, Shape]] = {}  # its keys with something that contacts read or write
+    gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
     tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
 
     @classmethod
@@ -144,6 +150,21 @@ class StepKind:
         return False
 
     @property
+    def rest(self) -> Rest | None:
+        """What the conversation rests here for; None: it goes on in the same turn."""
+        return Rest(RestFor.CONTACT) if self.waits else None
+
+    @property
+    def most_messages(self) -> int:
+        """The most messages that entering it sends."""
+        return 1 if self.waits else 0
+
+    @property
+    def fails(self) -> bool:
+        """True where it may fail although each of its texts can be worked out."""
+        return any(outcome.falls is Falls.ERRORS for outcome in self.outcomes().values())
+
+    @property
     def asks(self) -> bool:
         """True where a question waits for its answer: `back` returns to it when it was left without one."""
         return self.waits and not self.takes_unread
@@ -151,7 +172,7 @@ class StepKind:
     @property
     def pauses(self) -> bool:
         """True where the conversation rests at the step: for the contact, a person or time to pass."""
-        return self.waits or self.deaf
+        return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
     def gives(self) -> frozenset[str]:
@@ -181,6 +202,14 @@ class StepKind:
 
     def saved_values(self) -> Iterator[Saved]:
         """What it may save, as far as that is written in the flow."""
+        return iter(())
+
+    def moments(self) -> Iterator[Template]:
+        """The points in time that it waits for."""
+        return iter(())
+
+    def sends(self) -> Iterator[Sent]:
+        """What it sends: the texts of its messages, files that lie elsewhere, the gateway's templates."""
         return iter(())
 
     def needs(self) -> Iterator[Need]:

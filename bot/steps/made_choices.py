@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.lang.shown import shown
 from bot.lang.templates import Expression, Template
-from bot.steps.declared import Used
+from bot.steps.declared import Null, Result, Saved, Used, only_if
 from bot.steps.kind import StepFailed
 
 IT = frozenset({"it"})
@@ -52,9 +52,20 @@ class MadeChoices:
         words = (word for value in values for word in (value if isinstance(value, list | tuple) else (value,)))
         return [shown(word) for word in words if word is not None]
 
-    def uses(self) -> Iterator[Used]:
-        """The list, and the texts of its elements."""
-        yield Used(self.source)
-        for text in (self.title, self.value, self.about, self.condition, *self.words):
+    @property
+    def saves(self) -> Result | Saved:
+        """What choosing one of them saves."""
+        return Result.VALUE if self.value is None else Saved(self.value, self.value.mark)
+
+    def uses(self, null: Null) -> Iterator[Used]:
+        """The list, which null is none of, and the texts of its elements."""
+        yield Used(self.source, null=null)
+        given = only_if(self.condition)
+        if self.condition is not None:
+            yield Used(self.condition, IT, sure=False)
+        for text in (self.title, self.about):
             if text is not None:
-                yield Used(text, IT)
+                yield Used(text, IT, given=given, sure=False)
+        for text in (self.value, *self.words):
+            if text is not None:
+                yield Used(text, IT, Null.TAKEN, given, sure=False)

@@ -1,13 +1,15 @@
 """Several answers to one question: how many, and reading them out of one text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from bot.lang.templates import Template
 from bot.lang.words import ANYWHERE, CLOSE, LONGEST, WHOLE, Option, match, normalise
 
 MOST_WORDS = 50  # of a text that names several answers
+MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
 MARK = "✓ "  # before the title of what is chosen
 _AND = frozenset(
     map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
@@ -34,23 +36,44 @@ def named(text: str, options: Sequence[Option], how: str) -> list[int]:
     """The options that a text names, each once and in its order, as in "1, 3 and 4"; none where it says something else.
 
     Longer titles come first, so that "Salt, pepper" may be one of them. With ``how`` anywhere, there may be other
-    words between them.
+    words between them; close, each may have slips, but in a text that is too long for so many options.
     """
-    words = _words_of(text, options)
-    longest = max(len(normalise(word).split()) for option in options for word in (option.title, *option.words))
+    words, phrases = _words_of(text, options), _phrases(options)
+    longest = max(len(phrase.split()) for phrase in phrases)
+    if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
+        how = WHOLE
     found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
     for start in range(len(words) - 1, -1, -1):
-        found.append(_beginning(words[start : start + longest], found, options, how))
+        found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, options, how), how))
     return list(dict.fromkeys(found[-1] or ()))
 
 
+def _phrases(options: Sequence[Option]) -> dict[str, int]:
+    """The titles and the words of options, normalised, and which each of them means: a title before a word."""
+    phrases: dict[str, int] = {}
+    for index, option in enumerate(options):
+        phrases.setdefault(normalise(option.title), index)
+    for index, option in enumerate(options):
+        for word in option.words:
+            phrases.setdefault(normalise(word), index)
+    return phrases
+
+
+def _meant(phrases: Mapping[str, int], options: Sequence[Option], how: str, text: str) -> int | None:
+    """The option that a piece of the text means."""
+    index = phrases.get(text)
+    if index is not None or not (how == CLOSE or text.isdecimal()):
+        return index
+    return match(text, options, CLOSE if how == CLOSE else WHOLE)
+
+
 def _beginning(
-    words: Sequence[str], ends: Sequence[list[int] | None], options: Sequence[Option], how: str
+    words: Sequence[str], ends: Sequence[list[int] | None], meant: Callable[[str], int | None], how: str
 ) -> list[int] | None:
     """The option that the words begin with, and what the end after it names; None where that makes no sense."""
     for length in range(len(words), 0, -1):
         end = ends[-length]
-        index = None if end is None else match(" ".join(words[:length]), options, CLOSE if how == CLOSE else WHOLE)
+        index = None if end is None else meant(" ".join(words[:length]))
         if end is not None and index is not None:
             return [index, *end]
     return ends[-1] if words[0] in _AND or how == ANYWHERE else None

@@ -11,7 +11,7 @@ from bot.lang.nodes import List, Map, Node
 from bot.lang.scalars import template_of
 from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.declared import Used
+from bot.steps.declared import SentFile, SentText, Used
 from bot.steps.kind import StepFailed
 from bot.steps.limits import check_media
 from bot.steps.place import Place, read_place
@@ -90,6 +90,17 @@ class Notice:
         return tuple(
             replies + number if button.index is None else button.index for number, button in enumerate(self.buttons)
         )
+
+    def files(self) -> Iterator[SentFile]:
+        """The file of its header."""
+        if self.header is not None and "link" in self.header.parts:
+            yield SentFile(self.header.kind, self.header.parts["link"])
+
+    def sent_texts(self) -> Iterator[SentText]:
+        """The texts that fill it; the gateway refuses a template of which one is missing."""
+        for parameter in (*((self.header,) if self.header else ()), *self.body):
+            yield from (SentText(name, text, None, needed=True) for name, text in parameter.parts.items())
+        yield from (SentText("buttons", button.text, None, needed=True) for button in self.buttons)
 
     def uses(self) -> Iterator[Used]:
         """Every text that fills the template."""

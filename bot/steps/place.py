@@ -6,8 +6,17 @@ from typing import Any
 
 from bot.core.messages import LocationMessage
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, STRING, Schemas, either, number, takes
 from bot.lang.templates import Template
 from bot.steps.kind import StepFailed
+
+PLACE_KEYS: Schemas = {
+    "latitude": takes(either(number(-90, 90), STRING), "Its latitude, in degrees."),
+    "longitude": takes(either(number(-180, 180), STRING), "Its longitude, in degrees."),
+    "name": takes(ANY_TEXT, "What it is called."),
+    "address": takes(ANY_TEXT, "Its address."),
+}
+COORDINATES = ("latitude", "longitude")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from bot.core.codec import dumps
@@ -37,4 +38,14 @@ class ReplyId:
 
 def value_hash(title: str, value: Any) -> str:
     """Eight hex digits that tell what a choice stood for when it was shown."""
+    return _hashed_text(title, value) if isinstance(value, str) else _hashed(title, value)
+
+
+@lru_cache(maxsize=4096)
+def _hashed_text(title: str, value: str) -> str:
+    """The same of most choices there are: each is shown again and again."""
+    return _hashed(title, value)
+
+
+def _hashed(title: str, value: Any) -> str:
     return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]

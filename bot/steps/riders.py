@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Self
 
 from bot.lang.fields import Fields
-from bot.lang.nodes import Map, Mark
+from bot.lang.nodes import Mark
 from bot.lang.shapes import Keys, Part, Shape
 from bot.lang.templates import Template
-from bot.steps.doors import DOOR_TEXTS, Assignment, Door, assignments, door_at, door_from, door_of
+from bot.steps.doors import DOOR_TEXTS, END, Assignment, Door, Target, assignments, door_at, door_from, door_of
+from bot.steps.in_full import fields_in_full
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.schedule import Schedule, read_schedules
 from bot.steps.words import Words, read_words
@@ -32,7 +33,10 @@ RIDERS_TEXTS: Mapping[str, Shape] = {
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What follows a reply that is no answer. ``most`` counts the times the question is put again."""
+    """What follows a reply that is no answer. ``most`` counts the times the question is put again.
+
+    ``mark`` is where that is written.
+    """
 
     mark: Mark
     most: int | None = None
@@ -45,6 +49,7 @@ class Retry:
             return self
         return replace(
             self,
+            mark=inherited.mark if self.most is None else self.mark,
             most=inherited.most if self.most is None else self.most,
             otherwise=self.otherwise or inherited.otherwise,
             door=inherited.door if self.door is None else self.door.over(inherited.door),
@@ -180,11 +185,14 @@ def read_defaults(fields: Fields) -> Defaults:
 
 def read_errors(fields: Fields) -> dict[str, Door]:
     """Read `errors`: a door for each name."""
-    inner = fields.fields("errors")
+    inner = fields_in_full(fields, "errors")
     if inner is None:
         return {}
-    doors = {name.text: door_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
-    return {name: door for name, door in doors.items() if door is not None}
+    if inner.node.get("then") is not None:
+        what = f'{inner.what}: "then" is the name of no failure'
+        fields.problems.add("E104", inner.node.key_mark("then"), what, "write errors: {else: {..., then: ...}}")
+        return {"else": Door(inner.mark, then=Target(END, inner.mark))}
+    return {name.text: door_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
 
 
 def _named(*doors: tuple[str, Door | None]) -> Iterator[tuple[str, Door]]:
@@ -194,7 +202,7 @@ def _named(*doors: tuple[str, Door | None]) -> Iterator[tuple[str, Door]]:
 
 
 def _read_retry(fields: Fields) -> Retry | None:
-    inner = fields.fields("retry")
+    inner = fields_in_full(fields, "retry")
     if inner is None:
         return None
     retry = Retry(inner.mark, inner.integer("max", 0, 100), door_at(inner, "else"), door_from(inner))
@@ -203,7 +211,7 @@ def _read_retry(fields: Fields) -> Retry | None:
 
 
 def _read_timed(fields: Fields, key: str) -> Timed | None:
-    inner = fields.fields(key)
+    inner = fields_in_full(fields, key)
     if inner is None:
         return None
     reminds = key == "remind"
@@ -219,7 +227,7 @@ def _read_timed(fields: Fields, key: str) -> Timed | None:
 
 
 def _read_visits(fields: Fields) -> Visits | None:
-    inner = fields.fields("visits")
+    inner = fields_in_full(fields, "visits")
     if inner is None:
         return None
     given = inner.require("max") and inner.require("else")
@@ -229,13 +237,10 @@ def _read_visits(fields: Fields) -> Visits | None:
 
 
 def _read_window_closed(fields: Fields) -> Notice | None:
-    node = fields.raw("window_closed")
-    if node is None:
-        return None
-    inner = Fields(node, fields.problems, f"{fields.what}: window_closed")
-    notice: Notice | None = None
-    if inner.require("template") and isinstance(inner.raw("template"), Map):
-        template = inner.fields("template")
-        notice = None if template is None else read_notice(template)
-    inner.close()
+    form = "template: {name: its_name, language: en}"
+    inner = fields.fields("window_closed", f"window_closed: {{{form}}}")
+    template = inner.fields("template", form) if inner is not None and inner.require("template") else None
+    notice = None if template is None else read_notice(template)
+    if inner is not None:
+        inner.close()
     return notice

@@ -6,10 +6,13 @@ from typing import Any, ClassVar, Self
 
 from bot.core.values import Record
 from bot.lang.fields import Fields
+from bot.lang.keys import EXPRESSION, NAME, NAME_PATTERN, Schemas, either, map_of, one_or_several, pattern, takes
 from bot.lang.nodes import List, Map, Mark, Scalar
+from bot.lang.scalars import text_of
 from bot.lang.shapes import Shape
 from bot.lang.templates import Expression
-from bot.steps.declared import Falls, FlowRun, Outcome, Used
+from bot.steps.declared import Falls, FlowRun, Null, Outcome, Rest, RestFor, Used
+from bot.steps.door_keys import ASSIGNMENTS, DOOR
 from bot.steps.doors import DOOR_TEXTS, Assignment, Door, assignments, door_at
 from bot.steps.kind import At, Awaited, Decision, FlowEnded, Reading, StepFailed, StepKind, ending
 
@@ -33,6 +36,15 @@ class Run(StepKind):
     expired: Door | None
     each: Expression | None = None
     verb: ClassVar[str] = "run"
+    keys: ClassVar[Schemas] = {
+        "run": takes(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), "The flow that runs, and returns here."),
+        "each": takes(EXPRESSION, "A list: the flow runs once for each of its elements, which is called it."),
+        "with": takes(ASSIGNMENTS, "Values for that flow's variables."),
+        "save": takes(
+            either(one_or_several(NAME), map_of(NAME)), "Variables that come back: names, or ours with theirs."
+        ),
+        "expired": takes(DOOR, "Where it leads that silence ended that flow; where then leads where nothing is said."),
+    }
     texts: ClassVar[Mapping[str, Shape]] = {"expired": DOOR_TEXTS}
 
     @classmethod
@@ -42,6 +54,11 @@ class Run(StepKind):
         inputs, outputs = assignments(fields, "with"), _read_outputs(fields)
         return cls(flow, fields.mark_of("run"), inputs, outputs, door_at(fields, "expired"), fields.expression("each"))
 
+    @property
+    def rest(self) -> Rest:
+        """Until the flow has ended: how long that takes, its own steps say."""
+        return Rest(RestFor.FLOW)
+
     def outcomes(self) -> dict[str, Outcome]:
         """``then`` and ``expired``, which leads where `then` does unless it is written."""
         return {
@@ -49,13 +66,19 @@ class Run(StepKind):
             "expired": Outcome(self.expired, Falls.THEN, success=False),
         }
 
+    @property
+    def fails(self) -> bool:
+        """What is worked out may be no list, and no value of the flow's variable."""
+        return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
+
     def uses(self) -> Iterator[Used]:
         """The list, and the templates among the inputs."""
         if self.each is not None:
             yield Used(self.each)
+        extra = frozenset() if self.each is None else _ELEMENT
         for item in self.inputs:
             for text in item.uses():
-                yield Used(text, frozenset() if self.each is None else _ELEMENT)
+                yield Used(text, extra, Null.TAKEN, sure=self.each is None)
 
     @property
     def gives(self) -> frozenset[str]:
@@ -64,7 +87,8 @@ class Run(StepKind):
 
     def flows_run(self) -> Iterator[FlowRun]:
         """The flow that is opened."""
-        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed=self.each is not None)
+        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
 
     def enter(self, at: At) -> Decision:
         """Open the flow's frame, for the first element where there are several."""
@@ -116,7 +140,8 @@ def _read_outputs(fields: Fields) -> dict[str, str]:
     node = fields.raw("save")
     match node:
         case Map(entries=entries):
-            return {ours.text: theirs.text for ours, theirs in entries if isinstance(theirs, Scalar)}
+            names = ((ours, text_of(theirs, fields.problems, f"{fields.what}: save")) for ours, theirs in entries)
+            return {ours.text: theirs for ours, theirs in names if theirs is not None}
         case List() | Scalar():
             return {name: name for name in fields.strings("save")}
     return {}

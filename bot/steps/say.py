@@ -7,15 +7,22 @@ from typing import Any, ClassVar, Self
 from bot.core import messages as limits
 from bot.core.messages import LinkButton, MediaMessage, Message, Text, clip
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
 from bot.lang.nodes import Map, Node
 from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.declared import Used
+from bot.steps.declared import Sent, SentFile, SentText, Used
 from bot.steps.kind import At, Decision, Reading, StepKind, ending
 from bot.steps.limits import check_address, check_length, check_media
-from bot.steps.place import Place, read_place
+from bot.steps.place import COORDINATES, PLACE_KEYS, Place, read_place
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
+_LINK: Schemas = {
+    "title": takes(ANY_TEXT, "What stands on the button."),
+    "url": takes(ANY_TEXT, "The address that it opens."),
+}
+_FILE: Schemas = {"link": takes(ANY_TEXT, "Its public address.")}
+_DOCUMENT: Schemas = {**_FILE, "filename": takes(ANY_TEXT, "The name that it is shown and saved by.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,21 @@ class Say(StepKind):
     attachment: Link | File | Place | None
     preview_url: bool = False
     verb: ClassVar[str] = "say"
+    keys: ClassVar[Schemas] = {
+        "say": takes(either(WORDING, EMPTY), "The text that is said."),
+        "header": takes(ANY_TEXT, "A line above the text; goes with a link."),
+        "footer": takes(ANY_TEXT, "A line below the text; goes with a link."),
+        "preview_url": takes(
+            BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
+        ),
+        "link": takes(record(_LINK, "title", "url"), "A button that opens an address."),
+        **{
+            kind: takes(either(ANY_TEXT, record(_FILE, "link")), f"A file, {kind}, by its public address.")
+            for kind in limits.MEDIA_KINDS
+        },
+        "document": takes(either(ANY_TEXT, record(_DOCUMENT, "link")), "A file, document, by its public address."),
+        "location": takes(record(PLACE_KEYS, *COORDINATES), "A place on the map."),
+    }
     texts: ClassVar[Mapping[str, Shape]] = {
         "say": TEXT,
         "header": TEXT,
@@ -83,6 +105,23 @@ class Say(StepKind):
         check_length(fields, "header", self.header, limits.HEADER_TEXT)
         check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
 
+    @property
+    def most_messages(self) -> int:
+        """The text and what is sent along, where that cannot carry it."""
+        alone = self.text is None or self.attachment is None or isinstance(self.attachment, Link)
+        captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
+        return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
+
+    @property
+    def fails(self) -> bool:
+        """An address or a place that is worked out may be none."""
+        match self.attachment:
+            case Link(_, url):
+                return not url.constant
+            case File(_, link):
+                return not link.constant
+        return isinstance(self.attachment, Place) and any(self.attachment.uses())
+
     def uses(self) -> Iterator[Used]:
         """Every template of the step."""
         found: list[object] = [self.text, self.header, self.footer]
@@ -96,6 +135,23 @@ class Say(StepKind):
         for text in found:
             if isinstance(text, Template):
                 yield Used(text)
+
+    def sends(self) -> Iterator[Sent]:
+        """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
+        linked = isinstance(self.attachment, Link)
+        if self.text is not None:
+            yield SentText("say", self.text, limits.INTERACTIVE_BODY if linked else limits.TEXT_BODY, needed=linked)
+        if self.header is not None:
+            yield SentText("header", self.header, limits.HEADER_TEXT)
+        if self.footer is not None:
+            yield SentText("footer", self.footer, limits.FOOTER_TEXT)
+        match self.attachment:
+            case Link(title, url):
+                yield SentText("title", title, limits.BUTTON_TITLE, needed=True)
+                yield SentText("url", url, limits.URL, cut=False, needed=True)
+            case File(kind, link):
+                yield SentText(kind, link, None, needed=True)
+                yield SentFile(kind, link)
 
     def enter(self, at: At) -> Decision:
         """Send what is to be said and go on."""

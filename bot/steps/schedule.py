@@ -8,8 +8,10 @@ from typing import Any
 from bot.core.session import BUSY, Plan
 from bot.lang.cron import next_after, read_every
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
 from bot.lang.nodes import Map
 from bot.lang.templates import Template
+from bot.steps.door_keys import ASSIGNMENTS, TARGET
 from bot.steps.doors import Assignment, Target, assignments, target_of
 from bot.steps.kind import StepFailed
 from bot.steps.points_in_time import end_of, in_time, point_of, read_point
@@ -18,6 +20,18 @@ NOW, SKIP = "now", "skip"
 SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must not go round at once
 _WHEN = ("at", "after", "every")
 _LONGEST_NAME = 100  # characters
+_KEYS: Schemas = {
+    "flow": takes(TARGET, "The flow that starts: /flow or /flow/step."),
+    "at": takes(ANY_TEXT, "When it starts: a date with a time."),
+    "after": takes(DURATION, "In which time it starts."),
+    "every": takes(ANY_TEXT, "When it starts, again and again: day at 9:00, mon-fri at 9:00, or five fields of cron."),
+    "until": takes(ANY_TEXT, "The point in time from which every does not come again."),
+    "with": takes(ASSIGNMENTS, "Values for the flow's variables."),
+    "name": takes(ANY_TEXT, "The name to cancel it by; the flow's where nothing is said."),
+    "busy": takes(choice(*BUSY), "What becomes of it while the contact is in a flow; after where nothing is said."),
+    "past": takes(choice(NOW, SKIP), "What becomes of it where at has passed already; now where nothing is said."),
+}
+SCHEDULE = shared("schedule", one_or_several(record(_KEYS, "flow")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +96,8 @@ def name_in(name: Template, scope: Mapping[str, Any]) -> str:
 
 def read_schedules(fields: Fields) -> tuple[Schedule, ...]:
     """Read `schedule`: one map, or a list of them."""
-    nodes = fields.one_or_more("schedule")
-    maps = [(Fields(item, fields.problems, f"{fields.what}: schedule"), isinstance(item, Map)) for item in nodes]
+    nodes, form = fields.one_or_more("schedule"), "schedule: {flow: its_name, after: 2h}"
+    maps = [(Fields(item, fields.problems, f"{fields.what}: schedule", form), isinstance(item, Map)) for item in nodes]
     found = (_read_one(inner) for inner, is_map in maps if is_map)
     return tuple(schedule for schedule in found if schedule is not None)
 
@@ -135,6 +149,15 @@ def _read_every(fields: Fields) -> str | None:
     every = None if text is None else read_every(text)
     if text is not None and every is None:
         what = f'{fields.what}: every: "{text}" is no time that comes again'
-        fix = "write one like day at 9:00, mon-fri at 9:00, or five fields of cron"
-        fields.problems.add("E106", fields.mark_of("every"), what, fix)
+        fields.problems.add("E106", fields.mark_of("every"), what, _every_meant(text))
     return every
+
+
+def _every_meant(text: str) -> str:
+    """What to write for what is no time that comes again: mostly a word of it is missing."""
+    named = text.lower().removeprefix("every ").replace("daily", "day").replace("weekdays", "mon-fri")
+    days, _, clock = named.rpartition(" ")
+    meant = next(filter(read_every, (named, f"{days} at {clock}", f"day at {named}", f"{named} at 9:00")), None)
+    if meant is not None:
+        return f'did you mean "{meant}"?'
+    return "write one like day at 9:00, mon at 9:00, mon-fri at 9:00, or five fields of cron like 0 9 1 * *"

@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 from bot.core.values import Record
 from bot.lang.calls import check_calls
 from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, map_of, one_or_several, pattern, record, takes
 from bot.lang.problems import did_you_mean
 from bot.lang.scalars import name_of, template_of
 from bot.lang.templates import FUNCTIONS, Template
@@ -18,6 +19,15 @@ _SECRET_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 OUR_HEADERS = ("host", "content-length", "transfer-encoding", "connection", "accept-encoding")
 Named = tuple[tuple[str, Template], ...]
+NAMED = map_of(ANY_TEXT)
+_KEYS: Schemas = {
+    "base": takes(ANY_TEXT, "The address that all requests to it begin with."),
+    "headers": takes(NAMED, "Headers that go with every request."),
+    "query": takes(NAMED, "What is added to the query of every request."),
+    "allow_private": takes(BOOLEAN, "Whether it may lie in a private network; false where nothing is said."),
+}
+SERVICES = map_of(record(_KEYS, "base"))
+SECRETS = one_or_several(pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like CRM_KEY"))
 
 
 @dataclass(frozen=True, slots=True)

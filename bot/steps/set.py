@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.lang.fields import Fields
+from bot.lang.keys import Schemas
 from bot.steps.kind import At, Decision, Reading, StepKind, ending
+from bot.steps.rider_keys import RIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +14,7 @@ class SetStep(StepKind):
     """Nothing but its riders."""
 
     verb: ClassVar[str] = "set"
+    keys: ClassVar[Schemas] = {"set": RIDERS["set"]}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:

@@ -2,19 +2,28 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import ClassVar, Self
 
 from bot.core.events import SendEnded
 from bot.lang.fields import Fields
+from bot.lang.keys import Schemas, either, map_of, record, takes
 from bot.lang.nodes import Map
 from bot.lang.shapes import Keys, Part, Shape
 from bot.lang.templates import Expression
 from bot.lang.words import Option, match
-from bot.steps.declared import AnswerText, Falls, Outcome, Used
-from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from, target_of
+from bot.steps.declared import AnswerText, Falls, Outcome, Rest, RestFor, Sent, SentTemplate, Used, only_if
+from bot.steps.door_keys import CONDITION, DOOR, DOOR_KEYS, TARGET, TEXTS
+from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from, door_of
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
+from bot.steps.notice_keys import NOTICE
 from bot.steps.replies import ReplyId, value_hash
+from bot.steps.rider_keys import SOME_HAVE
+
+REFUSED_WITHIN = timedelta(minutes=15)  # for so long a reply is tried again
+
+_REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **DOOR_KEYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,14 @@ class TemplateStep(StepKind):
     other: Door | None
     watches: bool  # somebody handles errors: wait for the gateway's word
     verb: ClassVar[str] = "template"
+    keys: ClassVar[Schemas] = {
+        "template": takes(NOTICE, "The template that is sent, and what fills it."),
+        "replies": takes(
+            map_of(either(TARGET, record(_REPLY))), "The titles of its quick replies, and where they lead."
+        ),
+        "other": takes(DOOR, "Where any reply leads that is none of these."),
+    }
+    riders: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
     texts: ClassVar[Mapping[str, Shape]] = {
         "template": NOTICE_TEXTS,
         "replies": Keys(DOOR_TEXTS, Part.TITLE),
@@ -64,7 +81,7 @@ class TemplateStep(StepKind):
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``template`` and its `replies`."""
-        inner = fields.fields("template")
+        inner = fields.fields("template", "template: {name: its_name, language: en}")
         notice = Notice("", "", None, (), ()) if inner is None else read_notice(inner)
         replies = _read_replies(fields)
         other = door_at(fields, "other")
@@ -79,9 +96,23 @@ class TemplateStep(StepKind):
         """With `replies`, for one of them."""
         return bool(self.replies)
 
+    @property
+    def rest(self) -> Rest | None:
+        """For a reply; for the gateway's word, where a refusal leads somewhere."""
+        if self.waits:
+            return Rest(RestFor.CONTACT)
+        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
+
+    @property
+    def most_messages(self) -> int:
+        """The template."""
+        return 1
+
     def outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`. A refusal matters where errors lead somewhere."""
-        found = {reply.outcome: Outcome(reply.door, Falls.THEN) for reply in self.replies}
+        found = {
+            reply.outcome: Outcome(reply.door, Falls.THEN, given=only_if(reply.condition)) for reply in self.replies
+        }
         if not self.replies:
             found["then"] = Outcome(None, Falls.THEN)
         elif self.other is not None:
@@ -89,6 +120,11 @@ class TemplateStep(StepKind):
         if self.watches:
             found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
         return found
+
+    def sends(self) -> Iterator[Sent]:
+        """The template, and what fills it."""
+        yield from self.notice.sent_texts()
+        yield SentTemplate(self.notice, tuple(reply.title for reply in self.replies))
 
     def uses(self) -> Iterator[Used]:
         """Every text that fills the template, and the replies' conditions."""
@@ -133,16 +169,14 @@ class TemplateStep(StepKind):
 
 
 def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
-    inner = fields.fields("replies")
+    inner = fields.fields("replies", "replies: {Title: step}")
     if inner is None:
         return ()
     found = []
     for title, node in inner.entries():
         what, key = f'{fields.what}: "{title.text}"', title.origin or title.text
         if not isinstance(node, Map):
-            target = target_of(node, fields.problems, what)
-            if target is not None:
-                found.append(ReplyButton(title.text, key, title.also, Door(node.mark, then=target)))
+            found.append(ReplyButton(title.text, key, title.also, door_of(node, fields.problems, what)))
             continue
         inner = Fields(node, fields.problems, what)
         words = (*inner.strings("words"), *title.also)

@@ -8,13 +8,16 @@ from typing import Any
 
 from bot.core.effects import Call
 from bot.core.values import UnstorableValue, plain
+from bot.lang.docstrings import summary
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
+from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, one_or_several, record, takes
 from bot.lang.nodes import Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
-from bot.steps.call import check_known
+from bot.steps.call import argument_uses, check_known
 from bot.steps.declared import Used
+from bot.steps.door_keys import ASSIGNMENTS
 from bot.steps.doors import Assignment, assignments
 from bot.steps.kind import Reading
 from bot.steps.prompt import LEAVE, REMEMBER, function
@@ -23,6 +26,17 @@ CONTACT = "contact"  # an argument of this name is the contact's id, and never t
 WITHIN = 10.0  # seconds
 _IT = frozenset({"it"})
 _SIGNS = re.compile("[^a-zA-Z0-9_-]")  # that no tool's name may have
+
+_KEYS: Schemas = {
+    "call": takes(ANY_TEXT, "The handler's name."),
+    "with": takes(ASSIGNMENTS, "Arguments that the flow gives, and the model never."),
+    "about": takes(ANY_TEXT, "What it does, in words for the model; the handler's docstring where nothing is said."),
+    "confirm": takes(
+        either(BOOLEAN, STRING), "Ask the contact first, or with which question; false where nothing is said."
+    ),
+    "within": takes(DURATION, "How long it may take; 10s where nothing is said."),
+}
+TOOLS = one_or_several(either(ANY_TEXT, record(_KEYS, "call")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +52,7 @@ class Tool:
     confirms: bool = False
     confirm: Template | None = None
     within: float = WITHIN
+    spec: HandlerSpec | None = None
 
     def wire(self) -> dict[str, Any]:
         """The tool as a model is told of it."""
@@ -60,10 +75,9 @@ class Tool:
     def uses(self) -> Iterator[Used]:
         """The templates of the tool."""
         for item in self.given:
-            for text in item.uses():
-                yield Used(text)
+            yield from argument_uses(item, self.spec, sure=False)
         if self.confirm is not None:
-            yield Used(self.confirm, _IT)
+            yield Used(self.confirm, _IT, sure=False)
 
 
 def read_tools(fields: Fields, reading: Reading) -> tuple[Tool, ...]:
@@ -141,7 +155,7 @@ def _tool(
     confirm: Template | None = None,
     within: float = WITHIN,
 ) -> Tool | None:
-    from bot.lang.schemas import NoSchema, parameters_schema, summary  # pydantic: only where there are tools
+    from bot.lang.schemas import NoSchema, parameters_schema  # pydantic: only where there are tools
 
     name = _SIGNS.sub("_", spec.name)[:64]
     if name == REMEMBER or name.startswith(LEAVE):
@@ -156,4 +170,6 @@ def _tool(
         fields.problems.add("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
-    return Tool(spec.name, name, about or summary(spec), schema, given, binds_contact, confirms, confirm, within)
+    return Tool(
+        spec.name, name, about or summary(spec.doc), schema, given, binds_contact, confirms, confirm, within, spec
+    )

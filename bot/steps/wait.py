@@ -8,13 +8,15 @@ from typing import Any, ClassVar, Self
 from bot.lang.fields import Fields
 from bot.lang.hours import Hours, no_hours
 from bot.lang.iso import read_iso
+from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
 from bot.lang.nodes import Map
 from bot.lang.templates import Template
-from bot.steps.declared import Used
+from bot.steps.declared import Null, Rest, RestFor, Used
 from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, ending
 from bot.steps.points_in_time import in_time, start_of
 
 SHORTEST = timedelta(seconds=1)
+_UNTIL: Schemas = {"until": takes(ANY_TEXT, "The name of opening hours: it waits until they begin.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,10 @@ class Wait(StepKind):
 
     until: timedelta | Template | Hours
     verb: ClassVar[str] = "wait"
+    keys: ClassVar[Schemas] = {
+        "wait": takes(either(ANY_TEXT, record(_UNTIL, "until")), "A duration, a point in time, or until which hours."),
+    }
+    riders: ClassVar[frozenset[str]] = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -35,14 +41,24 @@ class Wait(StepKind):
         return cls(text)
 
     @property
-    def pauses(self) -> bool:
-        """It rests until the time has come."""
-        return True
+    def rest(self) -> Rest:
+        """It rests until the time has come, which only a written duration tells beforehand."""
+        return Rest(RestFor.TIME, self.until if isinstance(self.until, timedelta) else None)
+
+    @property
+    def fails(self) -> bool:
+        """What is worked out may be no point in time, and hours may never begin again."""
+        return not isinstance(self.until, timedelta)
 
     def uses(self) -> Iterator[Used]:
         """The point in time."""
         if isinstance(self.until, Template):
-            yield Used(self.until)
+            yield Used(self.until, null=Null.REFUSED)
+
+    def moments(self) -> Iterator[Template]:
+        """The one that it waits for, if it is one."""
+        if isinstance(self.until, Template):
+            yield self.until
 
     def enter(self, at: At) -> Decision:
         """Wait, and go on once the time has come; the engine wakes the step then."""

@@ -36,9 +36,7 @@ def read_words(fields: Fields) -> Words:
     inner = fields.fields("words")
     words: dict[str, Word] = {}
     for key, node in () if inner is None else inner.entries():
-        word = _word_of(key, node, fields.problems)
-        if word is not None:
-            _add(word, (key.text, *key.also), words, fields.problems)
+        _add(_word_of(key, node, fields.problems), (key.text, *key.also), words, fields.problems)
     return words
 
 
@@ -50,11 +48,10 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
             problems.add("E312", word.mark, what, "keep one of them")
 
 
-def _word_of(key: Scalar, node: Node, problems: Problems) -> Word | None:
+def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
     what = f'word "{key.text}"'
     if not isinstance(node, Map):
-        door = door_of(node, problems, what)
-        return None if door is None else Word(key.text, key.mark, door)
+        return Word(key.text, key.mark, door_of(node, problems, what))
     fields = Fields(node, problems, what)
     word = Word(key.text, key.mark, door_from(fields), fields.expression("if"))
     fields.close()

@@ -19,6 +19,7 @@ from bot.store.rows import (
     Status,
     json_of,
     optional_text_of,
+    optional_time_of,
     text_of,
     time_of,
 )
@@ -95,11 +96,17 @@ class Commit:
             yield _CURSOR, [(self.cursor,)]
             yield from written
 
-    def add_turn(self, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int) -> None:
-        """All that a turn decided, and its trace. ``rows`` are those of its effects, in order."""
+    def add_turn(
+        self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int
+    ) -> None:
+        """All that a turn decided, and its trace. ``before`` is the session that it met, ``rows`` are those of its
+        effects, in order.
+        """
         session = sessions.written(turn.session, turn.wake_at)
         effects = [json_of(effect) for effect in turn.effects]
-        self._add(trace.ADD, (self._at, *trace.written(event, turn.trace, effects, micros)))
+        met = None if before.frames else json_of(before)  # where a conversation begins: what `bot replay` starts from
+        written = trace.written(event, turn.trace, effects, micros)
+        self._add(trace.ADD, (self._at, *written, met, optional_time_of(turn.wake_at)))
         self._sessions[event.contact] = (*session, self._at)
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):

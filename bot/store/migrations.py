@@ -9,7 +9,15 @@ from uuid import uuid4
 from sqlite_utils import Database, Migrations
 
 from bot.core.errors import BotError
-from bot.store.files import FileLock, close_writer, create, inbox_path, open_to_migrate, trouble_in_words
+from bot.store.files import (
+    FileLock,
+    close_writer,
+    create,
+    inbox_path,
+    open_to_migrate,
+    transaction,
+    trouble_in_words,
+)
 
 inbox = Migrations("bot-inbox")
 engine = Migrations("bot-engine")
@@ -25,7 +33,8 @@ class StoresDiffer(BotError):
 
 @inbox(name="1 log")
 def _inbox_log(db: Database) -> None:
-    db.executescript(
+    _execute(
+        db,
         """
         CREATE TABLE meta (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -43,24 +52,26 @@ def _inbox_log(db: Database) -> None:
             body BLOB NOT NULL,
             readable INTEGER NOT NULL
         );
-        """
+        """,
     )
 
 
 @inbox(name="2 erased")
 def _inbox_erased(db: Database) -> None:
-    db.executescript(
+    _execute(
+        db,
         """
         ALTER TABLE log ADD COLUMN erased_at TEXT;
         ALTER TABLE meta ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE meta ADD COLUMN stale_at TEXT;
-        """
+        """,
     )
 
 
 @engine(name="1 engine")
 def _engine_tables(db: Database) -> None:
-    db.executescript(
+    _execute(
+        db,
         """
         CREATE TABLE meta (
             id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -155,13 +166,14 @@ def _engine_tables(db: Database) -> None:
             body NOT NULL,
             at TEXT NOT NULL
         );
-        """
+        """,
     )
 
 
 @engine(name="2 services")
 def _engine_services(db: Database) -> None:
-    db.executescript(
+    _execute(
+        db,
         """
         ALTER TABLE outbox ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE outbox ADD COLUMN channel TEXT;
@@ -224,7 +236,18 @@ def _engine_services(db: Database) -> None:
             upto INTEGER NOT NULL,
             asked_at TEXT NOT NULL
         ) WITHOUT ROWID;
+        """,
+    )
+
+
+@engine(name="3 replay")
+def _engine_replay(db: Database) -> None:
+    _execute(
+        db,
         """
+        ALTER TABLE turns ADD COLUMN session TEXT;
+        ALTER TABLE turns ADD COLUMN wake_at TEXT;
+        """,
     )
 
 
@@ -268,8 +291,19 @@ def _apply(path: Path, connection: sqlite3.Connection, migrations: Migrations) -
     known = {migration.name for migration in migrations.pending(Database(memory=True, execute_plugins=False))}
     if any(migration.name not in known for migration in migrations.applied(db)):
         raise StoreTooNew(f"{path} was written by a newer version of this program: install that one")
-    migrations.apply(db)
+    with transaction(connection):  # each commit waits for the disk
+        migrations.apply(db)
     return db
+
+
+def _execute(db: Database, script: str) -> None:
+    """Execute statements, each of which ends with its line: `executescript` looks for their ends at each character."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""
 
 
 def _store_id(db: Database) -> str | None:

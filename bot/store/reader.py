@@ -1,6 +1,7 @@
 """Questions about a store, for people and commands: read-only, while a server runs or when none does."""
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,14 +9,16 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Effect
+from bot.core.recorded import Conversation
 from bot.core.session import Session
-from bot.store import broadcasts, queues, sessions, trace, usage
+from bot.store import broadcasts, conversations, queues, sessions, trace, usage
 from bot.store.erase import ERASING
 from bot.store.files import open_reader, trouble_in_words
 from bot.store.rows import ERRAND, OPTED_OUT, Status, optional_text_of, read_time, text_of, time_of
 from bot.store.trace import TurnTraced
 from bot.store.usage import UsageSum
 
+_AT_ONCE = 500  # sessions
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
 _IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 _SENT = "SELECT outcome, detail FROM sent WHERE id = ?"
@@ -117,6 +120,17 @@ class StoreReader:
         rows = self._all(sessions.STATE, text_of(contact))
         return sessions.read_session(rows[0][0]) if rows else None
 
+    def all_sessions(self) -> Iterator[Session | None]:
+        """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
+        rows = self._all(sessions.STATES, "", _AT_ONCE)
+        while rows:
+            for _, state in rows:
+                try:
+                    yield sessions.read_session(state)
+                except sessions.UnreadableSession:
+                    yield None
+            rows = self._all(sessions.STATES, rows[-1][0], _AT_ONCE)
+
     def last_inbound(self, contact: str) -> datetime | None:
         """When the contact was last heard of, by the event's own time: the window runs from it."""
         rows = self._all(sessions.LAST_INBOUND, text_of(contact))
@@ -180,6 +194,14 @@ class StoreReader:
         statuses = self._statuses(contact)
         newest_first = [trace.traced(statuses, *row) for row in self._all(trace.LAST, text_of(contact), limit)]
         return newest_first[::-1]
+
+    def contacts_traced(self, since: datetime) -> list[str]:
+        """The contacts of whom something was traced from a time on, in order."""
+        return [contact for (contact,) in self._all(conversations.CONTACTS, time_of(since))]
+
+    def conversations(self, contact: str) -> list[Conversation]:
+        """What is recorded of a contact, in order. Raises `bot.store.conversations.UnreadableRecord`."""
+        return list(conversations.conversations(contact, self._all(conversations.TURNS, text_of(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
         """The contacts that are being erased, each with the place in the log up to which it is to be forgotten."""

@@ -16,6 +16,7 @@ WRITE = """
         conversation = excluded.conversation, state = excluded.state, updated_at = excluded.updated_at
 """
 STATE = "SELECT state FROM sessions WHERE contact = ?"
+STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 DUE = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
 NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
@@ -23,6 +24,7 @@ LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
 WHERE_THEY_ARE = """
     SELECT contact, flow, step, wake_at, updated_at FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
 """
+STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 
 
 class UnreadableSession(BotError):

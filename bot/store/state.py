@@ -1,6 +1,6 @@
 """The engine's file: sessions, queues and the trace. One thread uses it, and nobody else writes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from bot.store.rows import (
     ParkedRow,
     SentRow,
     Status,
+    json_of,
     read_time,
     text_of,
     time_of,
@@ -42,7 +43,8 @@ _SENT = """
     WHERE message_id = ?
 """
 _STATUS = "SELECT status, detail FROM statuses WHERE message_id = ?"
-_OF_ALIAS = "SELECT contact FROM aliases WHERE alias = ?"
+_STATUSES = "SELECT message_id, status, detail FROM statuses WHERE message_id IN (SELECT value FROM json_each(?))"
+_OF_ALIASES = "SELECT alias, contact FROM aliases WHERE alias IN (SELECT value FROM json_each(?))"
 _LAST_IDS = "SELECT name, seq FROM sqlite_sequence"
 _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} ORDER BY id LIMIT ?) WHERE at < ?)"
 
@@ -98,6 +100,10 @@ class Store:
         row = self._one(sessions.STATE, text_of(contact))
         return None if row is None else sessions.read_session(row[0])
 
+    def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
+        """The sessions of contacts as they are written, for `bot.store.sessions.read_session`; None: they have none."""
+        return self._of_all(sessions.STATES_OF, contacts)
+
     def knows(self, contact: str) -> bool:
         """Whether a contact has a session."""
         return self._one(sessions.STATE, text_of(contact)) is not None
@@ -120,10 +126,13 @@ class Store:
         row = self._one(_STATUS, text_of(message_id))
         return None if row is None else Status(*row)
 
-    def contact_of_alias(self, alias: str) -> str | None:
-        """The contact who is known to write from this number, if it is written to under another."""
-        row = self._one(_OF_ALIAS, text_of(alias))
-        return None if row is None else row[0]
+    def statuses(self, message_ids: Iterable[str]) -> dict[str, Status | None]:
+        """How far messages have got, by the gateway's names; None: nothing is known."""
+        return {name: row and Status(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
+
+    def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
+        """The contacts who are known to write from these numbers, where they are written to under others."""
+        return self._of_all(_OF_ALIASES, aliases)
 
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
@@ -253,3 +262,10 @@ class Store:
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
         with trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
+
+    def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, Any]:
+        """What a query finds for each of several names, None for nothing: a value, or a tuple of them."""
+        found: dict[str, Any] = dict.fromkeys(names)
+        written = {text_of(name): name for name in found}
+        rows = self._all(sql, json_of([*written]))
+        return found | {written[name]: row[0] if len(row) == 1 else row for name, *row in rows}

@@ -12,8 +12,8 @@ from bot.core.turn import StepTaken, Trace
 from bot.store.rows import Status, json_of, optional_text_of, text_of
 
 ADD = """
-    INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 LAST = """
     SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
@@ -41,7 +41,10 @@ class TurnTraced:
 
 
 def written(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
-    """The row of a turn, but for its time. ``effects`` are in JSON. Raises `bot.core.values.UnstorableValue`."""
+    """The row of a turn, but for its time and its sessions. ``effects`` are in JSON.
+
+    Raises `bot.core.values.UnstorableValue`.
+    """
     steps = json_of([_step(step) for step in trace.steps])
     what = (text_of(event.contact), text_of(event.id), json_of(event), text_of(trace.rule))
     return (*what, steps, f"[{','.join(effects)}]", json_of(trace.notes), micros)
@@ -49,7 +52,7 @@ def written(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> 
 
 def note_written(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
     """The row of something that was no turn, but for its time. ``event`` is JSON."""
-    return (optional_text_of(contact), text_of(event_id), event, rule, "[]", "[]", json_of([note]), 0)
+    return (optional_text_of(contact), text_of(event_id), event, rule, "[]", "[]", json_of([note]), 0, None, None)
 
 
 def traced(
@@ -78,6 +81,7 @@ def _step(step: StepTaken) -> dict[str, Any]:
         "outcome": step.outcome,
         "target": step.target,
         "conditions": conditions,
+        "effects": step.effects,
     }
 
 

@@ -8,7 +8,6 @@ that it leads to.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from bot.flow.definition import Step, Way
 from bot.flow.library import Library
@@ -19,7 +18,9 @@ from bot.store.trace import TurnTraced
 
 _STEP, _DOOR = "step", "door"
 _WORD = 'word "'
-_Key = tuple[str, Mark]
+Key = tuple[str, Mark]
+Passed = tuple[str, str, str | None]
+"""A flow, one of its steps, and the outcome that it was left by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,28 @@ class Coverage:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._places = dict(_places_of(library))
-        self._taken: set[_Key] = set()
+        self._taken: set[Key] = set()
 
     def note(self, turns: Iterable[TurnTraced]) -> None:
         """Take in what turns have taken."""
         for turn in turns:
-            for step in turn.steps:
-                self._taken.update(self._passed(step))
-            if turn.rule.startswith(_WORD):
-                self._taken.update(_word_in(turn.rule, self._library.bot.words))
+            passed = [(step["flow"], step["step"], step["outcome"]) for step in turn.steps]
+            self._taken.update(self.taken_by(turn.rule, passed))
+
+    def take_in(self, other: "Coverage") -> None:
+        """Take in what another one of the same bot has collected."""
+        self._taken |= other._taken
+
+    def taken_by(self, rule: str, passed: Iterable[Passed]) -> Iterator[Key]:
+        """What a turn takes, by the rule that took its event and by the steps that it passed."""
+        for step in passed:
+            yield from self._passed(*step)
+        if rule.startswith(_WORD):
+            yield from _word_in(rule, self._library.bot.words)
+
+    def name_of(self, key: Key) -> str:
+        """The name of something that a turn takes; empty where that does not count."""
+        return self._places.get(key, "")
 
     @property
     def total(self) -> int:
@@ -72,13 +86,13 @@ class Coverage:
         ]
         return sorted(found, key=lambda missed: (missed.mark.path, missed.mark.line, missed.mark.column, missed.what))
 
-    def _passed(self, taken: dict[str, Any]) -> Iterator[_Key]:
+    def _passed(self, flow_name: str, step_name: str, left_by: str | None) -> Iterator[Key]:
         """What a step of a turn's path stands for."""
-        flow = self._library.flows.get(taken["flow"])
-        step = None if flow is None else flow.steps.get(taken["step"])
+        flow = self._library.flows.get(flow_name)
+        step = None if flow is None else flow.steps.get(step_name)
         if flow is None or step is None:
             return
-        outcome = taken["outcome"] or ""
+        outcome = left_by or ""
         yield _STEP, step.mark
         if outcome.startswith(_WORD):
             yield from _word_in(outcome, flow.words)
@@ -87,10 +101,10 @@ class Coverage:
             yield from _doors_of(step, step.ways[outcome])
 
 
-def _places_of(library: Library) -> Iterator[tuple[_Key, str]]:
+def _places_of(library: Library) -> Iterator[tuple[Key, str]]:
     """All that counts, with its name. The first that shares a door gives it its name, unless it is inherited."""
     yield from _of_words(library.bot.words, "bot")
-    named: set[_Key] = set()
+    named: set[Key] = set()
     for flow in library.flows.values():
         yield from _of_words(flow.words, flow.name)
         inherited = {(_DOOR, door.mark) for _, door in flow.defaults.doors()}
@@ -104,12 +118,12 @@ def _places_of(library: Library) -> Iterator[tuple[_Key, str]]:
                     yield key, f"{where}: {outcome}"
 
 
-def _of_words(words: Words, where: str) -> Iterator[tuple[_Key, str]]:
+def _of_words(words: Words, where: str) -> Iterator[tuple[Key, str]]:
     for word in words.values():
         yield (_DOOR, word.mark), f'{where}: word "{word.text}"'
 
 
-def _outcomes_of(step: Step, inherited: set[_Key]) -> Iterator[tuple[_Key, str]]:
+def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
     can_fail = "errors.else" in step.kind.outcomes()
     for way in step.ways.values():
         if way.door is None:
@@ -121,7 +135,7 @@ def _outcomes_of(step: Step, inherited: set[_Key]) -> Iterator[tuple[_Key, str]]
         yield (_DOOR, step.riders.then.mark), "then"
 
 
-def _doors_of(step: Step, way: Way) -> Iterator[_Key]:
+def _doors_of(step: Step, way: Way) -> Iterator[Key]:
     """The doors that a way leads through: its own, and the step's `then` where that says where to."""
     if way.door is not None:
         yield _DOOR, way.door.mark
@@ -129,7 +143,7 @@ def _doors_of(step: Step, way: Way) -> Iterator[_Key]:
         yield _DOOR, step.riders.then.mark
 
 
-def _word_in(rule: str, words: Words) -> Iterator[_Key]:
+def _word_in(rule: str, words: Words) -> Iterator[Key]:
     word = words.get(normalise(rule.removeprefix(_WORD).removesuffix('"')))
     if word is not None:
         yield _DOOR, word.mark

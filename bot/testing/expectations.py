@@ -56,7 +56,7 @@ def read_expect(fields: Fields, known: Known) -> Expect | None:
 
 
 def _check_forms(fields: Fields, wanted: Mapping[str, Node]) -> None:
-    for key in ("flow", "step"):
+    for key in ("flow", "step", "language"):
         if not fields.null(key):
             fields.string(key)
     for key in ("vars", "kept"):

@@ -6,6 +6,7 @@ from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.lang.problems import Problem, Problems
 from bot.program import FaultyBot, Program, load_program
+from bot.settings.known import problems_in
 from bot.testing.known import Known
 from bot.testing.reading import read_transcript
 from bot.testing.transcript import Transcript
@@ -21,8 +22,9 @@ class Loaded:
 
 
 def load_with_tests(folder: Folder) -> Loaded:
-    """Load a bot's handlers, flows and tests."""
-    found = Problems()
+    """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml."""
+    settings = folder.written("settings")
+    found = Problems() if settings is None else problems_in(settings)
     try:
         program = load_program(folder)
     except FaultyBot as error:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from bot.checker.written import document
 from bot.core.effects import Complete, Effect, HttpRequest, effect_ref
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.durations import UNITS, words
-from bot.lang.writing import flow_style
 from bot.program import Program
 from bot.requester import Unreachable
 from bot.simulation.bubble import Bubble
@@ -79,11 +79,10 @@ class RecordedSimulation(Simulation):
         frame = self.session().frame
         place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
         began = self._began.astimezone(self.bot.timezone)
-        head = [f"test: recorded on {began:%Y-%m-%d at %H.%M}", f"now: {began:%Y-%m-%dT%H:%M:%S}"]
-        head += [f"contact: {self.contact}"] if self.contact != FIRST_CONTACT else []
-        head += [f"random: {flow_style(self._draws)}"] if self._draws else []
-        talk = [f"  - {flow_style(line)}" for line in (*self._lines, {"expect": place})]
-        self._documents.append("\n".join([*head, "talk:", *talk]) + "\n")
+        head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
+        head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
+        head |= {"random": self._draws.copy()} if self._draws else {}
+        self._documents.append(document(head, (*self._lines, {"expect": place})))
         self._lines = []
 
     @contextmanager

@@ -1,32 +1,18 @@
 """A failed test in words: the talk as it went, and what was expected beside what came instead."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import zip_longest
-from textwrap import wrap
 
 from bot.simulation.bubble import Bubble
+from bot.testing.columns import Paint, Row, beside
 from bot.testing.compare import PARTS, differences_of
 from bot.testing.player import Spoken
 from bot.testing.run import Failure
 from bot.testing.transcript import Says
 
-Paint = Callable[[str, str], str]
-"""Gives a text a colour."""
-
 COLOURS = {"bot": "cyan", "wait": "yellow"}
 WHO_WIDTH = 7
 WIDTH = 100  # of a terminal of which nothing is known
-NARROWEST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What was expected, and what there is beside it."""
-
-    left: str
-    right: str
-    differs: bool
 
 
 def plain(text: str, colour: str) -> str:
@@ -41,7 +27,7 @@ def explained(failure: Failure, paint: Paint = plain, width: int = WIDTH) -> Ite
     rows = rows_of(failure)
     if rows:
         yield ""
-        yield from _beside(rows, paint, width)
+        yield from beside(rows, ("expected", "got"), paint, width)
     for complaint in failure.complaints:
         yield ""
         yield f"Went wrong: {complaint}"
@@ -85,28 +71,6 @@ def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) ->
         case "rows" | "body":
             return f"{key}: {' | '.join(value)}"
     return f"{key}: {value}"
-
-
-def _beside(rows: list[Row], paint: Paint, width: int) -> Iterator[str]:
-    """Two columns; between them stands where they differ."""
-    half = max(NARROWEST, min((width - 5) // 2, max(len(line) for row in rows for line in _lines_of(row))))
-    yield f"{'expected':{half}}   got"
-    for row in rows:
-        left, right = _wrapped(row.left, half), _wrapped(row.right, half)
-        for number, (one, other) in enumerate(zip_longest(left, right, fillvalue="")):
-            between = "≠" if row.differs and number == 0 else " " if row.differs else "|"
-            one = f"{one:{half}}"
-            if row.differs:
-                one, other = paint(one, "green"), paint(other, "red") if other else ""
-            yield f"{one} {between} {other}".rstrip()
-
-
-def _lines_of(row: Row) -> list[str]:
-    return [*row.left.split("\n"), *row.right.split("\n")]
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return [part for line in text.split("\n") for part in wrap(line, width, replace_whitespace=False) or [""]]
 
 
 def _spoken(spoken: Spoken, paint: Paint) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """What answers in a test in place of handlers, services, models and chance; it notes what was asked for."""
 
-import copy
 import functools
 import json
 import threading
@@ -10,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from bot.core import codec
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import Answer, Failure, failure
 from bot.emulator.completion.requests import asked
 from bot.emulator.completion.script import echo
+from bot.lang.extensions import Extensions
 from bot.lang.handlers import HandlerSpec
+from bot.lang.results import Results
 from bot.lang.verbs import VerbSpec
 from bot.program import Program
 from bot.requester import HttpAnswer, NotAllowed
@@ -60,6 +60,7 @@ class StandIns:
         self._models = {part: _Turns(standing) for part, standing in stage.models.items()}
         self._next: deque[tuple[str, Http]] = deque()
         self._random = None if stage.random is None else _Turns(stage.random)
+        self._results = Results(Extensions())
 
     def script(self, request: str, answer: Http) -> None:
         """Answer the next request of this form, after those that were scripted before."""
@@ -75,6 +76,7 @@ class StandIns:
     def play(self, program: Program) -> Program:
         """The program with stand-ins for its Python, of which every call is noted, and for chance."""
         extensions = program.extensions
+        self._results = Results(extensions)
         handlers = {name: self._called(spec) for name, spec in extensions.handlers.items()}
         verbs = {name: self._verb(verb) for name, verb in extensions.verbs.items()}
         hooks = {name: replace(hook, call=self._called(hook.call)) for name, hook in extensions.hooks.items()}
@@ -118,9 +120,9 @@ class StandIns:
         return None if found is None else found.take()
 
     def _verb(self, verb: VerbSpec) -> VerbSpec:
-        return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside, _left_with))
+        return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
 
-    def _called(self, spec: HandlerSpec, shaped: Callable[[Any], Any] = copy.deepcopy) -> HandlerSpec:
+    def _called(self, spec: HandlerSpec) -> HandlerSpec:
         """A call that is noted, and made by a stand-in where the test has one."""
         turns = self._calls.get(spec.name)
         errors = spec.errors if turns is None else {**spec.errors, "timeout": _TimedOut, "mismatch": _Mismatched}
@@ -129,7 +131,7 @@ class StandIns:
         def called(**given: Any) -> Any:
             arguments = {name: value for name, value in given.items() if name in spec.parameters}
             result = self._note(Made(spec.name, arguments), turns)
-            return spec.function(**given) if turns is None else shaped(_ended(result, errors))
+            return spec.function(**given) if turns is None else self._results.of(spec.name, _ended(result, errors))
 
         providers = spec.providers if turns is None else ()
         return replace(spec, function=called, errors=errors, providers=providers)
@@ -169,11 +171,6 @@ class _Turns:
 def calls_of(answer: Model) -> list[tuple[str, Mapping[str, Any]]]:
     """A model's calls by the names that it knows the tools by."""
     return [(name.replace(".", "_"), arguments) for name, arguments in answer.calls]
-
-
-def _left_with(value: Any) -> dict[str, Any]:
-    """What the call of a verb of one's own comes to that only has a value."""
-    return {"outcome": "then", "value": copy.deepcopy(value), "say": codec.dumps([]), "set": {}}
 
 
 def _ended(result: Result | None, errors: Mapping[str, type[BaseException]]) -> Any:

@@ -13,7 +13,7 @@ from bot.gateway.webhook import Verdict, envelope, verify
 from bot.store.files import StoreUnavailable
 from bot.store.groups import InboxBusy, InboxRefused
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.web.answers import RETRY_AFTER, say
+from bot.web.answers import RETRY_AFTER, refused, say
 from bot.web.server import BODY_BYTES
 from bot.web.starts import ADDRESS, Starts
 
@@ -137,5 +137,5 @@ def create_app(
     app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])
     app.add_url_rule("/healthz", "healthz", lambda: say(200, "alive"))
     app.add_url_rule("/readyz", "readyz", ready)
-    app.register_error_handler(HTTPException, lambda error: say(error.code or 400, error.description or error.name))
+    app.register_error_handler(HTTPException, refused)
     return app

@@ -10,6 +10,7 @@ answers what has arrived before it shuts the door.
 import logging
 import select
 import socket
+from contextlib import suppress
 from io import BytesIO
 from time import monotonic
 from typing import Any
@@ -68,7 +69,8 @@ class Server:
         """Ask `run` to end."""
         if not self._stopping:
             self._stopping = True
-            self._server.pull_trigger()
+            with suppress(OSError):  # `run` may have seen it already, and closed the trigger
+                self._server.pull_trigger()
 
     def _turn(self, timeout: float) -> None:
         self._close_the_slowest()

@@ -16,7 +16,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.reader import StoreReader
 from bot.web.app import Webhook, create_app
 from bot.web.server import THREADS, Server
-from bot.web.starts import Flows, Starts
+from bot.web.starts import Judge, Starts
 
 PRUNE_SECONDS = 60.0
 ERASE_SECONDS = 1.0
@@ -26,8 +26,8 @@ log = logging.getLogger("bot.web")
 class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
-    ``wake`` tells the engine that there is something to read; ``flows`` are those that programs may start with
-    ``api_key``. Raises `bot.store.files.StoreLocked`.
+    ``wake`` tells the engine that there is something to read; ``judge`` says what is wrong with a start
+    that a program asks for with ``api_key``. Raises `bot.store.files.StoreLocked`.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class WebService:
         wake: Callable[[], None],
         engine_is_up: Callable[[], bool],
         api_key: str | None = None,
-        flows: Flows = lambda: None,
+        judge: Judge = lambda flow, data: {},
         threads: int = THREADS,
     ) -> None:
         with ExitStack() as opened:
@@ -51,7 +51,7 @@ class WebService:
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
         webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake)
-        starts = Starts(self._inbox, api_key, clock, wake, flows)
+        starts = Starts(self._inbox, api_key, clock, wake, judge)
         self._server = Server(create_app(webhook, starts, self._inbox, engine_is_up, path), listener, threads)
         self._ending = threading.Event()
 

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 from uuid import uuid4
 
@@ -24,11 +24,13 @@ from bot.web.answers import RETRY_AFTER, say
 
 ADDRESS = "/api/flows/<flow>/start"
 KEYS = ("contact", "data", "busy", "id")
+MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's session
 _LONGEST_ID = 200  # characters
 log = logging.getLogger("bot.web")
 
-Flows = Callable[[], Mapping[str, Collection[str]] | None]
-"""The flows by name, each with its variables; None while nobody can tell."""
+Judge = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
+"""What is wrong with a start of a flow with such data, in words, under `WRONG`; nothing while nobody can tell."""
+WRONG = {"flow": 404, "data": 400}
 
 
 class BadStart(BotError):
@@ -46,13 +48,13 @@ class Starts:
     """
 
     def __init__(
-        self, inbox: InboxWriter, key: str | None, clock: Clock, wake: Callable[[], None], flows: Flows
+        self, inbox: InboxWriter, key: str | None, clock: Clock, wake: Callable[[], None], judge: Judge
     ) -> None:
         self._inbox = inbox
         self._key = key
         self._clock = clock
         self._wake = wake
-        self._flows = flows
+        self._judge = judge
 
     def receive(self, flow: str) -> Response:
         """Answer one request: 202 once it is durable, also where it came before."""
@@ -95,20 +97,19 @@ class Starts:
         self._check_flow(flow, data)
         return StartRequested(_id(fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
 
-    def _check_flow(self, flow: str, data: Collection[str]) -> None:
+    def _check_flow(self, flow: str, data: Mapping[str, Any]) -> None:
         """Where the engine does not answer, it says later what is wrong: as a dead letter."""
-        known = self._flows()
-        if known is None:
-            return
-        if flow not in known:
-            raise BadStart(f'there is no flow "{flow[:40]}": {did_you_mean(flow, known, "see `bot check`")}', 404)
-        for name in data:
-            if name not in known[flow]:
-                fix = did_you_mean(name, known[flow], f"it has {', '.join(known[flow]) or 'none'}")
-                raise BadStart(f'data: flow {flow} has no variable "{name[:40]}": {fix}')
+        found = self._judge(flow, data)
+        for what, status in WRONG.items():
+            if what in found:
+                raise BadStart(found[what], status)
 
 
 def _fields(raw: bytes) -> dict[str, Any]:
+    if len(raw) > MOST_BYTES:
+        raise BadStart(
+            f"the body has {len(raw):,} bytes, {MOST_BYTES:,} are allowed: send where the data is found", 413
+        )
     try:
         found = json.loads(raw, parse_constant=_refuse)
     except (ValueError, RecursionError):

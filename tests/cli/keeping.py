@@ -88,10 +88,11 @@ def kept(folder: Path, *, server: bool = False, template: MessageTemplate | None
         bot.start()
         if server:
             local.start()
-        emulator.subscribe(bot.url)
+        webhook = emulator.subscribe(bot.url)
         try:
             yield Kept(engine, emulator)
         finally:
             if server:
                 local.stop()
+            emulator.unsubscribe(webhook)
             bot.stop()

@@ -1,19 +1,46 @@
+"""`bot check`: its forms, its options, its exit codes."""
+
 import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
+import yaml
 
+from bot import __version__
 from tests.cli.terminal import call, make_bot
 
+ROOT = Path(__file__).parents[2]
 GOOD = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: end}\n"
 BAD = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello, then: helo}\n  bye: {sya: Bye}\n"
+LONELY = GOOD + "  bye: {say: Bye}\n"
+NOTHING_FOUND = "Test Bot: no problems in 1 flow, 1 step and 0 tests.\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def generated_bot(folder: Path, steps: int, flows: int = 20) -> Path:
     """A bot of many steps, of the kinds and sizes that real flows have."""
     (folder / "bot.yml").write_text("name: Large\ndefaults: {timeout: {after: 20h, then: end}, errors: {else: end}}\n")
     for flow in range(flows):
-        lines = [f"flow: flow_{flow}", "vars: {name: {type: text}, count: {type: integer, min: 1}}", "steps:"]
+        lines = [
+            f"flow: flow_{flow}",
+            f"start: {{words: [go {flow}]}}",
+            "vars: {name: {type: text}, count: {type: integer, min: 1}}",
+            "steps:",
+        ]
         for step in range(steps // flows // 4):
             lines += [
                 f"  ask_{step}: {{ask: \"How many, {{{{ name | default('you') }}}}?\", save: count, "
@@ -28,27 +55,106 @@ def generated_bot(folder: Path, steps: int, flows: int = 20) -> Path:
 
 def test_a_good_bot_has_no_problems(tmp_path: Path) -> None:
     checked = call("check", make_bot(tmp_path, GOOD))
-    assert (checked.code, checked.out) == (0, "Test Bot: no problems in 1 flow, 1 step and 0 tests.\n")
+    assert (checked.code, checked.out) == (0, NOTHING_FOUND)
 
 
-def test_every_problem_is_a_line_that_an_editor_can_jump_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_bot(tmp_path / "bots" / "one", BAD, tests="test: t\ntalk: [{usr: hi}]\n")
-    monkeypatch.chdir(tmp_path / "bots")
+def test_each_problem_is_shown_in_its_line_with_its_fix(here: Path) -> None:
+    make_bot(here / "one", BAD, tests="test: t\ntalk: [{usr: hi}]\n")
     checked = call("check", "one")
     assert checked.code == 1
-    assert checked.lines == [
+    assert checked.out == (
+        'one/flows/main.yml:4:29: E102 no step "helo"\n'
+        "  4 |   hello: {say: Hello, then: helo}\n"
+        "    |                             ^^^^\n"
+        '    fix: did you mean "hello"?\n'
+        "\n"
+        'one/flows/main.yml:5:8: E107 step "bye" has no verb, it begins with "sya"\n'
+        "  5 |   bye: {sya: Bye}\n"
+        "    |        ^\n"
+        '    fix: did you mean "say"?\n'
+        "\n"
+        'one/flows/tests.yml:2:8: E601 a line of a talk cannot begin with "usr"\n'
+        "  2 | talk: [{usr: hi}]\n"
+        "    |        ^\n"
+        '    fix: did you mean "user"?\n'
+        "\n"
+        "3 problems\n"
+        "What else may go wrong is looked for once the bot loads.\n"
+        "`bot check --explain E102` says more about the first.\n"
+    )
+
+
+def test_the_short_form_is_a_line_each_that_an_editor_can_jump_to(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(here / "one", BAD)
+    checked = call("check", "one", "--format", "short")
+    assert checked.code == 1
+    assert checked.lines[:3] == [
         'one/flows/main.yml:4:29: E102 no step "helo" (did you mean "hello"?)',
         'one/flows/main.yml:5:8: E107 step "bye" has no verb, it begins with "sya" (did you mean "say"?)',
-        'one/flows/tests.yml:2:8: E601 a line of a talk cannot begin with "usr" (did you mean "user"?)',
-        "3 problems",
+        "2 problems",
     ]
-    monkeypatch.chdir(tmp_path / "bots" / "one" / "flows")
-    assert call("check", "..").lines[0].startswith("main.yml:4:29: ")
+    monkeypatch.chdir(here / "one" / "flows")
+    assert call("check", "..", "--format", "short").lines[0].startswith("main.yml:4:29: ")
 
 
-def test_json_is_a_list_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_bot(tmp_path / "bot", BAD)
+def test_findings_are_shown_like_problems_and_beside_those_of_tests(here: Path) -> None:
+    make_bot(here / "one", LONELY, tests="test: t\ntalk: [{usr: hi}]\n")
+    checked = call("check", "one")
+    assert checked.code == 1
+    assert checked.out.startswith(
+        'one/flows/main.yml:5:3: W101 nobody reaches step "bye"\n  5 |   bye: {say: Bye}\n    |   ^^^\n'
+    )
+    assert checked.lines[-2:] == ["1 problem and 1 finding", "`bot check --explain W101` says more about the first."]
+
+
+def test_a_finding_that_a_comment_allows_is_none(tmp_path: Path) -> None:
+    checked = call("check", make_bot(tmp_path, LONELY.rstrip() + "  # allow W101: for later\n"))
+    assert (checked.code, checked.out) == (0, NOTHING_FOUND.replace("1 step", "2 steps"))
+
+
+@pytest.mark.parametrize(
+    ("written", "marked"),
+    [
+        ("  a: {say: Hi, then: gone}", "gone"),
+        ("  a: {say: Hi, then: 'gone'}", "'gone'"),
+        ("  a: {say: 日本, then: gone}", "gone"),
+        ("  a: {say: e\u0301e\u0301, then: gone}", "gone"),
+        ("  a:\n    say: Hi, you\n    then: gone  # so", "gone"),
+        (f"  a: {{say: {'long ' * 60}, then: gone}}", "gone"),
+        (f"  a: {{then: gone, say: {'long ' * 60}}}", "gone"),
+    ],
+)
+def test_the_mark_stands_below_what_is_meant(tmp_path: Path, written: str, marked: str) -> None:
+    shown = call("check", make_bot(tmp_path, f"flow: main\nstart: {{otherwise: true}}\nsteps:\n{written}\n")).lines
+    line, mark = (part.partition("| ")[2] for part in shown[1:3])
+    wide = line.replace("日本", "日本  ").replace("e\u0301", "e")  # a wide character takes two columns, an accent none
+    assert mark.count("^") == len(marked)
+    assert wide[mark.index("^") : len(mark)] == marked
+    assert len(wide) <= 120
+
+
+def test_a_problem_without_a_line_of_its_own_is_shown_without_one(here: Path) -> None:
+    make_bot(here / "one", GOOD, bot="")
+    assert call("check", "one").lines[:2] == [
+        "one/bot.yml:1:1: E100 there is no bot.yml to read",
+        "    fix: add one with a `name`",
+    ]
+
+
+def test_a_line_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    assert "\033" not in call("check", make_bot(tmp_path, GOOD.replace("Hello", "\033[2J"))).out
+
+
+def test_texts_that_nobody_can_tell_the_length_of_are_listed_when_asked_for(here: Path) -> None:
+    make_bot(here, GOOD.replace("Hello,", '"Hello {{ contact.name }}",'))
+    checked = call("check", "--cuts")
+    listed = 'flows/main.yml:4:16: step "hello": say: at most 4096 characters are sent\n1 text may be cut when they are sent.\n'
+    assert checked.code == 0 and checked.out.endswith(listed)
+    assert call("check", "--cuts", "--json").code == 2
+
+
+def test_json_is_a_list_of_objects(here: Path) -> None:
+    make_bot(here / "bot", BAD)
     checked = call("check", "bot", "--json")
     assert checked.code == 1
     assert json.loads(checked.out)[0] == {
@@ -58,19 +164,78 @@ def test_json_is_a_list_of_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "code": "E102",
         "what": 'no step "helo"',
         "fix": 'did you mean "hello"?',
+        "talk": [],
+        "confirmed": True,
     }
-    make_bot(tmp_path / "bot", GOOD)
+    assert call("check", "bot", "--format", "json").out == checked.out
+    make_bot(here / "bot", GOOD)
     checked = call("check", "bot", "--json")
     assert (checked.code, json.loads(checked.out)) == (0, [])
+
+
+def sarif(folder: str) -> dict[str, Any]:
+    log = json.loads(call("check", folder, "--format", "sarif").out)
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    assert isinstance(run, dict)
+    return run
+
+
+def test_sarif_has_what_code_reviews_need(here: Path) -> None:
+    make_bot(here / "a bot", LONELY, tests="test: t\ntalk: [{usr: hi}]\n")
+    run = sarif("a bot")
+    driver = run["tool"]["driver"]
+    assert (driver["name"], driver["semanticVersion"]) == ("bot check", __version__)
+    assert [rule["id"] for rule in driver["rules"]] == ["E601", "W101"]
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"] and rule["help"]["text"].startswith(f"# {rule['id']}: ")
+    found, problem = run["results"]
+    assert (found["ruleId"], found["level"], found["ruleIndex"]) == ("W101", "warning", 1)
+    assert (problem["ruleId"], problem["level"], problem["ruleIndex"]) == ("E601", "error", 0)
+    assert found["message"]["text"].startswith('nobody reaches step "bye": ')
+    (place,) = found["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "a%20bot/flows/main.yml"},
+        "region": {"startLine": 5, "startColumn": 3, "endColumn": 6},
+    }
+    assert run["columnKind"] == "unicodeCodePoints"
+
+
+def test_a_result_of_sarif_is_known_again_where_its_line_has_moved(here: Path) -> None:
+    def prints() -> list[str]:
+        return [result["partialFingerprints"]["botCheck/v1"] for result in sarif("bot")["results"]]
+
+    make_bot(here / "bot", BAD)
+    before = prints()
+    make_bot(here / "bot", "# moved\n\n" + BAD)
+    assert prints() == before
+    make_bot(here / "bot", BAD.replace("helo", "hallo"))
+    assert prints()[0] != before[0]
+    assert len(set(before)) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "title"), [("E102", "# E102: no such step"), ("W101", "# W101: a step that nobody reaches")]
+)
+def test_a_code_is_explained(code: str, title: str) -> None:
+    explained = call("check", "--explain", code)
+    assert (explained.code, explained.lines[0]) == (0, title)
+    assert "It breaks" in explained.out
+
+
+def test_a_code_that_is_none_is_wrong_usage() -> None:
+    explained = call("check", "--explain", "W999")
+    assert explained.code == 2
+    assert "there is no code W999" in explained.err
 
 
 @pytest.mark.parametrize("text", ["", "- a list"])
 def test_defaults_that_could_not_be_read_are_not_missed_at_every_step(tmp_path: Path, text: str) -> None:
     waits = "flow: main\nstart: {otherwise: true}\nsteps:\n  ask: {ask: Well?, buttons: {Good: end}}\n"
     assert "E130" in call("check", make_bot(tmp_path, waits, bot="name: Without defaults")).out
-    checked = call("check", make_bot(tmp_path, waits, bot=text))
+    checked = call("check", make_bot(tmp_path, waits, bot=text), "--json")
     assert checked.code == 1
-    assert {line.split()[1] for line in checked.lines[:-1]} <= {"E100", "E101"}
+    assert {problem["code"] for problem in json.loads(checked.out)} <= {"E100", "E101"}
 
 
 def test_what_handlers_print_is_no_part_of_the_report(tmp_path: Path) -> None:
@@ -94,3 +259,74 @@ def test_a_large_bot_is_checked_whole(tmp_path: Path) -> None:
 
 def test_colours_are_for_a_terminal_only(tmp_path: Path) -> None:
     assert "\033" not in call("check", make_bot(tmp_path, BAD)).out
+
+
+class Watching:
+    """`bot check --watch` in a process of its own, on a pipe or a terminal."""
+
+    def __init__(self, folder: Path, terminal: bool) -> None:
+        self._end, out = pty.openpty() if terminal else os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bot", "check", str(folder), "--format", "short", "--watch"], stdout=out, cwd=ROOT
+        )
+        os.close(out)
+
+    def report(self) -> str:
+        """What is printed until it waits for the next change."""
+        printed = b""
+        while b"Ctrl-C ends." not in printed:
+            read = os.read(self._end, 1)
+            assert read, printed
+            printed += read
+        return click.unstyle(printed.decode())
+
+    def interrupt(self) -> int:
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(timeout=30)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        os.close(self._end)
+
+
+@pytest.fixture(params=[False, True], ids=["piped", "terminal"])
+def watching(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Watching]:
+    watching = Watching(make_bot(tmp_path, BAD), request.param)
+    yield watching
+    watching.close()
+
+
+def test_it_checks_again_when_a_file_is_saved_until_it_is_interrupted(watching: Watching, tmp_path: Path) -> None:
+    assert "2 problems" in watching.report()
+    make_bot(tmp_path, GOOD)
+    assert "no problems in 1 flow" in watching.report()
+    assert watching.interrupt() == 0
+
+
+def test_what_is_for_programs_is_not_watched(tmp_path: Path) -> None:
+    refused = call("check", make_bot(tmp_path, GOOD), "--watch", "--json")
+    assert refused.code == 2
+    assert "--watch" in refused.err
+
+
+def hooks() -> list[dict[str, Any]]:
+    loaded = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert isinstance(loaded, list)
+    return loaded
+
+
+def test_the_pre_commit_hook_runs_and_fails_where_something_is_found(here: Path) -> None:
+    (hook,) = hooks()
+    command, *arguments = shlex.split(hook["entry"])
+    assert (command, hook["language"], hook["pass_filenames"]) == ("bot", "python", False)
+    make_bot(here / "bots", BAD)
+    assert call(*arguments, "bots").code == 1
+    make_bot(here / "bots", GOOD)
+    assert call(*arguments, "bots").code == 0
+
+
+def test_the_documented_hook_is_the_one_that_there_is() -> None:
+    page = (ROOT / "docs" / "checks" / "README.md").read_text()
+    written = yaml.safe_load(page.partition("```yaml .pre-commit-config.yaml\n")[2].partition("```")[0])
+    assert [hook["id"] for repository in written["repos"] for hook in repository["hooks"]] == [hooks()[0]["id"]]

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from bot.cli import COMMANDS, bot
+from tests.cli.terminal import call, make_bot
 
 FLOWS = Path(__file__).parent.parent.parent / "flows"
 
@@ -39,6 +41,23 @@ def test_a_folder_without_a_bot_is_exit_code_1_in_words() -> None:
     assert run.returncode == 1
     assert run.stderr.startswith("there is no folder /nowhere: ")
     assert "Traceback" not in run.stderr
+
+
+def test_a_misspelt_setting_is_named_beside_the_one_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("BOT_")]:
+        monkeypatch.delenv(name)
+    for name, value in {
+        "BOT_GATEWAY_ULR": "https://gateway.example",
+        "BOT_GATEWAY_KEY": "k",
+        "BOT_WEBHOOK_SECRET": "s",
+    }.items():
+        monkeypatch.setenv(name, value)
+    served = call("serve", make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hello: {say: Hello}}\n"))
+    missing, unknown = served.err.splitlines()
+    assert (served.code, missing.split(":")[0]) == (1, "BOT_GATEWAY_URL is missing")
+    assert unknown == 'there is no setting BOT_GATEWAY_ULR (did you mean "BOT_GATEWAY_URL"?)'
 
 
 def test_a_full_disk_is_exit_code_1_in_words() -> None:

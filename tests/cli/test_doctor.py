@@ -84,6 +84,27 @@ def test_without_settings_each_is_named_and_the_rest_is_looked_at(tmp_path: Path
     assert about(found, "store")[0].startswith("warn: there is no store at")
 
 
+def test_what_would_go_wrong_in_a_talk_is_a_warning(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS + "  way: {say: It is here., then: end}\n  bye: {say: Bye}\n")
+    (warned,) = about(doctor(tmp_path)[1], "flows")
+    assert warned.startswith('warn: 1 finding, the first: flows/main.yml:8:3: W101 nobody reaches step "bye"')
+
+
+def test_a_variable_that_is_no_setting_is_named_with_what_it_may_mean(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOWS)
+    settings(tmp_path, gateway_ulr="https://gateway.example", domain="bot.example")
+    _, found = doctor(tmp_path)
+    assert about(found, "settings")[0] == 'warn: there is no setting BOT_GATEWAY_ULR (did you mean "BOT_GATEWAY_URL"?)'
+    assert "BOT_DOMAIN" not in str(found), "compose.yaml takes it from the same file"
+
+
+def test_a_date_that_is_past_is_named(tmp_path: Path) -> None:
+    flow = FLOWS.replace("{say: Hello}", '{say: Hello, schedule: {flow: main, at: "2020-12-24 18:00"}}')
+    make_bot(tmp_path, flow)
+    _, found = doctor(tmp_path)
+    assert about(found, "flows")[-1] == "warn: flows/main.yml:5:50: 2020-12-24 18:00 is past"
+
+
 def test_a_key_that_is_refused_a_template_that_is_not_there_and_faulty_flows_fail(tmp_path: Path) -> None:
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path, server=True) as bot:
@@ -139,7 +160,7 @@ def test_a_store_of_an_older_version_is_no_riddle(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi")
     with closing(sqlite3.connect(tmp_path / "bot.db")) as db, db:
-        db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '2 %'")
+        db.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '3 %'")
     _, found = doctor(tmp_path)
     assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
 

@@ -26,6 +26,7 @@ def test_a_flow_is_started_for_somebody_whom_the_bot_has_never_met_with_values_a
 ) -> None:
     started = call("start", "/main", "+62 812-3456-7899", "--data", "cups=3", "--data", "price=1.50", "--bot", folder)
     assert (started.code, started.out) == (0, f"main was started for {ELSEWHERE}.\n")
+    assert started.err.startswith("But what is no template cannot be sent: the contact has not written in the last 24")
     shown = call("sessions", ELSEWHERE, "--bot", folder).out
     assert "main/cups" in shown and "cups   3" in shown and "price  1.5" in shown
     assert "start of main by bot start" in call("trace", ELSEWHERE, "--bot", folder, "-n", "1").out
@@ -38,6 +39,7 @@ def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path)
     assert (skipped.code, skipped.out) == (0, f"{CONTACT} is in a flow: main was not started.\n")
     cut_in = json.loads(call("start", "main", CONTACT, "--busy", "interrupt", "--json", "--bot", folder).out)
     assert cut_in == {"contact": CONTACT, "flow": "main", "outcome": "started", "detail": ""}
+    assert waits.err == skipped.err == ""
     assert "main is to start at " in call("sessions", CONTACT, "--bot", folder).out
 
 
@@ -48,6 +50,13 @@ def test_what_cannot_be_started_is_said_and_noted(folder: Path) -> None:
     assert unfit.code == 1 and unfit.err.startswith("main was not started: cups: ")
     with closing(StoreReader(folder / "bot.db")) as reader:
         assert len(reader.dead_letters()) == 2
+    shown = call("queue", "--bot", folder).lines
+    assert (
+        shown.count(
+            "  put that right, in the flow or in the program that asked for it, and start it again (`bot start`)"
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize("data", ["cups", "=3", "cups=[3"])

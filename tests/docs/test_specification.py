@@ -32,7 +32,7 @@ from bot.emulator.completion.completion import Completion
 from bot.emulator.endpoints import ENDPOINTS, QUERY
 from bot.emulator.events import EVENTS
 from bot.emulator.fields import OF_ENDPOINT, OF_TYPE
-from bot.gateway import errors
+from bot.gateway import errors, refusals
 from tests.emulator.conftest import NOON, Receiver
 
 ROOT = Path(__file__).parent.parent.parent
@@ -278,7 +278,7 @@ def test_every_header_is_in_the_table(seen: Seen) -> None:
 
 
 def test_every_error_is_in_the_table_with_its_class() -> None:
-    for section, known in (("The gateway: Errors", errors.BY_CODE), ("Chat completion: Errors", ai_errors.BY_CODE)):
+    for section, known in (("The gateway: Errors", refusals.BY_CODE), ("Chat completion: Errors", ai_errors.BY_CODE)):
         for row in (row for row in ROWS if row.section == section):
             (code,) = row.names
             assert resolve(row.code[0]) is known[code.partition(" ")[0]] or code == "invalid_request_error 401"

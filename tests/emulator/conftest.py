@@ -47,13 +47,17 @@ class Delivered:
 
 
 class Receiver:
-    """Receives webhooks; ``answers`` are the next statuses (200 after that), ``hold`` is waited for before each."""
+    """Receives webhooks; ``answers`` are the next statuses (200 after that), ``hold`` is waited for before each.
+
+    ``hung_up`` is set when a sender has closed its connection.
+    """
 
     def __init__(self) -> None:
         self.seen: list[Delivered] = []
         self.answers: list[int] = []
         self.always: int = 200
         self.hold: Callable[[], object] = lambda: None
+        self.hung_up = threading.Event()
         self._connections: list[socket.socket] = []
         receiver, lock = self, threading.Lock()
 
@@ -63,6 +67,10 @@ class Receiver:
             def setup(self) -> None:
                 super().setup()
                 receiver._connections.append(self.connection)
+
+            def finish(self) -> None:
+                super().finish()
+                receiver.hung_up.set()
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -218,6 +218,16 @@ def test_one_success_begins_the_seven_days_anew(emulator: Emulator, receiver: Re
     assert webhook.is_active
 
 
+def test_who_is_unsubscribed_is_told_nothing_more_and_is_hung_up_on(emulator: Emulator, receiver: Receiver) -> None:
+    emulator.receive(TO, "Hi")
+    assert emulator.wait_until(emulator.idle)
+    emulator.unsubscribe(*emulator.webhooks.registered)
+    emulator.receive(TO, "Never told")
+    assert emulator.idle()
+    assert receiver.hung_up.wait(10)
+    assert len(receiver.seen) == 1
+
+
 def test_acknowledged_events_are_bounded_like_messages() -> None:
     receiver = Receiver()
     with Emulator(MovableClock(NOON), keep=3) as emulator:

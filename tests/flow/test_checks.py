@@ -127,7 +127,8 @@ CASES = {
     ),
     "no target": (
         flow("  a: {say: x, then: 'some where'}\n"),
-        '4:21: E110 step "a": then: "some where" is no target (write a step, /flow, /flow/step, next, again, back or end)',
+        '4:21: E110 step "a": then: "some where" is no target '
+        "(write a step, /flow, /flow/step, next, again, back, end or route; where a text is to be said, {say: ...})",
     ),
     "no steps": ("flow: main\nsteps: {}\n", '2:8: E105 flow "main" has no steps (add the first one)'),
     "a list where a map is expected": (
@@ -152,7 +153,7 @@ CASES = {
     ),
     "a retry without else": (
         flow("  a: {ask: x, buttons: {Y: end}, retry: {max: 2}}\n"),
-        '4:41: E130 step "a": retry has a `max` and no `else` (add else: and a target)',
+        "4:41: E130 retry has a `max` and no `else` (add else: and a target)",
     ),
     "a hand-over that nobody closes": (
         flow("  a: {handoff: sales}\n"),
@@ -160,7 +161,7 @@ CASES = {
     ),
     "an error door without target": (
         flow("  a: {say: x, errors: {else: {say: Oh.}}}\n"),
-        '4:30: E131 step "a": errors.else leads nowhere (add `then` with a target)',
+        "4:30: E131 errors.else leads nowhere (add `then` with a target)",
     ),
     "a loop that never waits": (
         flow("  a: {say: x}\n  b: {say: y, then: a}\n"),
@@ -192,7 +193,7 @@ CASES = {
     ),
     "a time-out without target": (
         flow("  a: {ask: x, timeout: {say: Bye.}}\n"),
-        '4:24: E131 step "a": timeout leads nowhere (add `then` with a target)',
+        "4:24: E131 timeout leads nowhere (add `then` with a target)",
     ),
     "a way from a gone step to its next": (
         flow("  a: {ask: x}\n", "defaults: {gone: next}\n"),

@@ -15,6 +15,7 @@ from bot.lang.extensions import Extensions
 from bot.lang.problems import Problems
 from bot.lang.templates import Template
 from bot.lang.writing import block_style
+from bot.steps import KINDS
 
 BOT = """
 name: T
@@ -169,12 +170,14 @@ def test_a_locale_of_no_further_language_has_no_place(bot: str, path: str, probl
     assert found.startswith(f"{path}:1:1: E114") and problem in found
 
 
-def test_what_is_wrong_with_the_flows_is_reported_once_and_beside_what_is_wrong_with_a_locale() -> None:
-    found = problems(
-        "main: {hello: {say: '{{ x }}'}}", FLOW.replace("How?", "'{{ y }}'").replace("then: tea", "then: te")
-    )
-    assert [each.split()[1] for each in found] == ["E301", "E102", "E301"]
-    assert [each.split(":")[0] for each in found] == ["flows/main.yml", "flows/main.yml", "locales/id.yml"]
+def test_a_locale_is_held_against_flows_that_are_in_order() -> None:
+    locale = "main: {hello: {say: '{{ x }}'}, more: {aks: Lagi?}}"
+    found = problems(locale, FLOW.replace("How?", "'{{ y }}'").replace("then: tea", "then: te"))
+    assert [each.split(" ")[:2] for each in found] == [
+        ["flows/main.yml:12:10:", "E301"],
+        ["flows/main.yml:14:29:", "E102"],
+    ]
+    assert [each.split()[1] for each in problems(locale)] == ["E301", "E104"]
 
 
 def test_a_flow_that_cannot_be_read_is_missed_by_no_locale() -> None:
@@ -238,7 +241,7 @@ def test_the_templates_of_every_language_are_those_that_the_gateway_must_know() 
 
 def vocabulary() -> list[str]:
     documents = [Source("bot.yml", BOT.encode()), Source("flows/main.yml", FLOW.encode())]
-    spots = all_spots(read_documents(documents, Problems()), {})
+    spots = all_spots(read_documents(documents, Problems()), KINDS)
     return sorted(
         {key for spot in spots for key in spot.path} | {"title", "words", "wordings", "yes", "any", "1", "if"}
     )

@@ -9,7 +9,7 @@ import pytest
 
 from bot.core.events import EVENTS
 from bot.core.messages import Text
-from bot.gateway import account, errors
+from bot.gateway import account, errors, refusals
 from bot.gateway.account import ContactInfo, Page, TemplateInfo, pages
 from bot.gateway.client import Gateway
 from bot.gateway.rate import Rate
@@ -160,7 +160,7 @@ def test_the_number_goes_as_the_name_only_where_one_is_insisted_on(
 def test_another_missing_field_is_what_it_is(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("VALIDATION_MISSING_FIELD", 422, field="phone"), refused("VALIDATION_MISSING_FIELD", 422))
     for name in (None, "Ann"):
-        with pytest.raises(errors.MissingField):
+        with pytest.raises(refusals.MissingField):
             gateway.put_contact("", name, None, ())
 
 
@@ -247,7 +247,7 @@ def test_every_answer_tells_of_the_limits(server: Peer, gateway: Gateway, status
     ):
         try:
             rate = call().rate
-        except errors.RateLimited as limited:
+        except refusals.RateLimited as limited:
             rate = limited.rate
         assert (rate.remaining, rate.retry_after) == (0, timedelta(seconds=7))
 
@@ -275,7 +275,7 @@ def test_without_any_channel_none_is_named(server: Peer, gateway: Gateway) -> No
 
 def test_a_channel_that_is_needed_and_not_named_is_a_matter_of_the_account(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("VALIDATION_MISSING_FIELD", 422, field="channel_id"))
-    with pytest.raises(errors.ChannelNotFound, match="BOT_CHANNEL_ID"):
+    with pytest.raises(refusals.ChannelNotFound, match="BOT_CHANNEL_ID"):
         gateway.send("4915", Text("Hi"), "key")
 
 

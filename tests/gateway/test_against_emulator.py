@@ -13,7 +13,7 @@ from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton
 from bot.emulator.answers import CODES
 from bot.emulator.endpoints import ENDPOINTS
 from bot.emulator.events import EVENTS
-from bot.gateway import client, errors, payloads
+from bot.gateway import client, errors, payloads, refusals
 from bot.gateway.account import pages
 from bot.gateway.client import Gateway
 from bot.gateway.webhook import read
@@ -42,7 +42,7 @@ def test_the_client_knows_every_endpoint_event_and_code_of_the_emulator_and_no_o
     assert paths == {f"/external-api{path}" for _, path in ENDPOINTS}
     assert events.EVENTS == EVENTS
     assert set(EVENTS) | {"message.queued"} == set(payloads.MEANINGS)
-    assert set(errors.BY_CODE) == set(CODES)
+    assert set(refusals.BY_CODE) == set(CODES)
 
 
 # -- lists
@@ -110,7 +110,7 @@ def test_a_webhook_is_registered_and_its_secret_signs(emulator: Emulator, gatewa
 
 @pytest.mark.parametrize(
     ("url", "events_", "error"),
-    [("http://bot.example", EVENTS, errors.InvalidUrl), ("https://bot.example", (), errors.MissingField)],
+    [("http://bot.example", EVENTS, refusals.InvalidUrl), ("https://bot.example", (), refusals.MissingField)],
 )
 def test_a_registration_that_cannot_be_is_refused(
     gateway: Gateway, url: str, events_: tuple[str, ...], error: type[errors.GatewayError]
@@ -128,7 +128,7 @@ def test_several_channels_need_a_name_and_are_told_apart(emulator: Emulator) -> 
         several.open_window(ANN)
         gateway = Gateway(several.url, API_KEY, channels=channels)
         gateway.send(ANN, Text("a"), "k1", "15550000002")
-        with pytest.raises(errors.ChannelNotFound):
+        with pytest.raises(refusals.ChannelNotFound):
             gateway.send(ANN, Text("b"), "k2", None)
         Gateway(several.url, API_KEY, "channel-1", channels=channels).send(ANN, Text("c"), "k3")
         assert [sent.channel_id for sent in several.sent] == ["channel-2", "channel-1"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.core.messages import Buttons, Choice, MediaMessage, Message, Template, Text
-from bot.gateway import errors
+from bot.gateway import errors, refusals
 from bot.gateway.client import Gateway
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, refused, reset
 
@@ -116,7 +116,7 @@ def test_which_endpoint_takes_a_type_is_remembered_for_that_type_only(server: Pe
 def test_a_type_that_no_endpoint_takes_is_refused(server: Peer, gateway: Gateway) -> None:
     server.answers(NO_TYPE)
     error = failure(gateway, MediaMessage("image", "https://e.example/a.png"))
-    assert type(error) is errors.InvalidType
+    assert type(error) is refusals.InvalidType
     assert not error.retry
 
 
@@ -165,30 +165,30 @@ def test_a_conflict_at_an_endpoint_without_keys_is_a_refusal(server: Peer, gatew
 
 def test_a_result_with_the_status_failed_is_a_failure(server: Peer, gateway: Gateway) -> None:
     server.answers(answer(200, {"success": True, "data": {"messageId": "m1", "status": "failed"}}))
-    assert isinstance(failure(gateway), errors.SendFailed)
+    assert isinstance(failure(gateway), refusals.SendFailed)
 
 
 @pytest.mark.parametrize("status", [200, 400, 422, 500, 502])
 def test_the_code_decides_at_any_http_status(server: Peer, gateway: Gateway, status: int) -> None:
     server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", status, "window closed", field="type"))
     error = failure(gateway)
-    assert isinstance(error, errors.TemplateRequired)
+    assert isinstance(error, refusals.TemplateRequired)
     assert (error.message, error.details) == ("window closed", {"field": "type"})
 
 
 CASES: list[tuple[str, Answer, type[errors.GatewayError], bool]] = [
     ("unknown code, 4xx", refused("NEW_CODE", 400), errors.Refused, False),
     ("unknown code, 2xx", refused("NEW_CODE", 200), errors.Refused, False),
-    ("unknown code, 401", refused("bad_key", 401), errors.Unauthorized, False),
-    ("unknown code, 429", refused("slow_down", 429), errors.RateLimited, True),
+    ("unknown code, 401", refused("bad_key", 401), refusals.Unauthorized, False),
+    ("unknown code, 429", refused("slow_down", 429), refusals.RateLimited, True),
     ("unknown code, 5xx", refused("INTERNAL", 500), errors.OutcomeUnknown, True),
-    ("code as a number", answer(400, {"success": False, "error": {"code": 132012}}), errors.TemplateNotFound, False),
+    ("code as a number", answer(400, {"success": False, "error": {"code": 132012}}), refusals.TemplateNotFound, False),
     ("error as a text", answer(400, {"success": False, "error": "no"}), errors.Refused, False),
     ("no error object", answer(200, {"success": False}), errors.Refused, False),
     ("bare 302", answer(302, b""), errors.NotTheGateway, True),
     ("bare 404", answer(404, b"<html>"), errors.NotTheGateway, True),
-    ("bare 401", answer(401, b""), errors.Unauthorized, False),
-    ("bare 429", answer(429, b""), errors.RateLimited, True),
+    ("bare 401", answer(401, b""), refusals.Unauthorized, False),
+    ("bare 429", answer(429, b""), refusals.RateLimited, True),
     ("bare 500", answer(500, b"oops"), errors.OutcomeUnknown, True),
     ("bare 503, JSON", answer(503, {"oops": 1}), errors.OutcomeUnknown, True),
     ("no JSON, 200", answer(200, b"<html>"), errors.OutcomeUnknown, True),

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.emulator.answers import CODES
-from bot.gateway.errors import (
+from bot.gateway.errors import GatewayError, Refused
+from bot.gateway.refusals import (
     BY_CODE,
     ChannelNotFound,
-    GatewayError,
     InteractiveError,
     InvalidRequest,
     InvalidUrl,
     RateLimited,
-    Refused,
     SendFailed,
     TemplateError,
     TemplateRequired,

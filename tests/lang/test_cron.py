@@ -67,6 +67,36 @@ def test_a_time_that_the_clock_shows_twice_comes_once() -> None:
     assert next_five("30 2 * * *", between)[:1] == ["28 02:30 CET"]
 
 
+def test_all_times_that_the_clock_skips_come_when_it_has_gone_on() -> None:
+    before = datetime(2030, 3, 31, 0, 0, tzinfo=BERLIN)
+    assert next_five("0,30 2 * * *", before)[:3] == ["31 03:00 CEST", "31 03:30 CEST", "01 02:00 CEST"]
+    assert next_five("*/30 * * * *", before.replace(hour=1)) == [
+        *("31 01:30 CET", "31 03:00 CEST", "31 03:30 CEST", "31 04:00 CEST", "31 04:30 CEST"),
+    ]
+
+
+def test_what_comes_every_hour_or_oftener_comes_both_times() -> None:
+    before = datetime(2030, 10, 27, 1, 45, tzinfo=BERLIN)
+    both = ["27 02:00 CEST", "27 02:30 CEST", "27 02:00 CET", "27 02:30 CET"]
+    assert next_five("*/30 * * * *", before) == [*both, "27 03:00 CET"]
+    assert next_five("*/30 0-2 * * *", before) == [*both, "28 00:00 CET"]
+    assert next_five("0 * * * *", before)[:3] == ["27 02:00 CEST", "27 02:00 CET", "27 03:00 CET"]
+    assert next_five("*/30 2 * * *", before)[:3] == ["27 02:00 CEST", "27 02:30 CEST", "28 02:00 CET"]
+    assert next_five("0 */2 * * *", before)[:2] == ["27 02:00 CEST", "27 04:00 CET"]
+
+
+@pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, ZoneInfo("Australia/Lord_Howe")])
+@pytest.mark.parametrize(
+    "day", [datetime(2030, 3, 10), datetime(2030, 3, 31), datetime(2030, 4, 7), datetime(2030, 10, 27)]
+)
+def test_what_comes_every_ten_minutes_does_so_through_every_change_of_the_clocks(zone: ZoneInfo, day: datetime) -> None:
+    at = day.replace(tzinfo=zone).astimezone(UTC)
+    for _ in range(36):
+        found = next_after("*/10 * * * *", at.astimezone(zone))
+        assert found == at + timedelta(minutes=10)
+        at = found
+
+
 @given(
     st.sampled_from(["*/7 * * * *", "30 2 * * *", "0 0 * * *", "0 9 * * 1", "59 23 l * *"]),
     st.sampled_from([BERLIN, NEW_YORK, ZoneInfo("Asia/Jakarta"), ZoneInfo("Australia/Lord_Howe")]),

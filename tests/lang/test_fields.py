@@ -46,6 +46,7 @@ GOOD: dict[str, tuple[str, Callable[[Fields], Any], Any]] = {
     "a missing choice": ("{}", lambda f: f.choice("x", ["a"], "a"), "a"),
     "texts": ("{x: [a, 1]}", lambda f: f.strings("x"), ("a", "1")),
     "one text of many": ("{x: a}", lambda f: f.strings("x"), ("a",)),
+    "one text with a comma": ("{x: 'no, thanks'}", lambda f: f.strings("x"), ("no, thanks",)),
     "no texts": ("{}", lambda f: f.strings("x"), ()),
     "null": ("{x: }", lambda f: (f.has("x"), f.null("x"), f.null("y")), (True, True, True)),
     "a text, not a number": ("{x: '1', y: 1}", lambda f: (f.is_text("x"), f.is_text("y")), (True, False)),
@@ -95,6 +96,11 @@ BAD: dict[str, tuple[str, Callable[[Fields], Any], str]] = {
     "a text for a list": ("{x: a}", lambda f: f.items("x"), '1:5: E106 step "a": x: "a" is not a list (write a list)'),
     "a text for a map": ("{x: a}", lambda f: f.fields("x"),
         '1:5: E106 step "a": x: a map of keys is expected (write key: value)'),
+    "several texts without brackets": ("x: hi, hello", lambda f: f.strings("x"),
+        '1:4: E106 step "a": x: "hi, hello" is one text (write [hi, hello] where several are meant, else put it in quotes)'),
+    "a list for a wording": ("{x: [a, b]}", lambda f: f.wording("x"),
+        '1:5: E106 step "a": x: a text is expected, YAML reads a list here '
+        "(write one text in quotes, or {any: [...]}, of which one is said each time)"),
     "a missing key": ("{y: 1}", lambda f: f.require("x"), '1:1: E105 step "a": "x" is missing (add x:)'),
 }  # fmt: skip
 
@@ -125,6 +131,47 @@ def test_closing_notes_every_key_that_was_never_asked_for() -> None:
         '1:19: E104 step "a": unknown key "zebra" (known here: say, then)',
         '1:29: E104 step "a": "no luck." is a key without a value '
         "(if it belongs to a text with a comma, put that text in quotes)",
+    ]
+
+
+def test_a_key_that_is_misspelt_is_not_missed_as_well() -> None:
+    found = fields("{tehn: b}")
+    assert not found.require("then")
+    found.close()
+    assert noted(found) == ['1:2: E104 step "a": unknown key "tehn" (did you mean "then"?)']
+
+
+def test_where_other_keys_may_stand_only_those_that_are_like_a_missing_one_are_refused() -> None:
+    found = fields("{tpye: text, max: 40}")
+    assert not found.require("type")
+    found.close(whole=False)
+    assert noted(found) == ['1:2: E104 step "a": unknown key "tpye" (did you mean "type"?)']
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"), [("{vras: {a: 1}}", 1), ("{vras: 1}", None), ("{steps: {a: 1}}", None)]
+)
+def test_a_map_under_a_misspelt_key_is_read_all_the_same(written: str, expected: int | None) -> None:
+    inner = fields(written).fields_meant("vars")
+    assert (None if inner is None else inner.integer("a")) == expected
+
+
+def test_one_text_with_several_commas_is_one_problem() -> None:
+    found = fields("{say: Well, then, good bye}")
+    found.string("say")
+    found.close()
+    assert noted(found) == [
+        '1:13: E104 step "a": "then" is a key without a value '
+        "(if it belongs to a text with a comma, put that text in quotes)"
+    ]
+
+
+def test_a_key_on_a_line_of_its_own_is_no_part_of_a_text() -> None:
+    found = fields("say: Well\nthen it ends:\n")
+    found.string("say")
+    found.close()
+    assert noted(found) == [
+        '2:1: E104 step "a": "then it ends" is a key without a value (give it one, or indent the lines below it further)'
     ]
 
 

@@ -107,18 +107,25 @@ QUOTE = "(put the whole text in quotes)"
         ("say: `code`\n", f'1:6: E007 a text without quotes cannot begin with "`" {QUOTE}'),
         ("say: {% if x %}a{% endif %}\n", f'1:7: E007 a text without quotes cannot begin with "%" {QUOTE}'),
         ("say: {name} hi\n", f'1:13: E007 the text goes on after its closing "}}" {QUOTE}'),
-        ('say: "Hi" she said\nb: 1\n', f"1:6: E007 the text goes on after its closing quote {QUOTE}"),
+        ('say: "Hi" she said\nb: 1\n', "1:6: E007 the text goes on after its closing quote "
+                                       "(put the whole text in quotes; where one is a part of it, use the others around it)"),
         ('a: {"x"y: 1}\n', '1:8: E007 this does not fit inside "{" (close the bracket, or quote the text)'),
         ("say: 'never\nb: 1\n", "1:6: E002 the quote that opens here is never closed (close it)"),
         ("a: [1, 2\n", '1:4: E002 the "[" that opens here is never closed '
                        "(close it; if it belongs to a text, quote the text)"),
+        ("a: {say: Room #5}\nb: {say: Hi}\n", '1:4: E007 what follows " #" is a comment, so the "{" that opens here '
+                                             "is never closed (quote the text that has the # in it)"),
+        ("a: {say: Hi\nb: {say: Hi}\n", '1:4: E002 the "{" that opens here is never closed '
+                                       "(close it; if it belongs to a text, quote the text)"),
+        ("a: {  # it goes on\n  b: 1,  # and on\n  c: 2: 3}\n",
+         f'3:6: E007 inside "{{" a text with any of : {{ }} [ ] needs quotes {QUOTE}'),
         ('say: "\\d"\n', r"1:7: E002 a \ before something that it cannot escape "
                          r"(write \\ for a backslash, or put the text in single quotes)"),
         ("a:\n\tb: 1\n", "2:1: E002 a tab where the indentation is (indent with spaces)"),
         ("a:\n  b: 1\n c: 2\n", "3:2: E002 this line fits neither the lines above nor their indentation "
                                 "(align it with the keys that it belongs to)"),
         ("a: 1\nword\nb: 2\n", '2:1: E002 a line that is neither "key: value" nor "- item" '
-                               "(add the colon, or indent it as a part of the text above)"),
+                               "(add the colon with a space behind it, or indent it as a part of the text above)"),
         ("a: 1\n  b: 2\n", "2:4: E002 a key is not expected here (look at the indentation)"),
         ("a: 1\n%x\n", "2:1: E002 a line that begins with % is a directive (leave it out)"),
         ("%YAML 1.2\n", "2:1: E002 this is no YAML: did not find expected <document start> "
@@ -141,7 +148,11 @@ def test_a_trap_of_yaml_is_explained_where_it_is(text: str, expected: str) -> No
         ("a: *x\n", '1:4: E005 "*x" is an alias to YAML, which flow files do not have (if it is a text, quote it)'),
         ("a: !!int 1\n", '1:4: E005 "tag:yaml.org,2002:int" is a tag to YAML, which flow files do not have '
                          "(if it is a text, quote it)"),
-        ("a: 1\nb: 2\na: 3\n", '3:1: E006 a second "a", the first is in line 1 (keep one of them)'),
+        ("a: 1\nb: 2\nb: 3\n", '3:1: E006 a second "b", the first is in line 2 (keep one of them)'),
+        ("a: 1\nb: 2\na: 3\nb: 4\n", '3:1: E006 a second "a", the first is in line 1 '
+                                     "(keep one of them, or put a line of --- between two documents)"),
+        ("a:\n  say: 1\n  b:\n  say: 2\n  then: c\n",
+         '3:3: E006 nothing stands below "b", and "say" comes a second time (indent what belongs to "b" further)'),
         ("? [a]\n: 1\n", "1:3: E008 a key is one text (write it as key: value)"),
     ],
 )  # fmt: skip

@@ -284,7 +284,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
     ("declaration", "problem"),
     [
         ("{type: txt}", '1:8: E304 variable "v": no type "txt" (did you mean "text"?)'),
-        ("{typ: text}", '1:1: E105 variable "v": "type" is missing (add type:)'),
+        ("{typ: text}", '1:2: E104 variable "v": unknown key "typ" (did you mean "type"?)'),
         ("{type: text, patern: a}", '1:14: E104 variable "v": unknown key "patern" (did you mean "pattern"?)'),
         ("{type: text, pattern: '['}", '1:23: E305 variable "v": this pattern cannot be read: unterminated '
                                        "character set (write a regular expression, in single quotes)"),

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from bot.web.server import CONNECTIONS
-from tests.process.serving import PATIENCE, Serve, body_of
+from tests.process.serving import PATIENCE, Serving, body_of
 
 DEEP = 100_000
 NUL = b'{"id": "nul", "event": "message.inbound", "data": {"from": "62\\u0000", "type": "text", "body": "a\\u0000b"}}'
@@ -30,8 +30,8 @@ BODIES = {
 }
 
 
-def test_no_body_whatever_gets_a_5xx_or_costs_a_neighbours_event(serve: Serve) -> None:
-    serving = serve(BOT_GATEWAY_PER_MINUTE="1000").up()
+def test_no_body_whatever_gets_a_5xx_or_costs_a_neighbours_event(shared: Serving) -> None:
+    serving, before = shared, len(shared.kept())
     for number, (name, raw) in enumerate(BODIES.items()):
         assert serving.post_raw(raw, f"d-{number}") == 200, name
         assert serving.post_raw(raw, f"d-{number}", secret="guessed") == 401, name
@@ -45,12 +45,14 @@ def test_no_body_whatever_gets_a_5xx_or_costs_a_neighbours_event(serve: Serve) -
     kept = serving.kept()
     neighbours = [f"neighbour-{number}" for number in range(len(BODIES))]
     assert [id for id in kept if id.startswith("neighbour")] == neighbours
-    assert len(kept) == 2 * len(BODIES) + 1
+    assert len(kept) == before + 2 * len(BODIES) + 1
     serving.settle(len(kept))
 
 
-def test_senders_that_drip_their_requests_keep_nobody_out_though_they_take_every_place(serve: Serve) -> None:
-    serving = serve().up()
+def test_senders_that_drip_their_requests_keep_nobody_out_though_they_take_every_place(
+    shared: Serving,
+) -> None:
+    serving, before = shared, len(shared.kept())
     dripping = []
     for number in range(CONNECTIONS + 20):
         client = socket.create_connection(("127.0.0.1", serving.port), PATIENCE)
@@ -59,19 +61,18 @@ def test_senders_that_drip_their_requests_keep_nobody_out_though_they_take_every
         )
         dripping.append(client)
     for number in range(20):
-        assert serving.post(f"evt-{number}") == 200
+        assert serving.post(f"beside-{number}") == 200
     assert dripping[0].recv(1) == b""  # who has waited longest makes room
     for client in dripping:
         client.close()
-    assert len(serving.kept()) == 20
+    assert len(serving.kept()) == before + 20
 
 
 @pytest.mark.parametrize("start", [b"", b"POST /webhook HTTP/1.1\r\nX-Long: ", b"\x16\x03\x01"])
-def test_what_never_becomes_a_request_ends_with_its_connection(serve: Serve, start: bytes) -> None:
-    serving = serve().up()
-    with socket.create_connection(("127.0.0.1", serving.port), PATIENCE) as client:
+def test_what_never_becomes_a_request_ends_with_its_connection(shared: Serving, start: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", shared.port), PATIENCE) as client:
         client.sendall(start)
         client.shutdown(socket.SHUT_WR)
         while client.recv(1000):
             pass
-    assert serving.post("evt-1") == 200
+    assert shared.post(f"after {start!r}") == 200

@@ -17,8 +17,9 @@ from tests.process.serving import CONTACT, FLOW, PATIENCE, SECRET, Serve, until
 
 
 def test_it_says_where_it_answers_acknowledges_and_is_ready(serve: Serve) -> None:
-    serving = serve().up()
+    serving = serve(BOT_PROT="8000").up()
     assert serving.seen[-1].startswith("Test Bot answers at ")
+    assert any("there is no setting BOT_PROT (did you mean" in line for line in serving.seen)
     assert serving.post("evt-1") == 200
     assert serving.get("/healthz") == 200
     assert serving.get("/readyz") == 200

@@ -11,8 +11,9 @@ from bot.core.effects import Send
 from bot.core.messages import Message, Text
 from bot.gateway.client import Gateway
 from bot.http import Http
-from bot.runtime.delivery import Delivery, SendResult
+from bot.runtime.delivery import Delivery
 from bot.runtime.pacing import RESERVE, Pacing
+from bot.runtime.send_result import SendResult
 from bot.store.rows import REPLY, OutboxRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)

@@ -13,11 +13,13 @@ from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, Template, Text
 from bot.gateway.client import Gateway
-from bot.gateway.errors import NotReached, RateLimited
+from bot.gateway.errors import NotReached
 from bot.gateway.rate import Rate
-from bot.runtime.delivery import Delivery, SendResult
+from bot.gateway.refusals import RateLimited
+from bot.runtime.delivery import Delivery
 from bot.runtime.loans import NoPermit
 from bot.runtime.pacing import Pacing
+from bot.runtime.send_result import SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 from tests.runtime import delivering

@@ -14,7 +14,8 @@ import pytest
 from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
 from bot.gateway.client import Gateway
-from bot.gateway.errors import OutcomeUnknown, RateLimited, Unauthorized
+from bot.gateway.errors import OutcomeUnknown
+from bot.gateway.refusals import RateLimited, Unauthorized
 from bot.process.errands import errands_alone
 from bot.runtime.errands import Errands, UnknownErrand
 from bot.runtime.loans import Loans

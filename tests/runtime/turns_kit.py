@@ -16,8 +16,8 @@ from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
 from bot.gateway import webhook
-from bot.runtime.delivery import SendResult
 from bot.runtime.performers import CallResult
+from bot.runtime.send_result import SendResult
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate

@@ -407,6 +407,15 @@ def test_a_model_without_tools_leaves_and_notes_in_plain_text() -> None:
     ]
 
 
+def test_an_answer_of_commands_alone_that_none_knows_leaves_no_empty_message() -> None:
+    chat = talk()
+    chat.user("where is it?")
+    chat.model_ends("no_tools")
+    chat.model("LEAVE nowhere")
+    assert chat.prompt[-1] == {"role": "system", "content": "There is no such tool."}
+    assert all(message["content"] for message in chat.prompt)
+
+
 def test_long_facts_are_searched_for_what_the_contact_wrote() -> None:
     documents = {"flows/facts.md": "\n\n".join(f"Fact number {n} about the shop and its hours." for n in range(500))}
     chat = Talk(FLOW, BOT, HANDLERS, documents=documents)

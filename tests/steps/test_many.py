@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang.words import WAYS, WHOLE, Option
+from bot.lang.words import CLOSE, WAYS, WHOLE, Option
 from bot.steps.many import Many, named
 
 WORDS = st.text("abcdefgh", min_size=2, max_size=6).filter(lambda word: word not in ("dan", "en", "a", "e"))
@@ -50,6 +50,14 @@ def test_any_text_is_read(text: str, how: str) -> None:
     found = named(text, FRUIT, how)
     assert len(found) == len(set(found))
     assert all(0 <= n < len(FRUIT) for n in found)
+
+
+def test_in_a_text_that_is_too_long_for_so_many_options_only_what_has_no_slip_is_taken() -> None:
+    options = [Option(f"a fine apple {n}", tuple(f"a good apple {n} {kind}" for kind in range(30))) for n in range(99)]
+    few, text = options[:9], "a fine aple 3, a fine apple 7"
+    assert named(text, few, CLOSE) == [3, 7]
+    assert named("a fine apple 3, a good apple 7 29", options, CLOSE) == [3, 7]
+    assert named(text, options, CLOSE) == []
 
 
 def test_how_many_are_enough() -> None:

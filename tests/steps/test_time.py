@@ -32,7 +32,10 @@ def test_a_schedule_is_clean(rider: str) -> None:
 @pytest.mark.parametrize(
     ("rider", "problem"),
     [
-        ("schedule: reminder", 'E106 step "a": schedule: a map of keys is expected (write key: value)'),
+        (
+            "schedule: reminder",
+            'E106 step "a": schedule: a map of keys is expected (write schedule: {flow: its_name, after: 2h})',
+        ),
         ("schedule: {after: 2h}", 'E105 step "a": schedule: "flow" is missing (add flow:)'),
         ("schedule: {flow: remindr, after: 2h}", 'E103 no flow "remindr" (did you mean "reminder"?)'),
         ("schedule: {flow: reminder/t, after: 2h}", 'E110 step "a": schedule: flow: "reminder/t" is no target'),
@@ -112,7 +115,8 @@ def test_opening_hours_are_clean(hours: str) -> None:
 @pytest.mark.parametrize(
     ("hours", "problem"),
     [
-        ("{o: {}}", 'E105 hours "o": days are missing (add mon-fri: "9:00-18:00")'),
+        ("{o: {}}", 'E105 hours "o": it never opens (add mon-fri: "9:00-18:00")'),
+        ("{o: {sat: [], holidays: [2030-12-25]}}", 'E105 hours "o": it never opens (add mon-fri: "9:00-18:00")'),
         ('{o: {mo: "9:00-18:00"}}', 'E104 hours "o": "mo" is no day (write days like mon, mon-fri or sat, sun'),
         ('{o: {mon: "9-18"}}', 'E106 hours "o": "9-18" is not from when to when'),
         ('{o: {mon: "9:00-9:00"}}', 'E106 hours "o": "9:00-9:00" is not from when to when'),

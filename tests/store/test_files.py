@@ -145,7 +145,7 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
 def test_a_file_of_an_older_version_is_named_and_what_to_do(path: Path, opens: Callable[[Path], object]) -> None:
     for file in (path, inbox_path(path)):
         with sqlite3.connect(file) as connection:
-            connection.execute("DELETE FROM _sqlite_migrations WHERE name LIKE '2 %'")
+            connection.execute("DELETE FROM _sqlite_migrations WHERE name NOT LIKE '1 %'")
         connection.close()
     with pytest.raises(StoreOutdated, match=r"\.db is of an older version: start the server once"):
         opens(path)

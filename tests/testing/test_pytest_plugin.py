@@ -1,10 +1,11 @@
-"""The fixture `chat`, in a run of pytest of its own."""
+"""The fixture `chat`, in a run of pytest of its own: it takes seconds to start, so all tests have one between them."""
 
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -93,57 +94,76 @@ def test_a_stand_in_comes_before_the_talk_and_has_a_name(chat):
 """
 
 
-def run(folder: Path, test: str, *arguments: str, ini: str = "bot_folder = shop") -> tuple[int, str]:
+WRONG = {
+    "chat.says('Which one?')": ["Which one?", "≠ Which drink?", "the bot says something else"],
+    "pass": ["the bot says something after this that the test does not list", "Which drink?"],
+    "chat.says(contains='Which'); chat.expect(step='cups')": ["step: cups", "≠ step: drink"],
+    "chat.says(contains='Which'); chat.tap('Milk')": ['there is no button "Milk"'],
+    "chat.says(contains='W'); chat.http('GET crm:/a'); chat.user('Tea'); chat.says('How many?')":
+        ["does not ask GET crm:/a"],
+}  # fmt: skip
+UNFIT = """
+@pytest.mark.bot("shopp")
+def test_no_folder(chat): ...
+
+@pytest.mark.bot("faulty")
+def test_faulty(chat): ...
+"""
+
+Said = dict[str, str]
+"""What pytest says of each test of a run: nothing of one that has passed."""
+
+
+def run(folder: Path, tests: str, ini: str = "") -> Said:
     make_bot(folder / "shop", FLOWS, HANDLERS)
+    make_bot(folder / "faulty", FLOWS.replace("Tea: cups", "Tea: cup"), HANDLERS)
     (folder / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
-    (folder / "test_shop.py").write_text(test)
+    (folder / "test_shop.py").write_text(tests)
+    report = folder / "report.xml"
+    options = ["-q", "-p", "bot.testing.pytest_plugin", "--strict-markers", f"--junitxml={report}"]
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "bot.testing.pytest_plugin", "--strict-markers", *arguments],
+        [sys.executable, "-m", "pytest", *options],
         cwd=folder,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "COLUMNS": "100"},
         capture_output=True,
         text=True,
     )
-    return ended.returncode, ended.stdout + ended.stderr
+    assert ended.returncode in (0, 1), ended.stdout + ended.stderr
+    cases = ElementTree.parse(report).iter("testcase")
+    return {case.attrib["name"]: "".join(text for part in case for text in part.itertext()) for case in cases}
 
 
-def test_a_talk_in_python_says_what_one_in_yaml_says(tmp_path: Path) -> None:
-    code, out = run(tmp_path, PASSING)
-    assert code == 0, out
-    assert re.search(r"\b7 passed", out)
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
+    wrong = [f"def test_wrong_{number}(chat):\n    chat.user('hi'); {lines}\n" for number, lines in enumerate(WRONG)]
+    return run(tmp_path_factory.mktemp("run"), "\n".join((PASSING, UNFIT, *wrong)), "bot_folder = shop")
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ("chat.says('Which one?')", ["Which one?", "≠ Which drink?", "the bot says something else"]),
-        ("pass", ["the bot says something after this that the test does not list", "Which drink?"]),
-        ("chat.says(contains='Which'); chat.expect(step='cups')", ["step: cups", "≠ step: drink"]),
-        ("chat.says(contains='Which'); chat.tap('Milk')", ['there is no button "Milk"']),
-        ("chat.says(contains='W'); chat.http('GET crm:/a'); chat.user('Tea'); chat.says('How many?')",
-         ["does not ask GET crm:/a"]),
-    ],
-)  # fmt: skip
-def test_a_talk_that_goes_another_way_fails_with_both_sides(tmp_path: Path, lines: str, words: list[str]) -> None:
-    code, out = run(tmp_path, f"def test_it(chat):\n    chat.user('hi'); {lines}\n")
-    assert code == 1
-    assert all(word in out for word in words), out
-    assert "player.py" not in out
+@pytest.mark.parametrize("name", re.findall(r"def (test_\w+)", PASSING))
+def test_a_talk_in_python_says_what_one_in_yaml_says(said: Said, name: str) -> None:
+    assert said[name] == ""
 
 
-def test_the_bot_is_named_by_a_marker_or_is_that_of_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", range(len(WRONG)), ids=[*WRONG])
+def test_a_talk_that_goes_another_way_fails_with_both_sides(said: Said, number: int) -> None:
+    text = said[f"test_wrong_{number}"]
+    assert all(words in text for words in [*WRONG.values()][number]), text
+    assert "player.py" not in text
+
+
+def test_a_folder_that_is_not_there_is_said(said: Said) -> None:
+    assert "there is no folder" in said["test_no_folder"] and "Traceback" not in said["test_no_folder"]
+
+
+def test_a_faulty_bot_is_listed(said: Said) -> None:
+    assert 'E102 no step "cup"' in said["test_faulty"]
+
+
+def test_the_bot_is_named_by_a_marker_where_no_setting_names_it(tmp_path: Path) -> None:
     test = (
         "import pytest\n@pytest.mark.bot('shop')\ndef test_it(chat):\n    chat.user('hi'); chat.says(contains='Which')"
     )
-    assert run(tmp_path, test, ini="")[0] == 0
-    code, out = run(tmp_path, "def test_it(chat): ...", ini="bot_folder = shopp")
-    assert code == 1 and "there is no folder" in out and "Traceback" not in out
-
-
-def test_a_faulty_bot_is_listed(tmp_path: Path) -> None:
-    make_bot(tmp_path / "faulty", FLOWS.replace("Tea: cups", "Tea: cup"), HANDLERS)
-    code, out = run(tmp_path, "def test_it(chat): ...", ini="bot_folder = faulty")
-    assert code == 1 and 'E102 no step "cup"' in out
+    assert run(tmp_path, test) == {"test_it": ""}
 
 
 def test_pytest_alone_imports_nothing_of_the_bot() -> None:

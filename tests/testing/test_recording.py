@@ -104,7 +104,7 @@ def test_each_contact_has_a_test_and_one_that_said_nothing_has_none(tmp_path: Pa
         "  - user: hello",
     ]
     assert tests.count("test: ") == 2
-    assert tests.count("\ncontact: 15555550102\n") == 1
+    assert tests.count('\ncontact: "15555550102"\n') == 1
     assert passes(tmp_path, tests), tests
 
 

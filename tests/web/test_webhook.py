@@ -43,7 +43,7 @@ class Web:
         self.wakes = 0
         self.engine_is_up = True
         self.webhook = Webhook(self.inbox, self.log, ["old", "secret"], timedelta(minutes=5), self.clock, self.wake)
-        starts = Starts(self.inbox, None, self.clock, self.wake, lambda: None)
+        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data: {})
         app = create_app(self.webhook, starts, self.inbox, lambda: self.engine_is_up, "/hooks/gateway")
         self.client = app.test_client()
 
@@ -185,10 +185,11 @@ def test_an_oversized_body_is_refused(web: Web) -> None:
 
 
 def test_other_addresses_and_methods_are_refused_in_json(web: Web) -> None:
-    assert web.client.get("/webhook").status_code == 405
+    answer = web.client.get("/webhook")
+    assert (answer.status_code, {*answer.headers["Allow"].split(", ")}) == (405, {"POST", "OPTIONS"})
+    assert answer.json == {"ok": False, "message": "this method is not taken at this address"}
     answer = web.client.get("/nothing")
-    assert answer.status_code == 404
-    assert answer.is_json
+    assert (answer.status_code, answer.json) == (404, {"ok": False, "message": "there is nothing at this address"})
 
 
 def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(web: Web) -> None:

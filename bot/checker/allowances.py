@@ -1,0 +1,79 @@
+"""Findings that a comment allows: ``# allow W501: the reason``, at the end of a line or alone on the line above it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from bot.checker.findings import RULES, Finding
+from bot.flow.documents import Source
+from bot.lang.comments import Comment, comments
+from bot.lang.nodes import Mark
+
+NEEDLESS, UNREASONED = "W001", "W002"
+_PERHAPS = re.compile(rb"#[ \t]*allow[ \t]")  # most files have none, and need not be parsed again
+_ALLOWANCE = re.compile(r"#\s*allow\s+(?P<codes>[A-Z]\d{3}(?:\s*,\s*[A-Z]\d{3})*)\b\s*(?P<colon>:?)\s*(?P<reason>.*)")
+_CODE = re.compile(r"[A-Z]\d{3}")
+
+_Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowance:
+    """A comment that allows findings of some codes in one line."""
+
+    mark: Mark
+    line: int
+    codes: tuple[tuple[str, Mark], ...]
+    reasoned: bool
+
+    def keys(self) -> set[_Key]:
+        """The findings that it allows."""
+        return {(self.mark.path, self.line, code) for code, _ in self.codes}
+
+
+def without_allowed(findings: Iterable[Finding], sources: Iterable[Source]) -> list[Finding]:
+    """The findings that no comment in the files of a bot that loads allows, and what is wrong with such comments."""
+    found = list(findings)
+    there = {_key(finding) for finding in found}
+    allowances = [allowance for source in sources for allowance in _allowances(source)]
+    allowed: set[_Key] = set().union(*(allowance.keys() for allowance in allowances))
+    left = [finding for finding in found if _key(finding) not in allowed]
+    return left + [finding for allowance in allowances for finding in _amiss(allowance, there)]
+
+
+def _key(finding: Finding) -> _Key:
+    return finding.path, finding.line, finding.code
+
+
+def _allowances(source: Source) -> Iterator[_Allowance]:
+    if not _PERHAPS.search(source.text):
+        return
+    every = list(comments(source.path, source.text.decode("utf-8-sig")))
+    alone = {comment.mark.line for comment in every if comment.alone}
+    for comment in every:
+        if (written := _ALLOWANCE.match(comment.text)) is not None:
+            line = comment.mark.line
+            while line in alone:  # several may stand above a line, and a reason may go on below
+                line += 1
+            reasoned = bool(written["colon"] and written["reason"])
+            yield _Allowance(comment.mark, line, tuple(_codes(comment, written.end("codes"))), reasoned)
+
+
+def _codes(comment: Comment, end: int) -> Iterator[tuple[str, Mark]]:
+    path, line, column = comment.mark.path, comment.mark.line, comment.mark.column
+    for code in _CODE.finditer(comment.text, 0, end):
+        yield code[0], Mark(path, line, column + code.start())
+
+
+def _amiss(allowance: _Allowance, there: set[_Key]) -> Iterator[Finding]:
+    """What is wrong with an allowance."""
+    for code, mark in allowance.codes:
+        if code not in RULES or code in (NEEDLESS, UNREASONED):
+            yield Finding.at(NEEDLESS, mark, f"{code} is no code that can be allowed", "docs/checks lists the codes")
+        elif (mark.path, allowance.line, code) not in there:
+            what = f"{code} is allowed, and line {allowance.line} has none"
+            yield Finding.at(NEEDLESS, mark, what, "take it out, or put it where the finding is")
+    if not allowance.reasoned:
+        codes = ", ".join(code for code, _ in allowance.codes)
+        fix = f"write why, behind a colon: # allow {codes}: the reason"
+        yield Finding.at(UNREASONED, allowance.mark, f"{codes} is allowed without a reason", fix)

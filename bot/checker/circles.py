@@ -1,0 +1,69 @@
+"""Circles in the graph: steps that lead back to themselves."""
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
+
+from bot.checker.graph import Edge, Graph, Place
+
+Node = TypeVar("Node")
+
+
+def circle_through(place: Place, graph: Graph, among: Collection[Place]) -> tuple[Edge, ...]:
+    """A shortest way from a step back to itself, over some steps only; where there is one, over another. Empty: none."""
+    itself = next((edge for edge in graph.edges[place] if edge.target == place), None)
+    came: dict[Place, Edge] = {}
+    waiting = deque([place])
+    while waiting:
+        here = waiting.popleft()
+        for edge in graph.edges[here]:
+            if edge.target == place and here != place:
+                return (*_way(here, place, came), edge)
+            if edge.target is not None and edge.target in among and edge.target not in came and edge.target != place:
+                came[edge.target] = edge
+                waiting.append(edge.target)
+    return () if itself is None else (itself,)
+
+
+def _way(end: Place, start: Place, came: Mapping[Place, Edge]) -> tuple[Edge, ...]:
+    found: list[Edge] = []
+    while end != start:
+        found.append(came[end])
+        end = came[end].source
+    return tuple(reversed(found))
+
+
+def components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
+    """The strongly connected components, what they lead to first (Tarjan's, with a stack of its own)."""
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    open_: dict[Node, None] = {}
+    found: list[list[Node]] = []
+    for root in onward:
+        path = [] if root in index else [(root, iter(onward[root]))]
+        while path:
+            node, following = path[-1]
+            if node not in index:
+                index[node] = low[node] = len(index)
+                open_[node] = None
+            further = next((other for other in following if other not in index or other in open_), None)
+            if further is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == index[node]:
+                    found.append(_taken(node, open_))
+            elif further in index:
+                low[node] = min(low[node], index[further])
+            else:
+                path.append((further, iter(onward[further])))
+    return found
+
+
+def _taken(node: Node, open_: dict[Node, None]) -> list[Node]:
+    component = []
+    while True:
+        last, _ = open_.popitem()
+        component.append(last)
+        if last == node:
+            return component

@@ -1,0 +1,11 @@
+"""A bot as a picture: a drawing of a flow, or of how the flows hang together, as Mermaid's text or as SVG.
+
+`flows` and `overview` draw boxes and lines, `flags` says at which of them findings are. `mermaid` writes that down and
+leaves it to others to lay it out; `svg` does so itself, by `layers`, `mesh`, `order`, `columns` and `layout`.
+"""
+
+from bot.checker.drawing.flags import Flags as Flags
+from bot.checker.drawing.flows import draw_flow as draw_flow
+from bot.checker.drawing.mermaid import mermaid as mermaid
+from bot.checker.drawing.overview import draw_bot as draw_bot
+from bot.checker.drawing.svg import svg as svg

@@ -1,0 +1,56 @@
+"""What begins a flow, and what leads into it, in a few words each."""
+
+from collections.abc import Iterator
+
+from bot.checker.drawing.noise import crossing
+from bot.checker.drawing.wording import listed
+from bot.checker.graph import Graph, Opening, Place, Root
+from bot.flow.starts import FIRST, Start
+
+WORDS_SHOWN = 3
+PLACES_SHOWN = 3
+
+
+def said(start: Start | None) -> Iterator[str]:
+    """What contacts do to start a flow."""
+    if start is None:
+        return
+    if start.words:
+        yield listed([word for word, _ in start.words], WORDS_SHOWN)
+    if start.pattern is not None:
+        yield f"like {start.pattern.pattern}"
+    if start.otherwise:
+        yield "any other message"
+    if start.events:
+        yield listed(start.events)
+    if start.contact is not None:
+        yield "for the first time" if start.contact == FIRST else "not for the first time"
+
+
+def beginnings(graph: Graph, name: str) -> dict[Place, tuple[str, ...]]:
+    """The steps of a flow at which conversations come into it, and how."""
+    found: dict[Place, list[str]] = {}
+    for root in graph.roots:
+        if root.place[0] == name:
+            found.setdefault(root.place, []).extend(_opened(graph, root))
+    for place in ((name, step) for step in graph.library.flows[name].steps):
+        sources = [edge.source for edge in graph.edges_to[place] if crossing(graph, edge)]
+        if sources:
+            named = ["/".join(source) for source in dict.fromkeys(sources)]
+            found.setdefault(place, []).append(f"from {listed(named, PLACES_SHOWN)}")
+    return {place: tuple(dict.fromkeys(lines)) for place, lines in found.items()}
+
+
+def _opened(graph: Graph, root: Root) -> Iterator[str]:
+    by = "" if root.by is None else "/".join(root.by)
+    match root.opening:
+        case Opening.WORDS | Opening.EVENT:
+            yield from said(graph.flow(root.place).start)
+        case Opening.WORD:
+            yield from (f"word {word.text}" for word in graph.library.bot.words.values() if word.mark == root.mark)
+        case Opening.RUN:
+            yield f"run by {by}"
+        case Opening.PLAN:
+            yield f"scheduled by {by}"
+        case Opening.PROGRAM:
+            yield "bot start"

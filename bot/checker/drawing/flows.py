@@ -1,0 +1,127 @@
+"""The drawing of one flow: its steps, and what leads from each to which."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from bot.checker.drawing.beginnings import beginnings
+from bot.checker.drawing.flags import Flags
+from bot.checker.drawing.noise import telling
+from bot.checker.drawing.values import Drawing, Look, Sketch, Stroke
+from bot.checker.drawing.wording import of_outcome, short
+from bot.checker.graph import Edge, Graph, Opening, Place
+from bot.flow.definition import Flow, Step
+from bot.steps.declared import RestFor
+from bot.steps.doors import END
+
+SAID = 68  # characters of what a step says
+OTHERWISE = "otherwise"
+_BY_REST = {
+    RestFor.CONTACT: Look.ASKS,
+    RestFor.TIME: Look.WAITS,
+    RestFor.PERSON: Look.WAITS,
+    RestFor.RESULT: Look.CALLS,
+    RestFor.FLOW: Look.CALLS,
+}
+OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules"}
+
+
+def draw_flow(graph: Graph, name: str, flags: Flags, *, everything: bool = False) -> Drawing:
+    """Draw a flow. What its steps inherit is left out unless ``everything`` is wanted. Raises `KeyError`."""
+    return _FlowDrawing(graph, graph.library.flows[name], flags, everything).drawn()
+
+
+def look_of(step: Step) -> Look:
+    """What a conversation does at a step."""
+    kind = step.kind
+    if kind.rest is not None and kind.rest.what is not RestFor.RESULT:
+        return _BY_REST[kind.rest.what]
+    if kind.most_messages:
+        return Look.SAYS
+    return Look.WORKS if kind.rest is None else Look.CALLS
+
+
+@dataclass
+class _FlowDrawing:
+    """A flow's drawing in the making."""
+
+    graph: Graph
+    flow: Flow
+    flags: Flags
+    everything: bool
+    sketch: Sketch = field(default_factory=Sketch)
+    steps: dict[Place, str] = field(default_factory=dict)  # the boxes of its steps
+    leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # those of where a step leads out of it
+
+    def drawn(self) -> Drawing:
+        """All of it."""
+        for place, step in self._places():
+            self._step(place, step)
+        for place, step in self._places():
+            self._ways(place, step)
+            self._opens(place)
+        return self.sketch.drawing(self.flow.name, self.flow.about)
+
+    def _places(self) -> Iterator[tuple[Place, Step]]:
+        return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
+
+    def _step(self, place: Place, step: Step) -> None:
+        """A box for a step, behind one for what comes in there."""
+        flags = self.flags.at_step(*place)
+        of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
+        begun = self._begun.get(place)
+        start = None if begun is None else self.sketch.box(Look.START, begun[0], begun[1:], of_flow)
+        said = short(step.written, SAID)
+        lines = (step.kind.verb, said) if said else (step.kind.verb,)
+        self.steps[place] = self.sketch.box(look_of(step), step.name, lines, flags if start else of_flow + flags)
+        if start is not None:
+            self.sketch.line(start, self.steps[place])
+
+    @cached_property
+    def _begun(self) -> dict[Place, tuple[str, ...]]:
+        return beginnings(self.graph, self.flow.name)
+
+    def _ways(self, place: Place, step: Step) -> None:
+        edges = [edge for edge in self.graph.edges[place] if self.everything or telling(self.graph, edge)]
+        for edge in edges:
+            aside = not edge.success or edge.word is not None
+            label = of_outcome(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
+            self.sketch.line(
+                self.steps[place], self._end_of(edge, step), label, Stroke.DASHED if aside else Stroke.SOLID
+            )
+
+    def _end_of(self, edge: Edge, step: Step) -> str:
+        """The box that an edge leads to: the way out of a flow is drawn where it is taken."""
+        if edge.target is not None and edge.target in self.steps:
+            return self.steps[edge.target]
+        if edge.target is not None:
+            return self._out(edge.source, Look.FLOW, name_of(self.graph, edge.target))
+        return self._out(edge.source, Look.END, _written(edge, step))
+
+    def _opens(self, place: Place) -> None:
+        for root in self.graph.roots_by.get(place, ()):
+            target = self._out(place, Look.FLOW, name_of(self.graph, root.place))
+            self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED)
+
+    def _out(self, source: Place, look: Look, title: str) -> str:
+        if (source, title) not in self.leaving:
+            self.leaving[source, title] = self.sketch.box(look, title)
+        return self.leaving[source, title]
+
+
+def name_of(graph: Graph, place: Place) -> str:
+    """What a step of another flow is called: by its flow alone where that begins with it."""
+    flow, step = place
+    return flow if step == graph.library.flows[flow].first else f"{flow}/{step}"
+
+
+def _written(edge: Edge, step: Step) -> str:
+    """By which word a flow is left: `end`, `back` or `route`."""
+    if edge.word is not None:
+        return END if edge.door is None or edge.door.then is None else edge.door.then.text
+    return step.ways[edge.outcome].target or END
+
+
+def _others(edge: Edge, edges: Iterable[Edge]) -> bool:
+    """Whether there are other ways out beside the one without a name, by an answer or a condition."""
+    return any(other.success and other.outcome != edge.outcome for other in edges)

@@ -1,0 +1,136 @@
+"""The second half of a layered layout: where on the page each box, line and label is.
+
+Lines run down through the rows between the boxes, and sideways only where no boxes are, between two rows: so none leads
+over a box or over a label.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.checker.drawing.columns import columns
+from bot.checker.drawing.layers import Ends, rows
+from bot.checker.drawing.mesh import PASSING, Mesh
+from bot.checker.drawing.order import put_in_order
+
+GAP = 14.0  # pixels between two rows, at least
+STEEP = 0.07  # how much more there is for each pixel that a line goes sideways there
+STEEPEST = 60.0
+STUB = 9.0  # pixels that a line goes straight at a box
+PORTS = 16.0  # pixels between two lines at a box
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much room something takes, in pixels."""
+
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way of a line from its beginning: pairs of points, straight down or up within each, bent between them.
+
+    ``label`` is the middle of its label, if it has one.
+    """
+
+    points: tuple[Point, ...]
+    label: Point | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The middles of all boxes, the ways of all lines, and the size of the page."""
+
+    boxes: tuple[Point, ...]
+    routes: tuple[Route, ...]
+    size: Size
+
+
+def lay_out(boxes: Sequence[Size], ends: Sequence[Ends], labels: Sequence[Size | None], widest: float) -> Layout:
+    """Lay boxes out in rows that are about so wide at most. No line may lead to its own box."""
+    row = rows([box.width for box in boxes], ends, widest)
+    mesh = Mesh.of([box.width for box in boxes], row, ends, [0.0 if size is None else size.width for size in labels])
+    put_in_order(mesh)
+    return _Page(mesh, boxes, labels).layout(ends)
+
+
+class _Page:
+    """The page on which a mesh is put."""
+
+    def __init__(self, mesh: Mesh, boxes: Sequence[Size], labels: Sequence[Size | None]) -> None:
+        self._mesh, self._x = mesh, columns(mesh)
+        self._height = [0.0] * len(mesh.widths)
+        for knot, size in zip((*range(len(boxes)), *mesh.labels), (*boxes, *labels), strict=True):
+            if knot is not None and size is not None:
+                self._height[knot] = size.height
+        self._tops, self._bottoms = self._bands()
+        self._ports = {**self._sides(mesh.below), **self._sides(mesh.above)}
+
+    def layout(self, ends: Sequence[Ends]) -> Layout:
+        """What is where."""
+        mesh = self._mesh
+        routes = tuple(self._route(index, line[0]) for index, line in enumerate(ends))
+        right = max((x + width / 2 for x, width in zip(self._x, mesh.widths, strict=True)), default=0.0)
+        return Layout(
+            tuple(map(self._middle, range(mesh.boxes))), routes, Size(right, self._bottoms[-1] if mesh.rows else 0.0)
+        )
+
+    def _bands(self) -> tuple[list[float], list[float]]:
+        """The top and the bottom of each row."""
+        tops, bottoms, y = [], [], 0.0
+        for number, row in enumerate(self._mesh.rows):
+            tops.append(y)
+            stubs = 0.0 if number % 2 else 2 * STUB
+            bottoms.append(y + stubs + max((self._height[knot] for knot in row), default=0.0))
+            y = bottoms[-1] + GAP + min(STEEPEST, STEEP * max(map(self._aside, row), default=0.0))
+        return tops, bottoms
+
+    def _aside(self, knot: int) -> float:
+        """How far sideways the lines below a knot go before the next row."""
+        return max((abs(self._x[knot] - self._x[other]) for other in self._mesh.below[knot]), default=0.0)
+
+    def _middle(self, knot: int) -> Point:
+        row = self._mesh.row_of[knot]
+        return self._x[knot], (self._tops[row] + self._bottoms[row]) / 2
+
+    def _sides(self, neighbours: Sequence[Sequence[int]]) -> dict[tuple[int, int], float]:
+        """Where each line leaves or meets its box, from left to right as they come, by the box and the next knot."""
+        ports = {}
+        for box in range(self._mesh.boxes):
+            others = sorted(neighbours[box], key=lambda other: (self._x[other], other))
+            apart = min(PORTS, 0.7 * self._mesh.widths[box] / max(1, len(others)))
+            for index, other in enumerate(others):
+                ports[box, other] = self._x[box] + (index - (len(others) - 1) / 2) * apart
+        return ports
+
+    def _route(self, line: int, begin: int) -> Route:
+        chain, label = self._mesh.chains[line], self._mesh.labels[line]
+        (upper, *passed, lower), points = chain, self._end(chain[0], chain[1], below=True)
+        last = self._end(lower, chain[-2], below=False)[::-1]
+        for knot, after in zip(passed, chain[2:], strict=True):
+            beyond = last[0][0] if after == lower else self._x[after]
+            if knot == label or not self._free(knot, points[-1][0], beyond):
+                row = self._mesh.row_of[knot]
+                points += [(self._x[knot], self._tops[row]), (self._x[knot], self._bottoms[row])]
+        points += last
+        down = points if begin == upper else points[::-1]
+        return Route(tuple(down), None if label is None else self._middle(label))
+
+    def _free(self, knot: int, left: float, right: float) -> bool:
+        """Whether a line may pass a knot's row anywhere between these two: in a row of labels, where none is near."""
+        mesh, (left, right) = self._mesh, sorted((left, right))
+        row = mesh.row_of[knot]
+        return row % 2 == 1 and not any(
+            left < self._x[other] + mesh.widths[other] / 2 and self._x[other] - mesh.widths[other] / 2 < right
+            for other in mesh.rows[row]
+            if mesh.widths[other] > PASSING
+        )
+
+    def _end(self, box: int, other: int, *, below: bool) -> list[Point]:
+        """From the edge of a box to the edge of its row, which is higher than some of its boxes."""
+        x, (_, y), row = self._ports[box, other], self._middle(box), self._mesh.row_of[box]
+        half = self._height[box] / 2
+        return [(x, y + half), (x, self._bottoms[row])] if below else [(x, y - half), (x, self._tops[row])]

@@ -1,0 +1,70 @@
+"""A drawing as Mermaid's text, which code hosts, editors and wikis show as a picture."""
+
+import re
+from collections.abc import Iterator
+
+from bot.checker.drawing.values import Box, Drawing, Line, Look, Stroke
+from bot.checker.drawing.wording import listed, plain
+
+_SHAPES = {Look.START: ("([", "])"), Look.END: ("([", "])"), Look.FLOW: ("[[", "]]"), Look.WORKS: ("{{", "}}")}
+_STEP = ("[", "]")
+_ARROWS = {Stroke.SOLID: "-->", Stroke.DASHED: "-.->", Stroke.DOTTED: "-.->"}
+_TAKEN = re.compile(  # what Mermaid, Markdown, HTML or a formula's marks might be seen in
+    r"""["#<>&`*~$\\|;^%@] | (?<![^\W_])_ | _(?![^\W_]) | (?<=\S)\.(?=\S) | :(?=\S) | ^(\d+)[.)] | ^[-+=]""",
+    re.VERBOSE,
+)
+CLASSES = {
+    Look.START: "fill:#e8eaed,stroke:#5f6368,color:#202124",
+    Look.END: "fill:#e8eaed,stroke:#5f6368,color:#202124",
+    Look.FLOW: "fill:#f3e8fd,stroke:#7627bb,color:#202124",
+    Look.ASKS: "fill:#d2e3fc,stroke:#1967d2,color:#202124",
+    Look.SAYS: "fill:#ceead6,stroke:#137333,color:#202124",
+    Look.WAITS: "fill:#feefc3,stroke:#b06000,color:#202124",
+    Look.CALLS: "fill:#fde2cf,stroke:#a8470a,color:#202124",
+    Look.WORKS: "fill:#ffffff,stroke:#5f6368,color:#202124",
+}
+FOUND = "stroke:#c5221f,stroke-width:4px"
+
+
+def mermaid(drawing: Drawing) -> str:
+    """The drawing as a flowchart. Nothing of the user's text is Mermaid's: ids are made up, labels are escaped."""
+    return "\n".join(_lines(drawing)) + "\n"
+
+
+def _lines(drawing: Drawing) -> Iterator[str]:
+    yield "flowchart TD"
+    for box in drawing.boxes:
+        yield f"  {_box(box)}"
+    for line in drawing.lines:
+        yield f"  {_line(line)}"
+    for look in Look:
+        if any(box.look is look for box in drawing.boxes):
+            yield f"  classDef {_class(look)} {CLASSES[look]}"
+    found = [box.name for box in drawing.boxes if box.flags]
+    if found:
+        yield f"  classDef found {FOUND}"
+        yield f"  class {','.join(found)} found"
+
+
+def _box(box: Box) -> str:
+    flags = [f"⚠ {flag.code}: {flag.rule}" for flag in box.flags]
+    label = "<br/>".join(escaped(text) for text in (box.title, *box.lines, *flags))
+    before, behind = _SHAPES.get(box.look, _STEP)
+    return f'{box.name}{before}"{label}"{behind}:::{_class(box.look)}'
+
+
+def _line(line: Line) -> str:
+    arrow = _ARROWS[line.stroke]
+    label = f'|"{escaped(listed(line.labels))}"|' if line.labels else ""
+    return f"{line.source} {arrow}{label} {line.target}"
+
+
+def _class(look: Look) -> str:
+    """A class's name: Mermaid knows words of its own, such as ``end``."""
+    return f"is_{look.name.lower()}"
+
+
+def escaped(text: str) -> str:
+    """A label's text, in which nothing is taken for Mermaid's, Markdown's or HTML's."""
+    text = plain(text).replace("ﬂ", "fl")  # which begins Mermaid's own marks for what is escaped
+    return _TAKEN.sub(lambda found: "".join(f"#{ord(char)};" for char in found[0]), text)

@@ -1,0 +1,139 @@
+"""A drawing as SVG: one file that needs nothing else, in light and dark, with no script in it."""
+
+from collections.abc import Iterator
+from html import escape
+
+from bot.checker.drawing.faces import LEADING, TEXT, Face, face, label_size
+from bot.checker.drawing.jumps import with_jumps
+from bot.checker.drawing.layout import Point, Route, lay_out
+from bot.checker.drawing.measure import width
+from bot.checker.drawing.style import STYLE
+from bot.checker.drawing.values import Drawing, Line, Look
+from bot.checker.drawing.wording import listed, plain
+
+WIDEST = 1500.0  # pixels
+MARGIN = 24.0
+HEAD = 26.0  # pixels of the title's letters
+SWATCH = 14.0
+TIP = (
+    '<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    '<path class="tip" d="M0 0.5L8 4L0 7.5z"/></marker>'
+)
+
+
+def svg(drawing: Drawing) -> str:
+    """The drawing as the text of an SVG file. All text is escaped."""
+    return "\n".join(Picture(drawing).elements()) + "\n"
+
+
+class Picture:
+    """A drawing, laid out. What is far away is replaced by signs."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        drawing = with_jumps(drawing, [face(box).size.width for box in drawing.boxes], WIDEST)
+        number = {box.name: index for index, box in enumerate(drawing.boxes)}
+        self._drawing = drawing
+        self._faces = [face(box) for box in drawing.boxes]
+        self._written = [listed(line.labels) for line in drawing.lines]
+        self.sizes = [each.size for each in self._faces]
+        self.ends = [(number[line.source], number[line.target]) for line in drawing.lines]
+        self.labels = list(map(label_size, self._written))
+        self.layout = lay_out(self.sizes, self.ends, self.labels, WIDEST)
+        self._looks = [look for look in Look if any(box.look is look for box in drawing.boxes)]
+        self._top = MARGIN + HEAD * LEADING + (TEXT * 2 if drawing.about else 0) + SWATCH * 3
+
+    def elements(self) -> Iterator[str]:
+        """The file, line by line."""
+        yield from self._head()
+        yield from self._legend()
+        yield f'<g transform="translate({MARGIN:.0f} {self._top:.0f})">'
+        for line, route in zip(self._drawing.lines, self.layout.routes, strict=True):
+            yield _line(line, route)
+        for line, label, route in zip(self._drawing.lines, self._written, self.layout.routes, strict=True):
+            if route.label is not None:
+                yield from _label(line, label, route.label)
+        for each, middle in zip(self._faces, self.layout.boxes, strict=True):
+            yield from _box(each, middle)
+        yield "</g>\n</svg>"
+
+    def _head(self) -> Iterator[str]:
+        """What comes before the drawing: what it is, how it looks, and its title."""
+        title, about = plain(self._drawing.title), plain(self._drawing.about)
+        wide, high = (f"{pixels:.0f}" for pixels in self._page())
+        yield (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
+            'role="img" aria-labelledby="title desc">'
+        )
+        yield f'<title id="title">{escape(title)}</title>'
+        yield f'<desc id="desc">{escape(self._described())}</desc>'
+        yield f"<style>{STYLE}</style>"
+        yield TIP
+        yield '<rect class="page" width="100%" height="100%"/>'
+        yield _text("head", MARGIN, MARGIN + HEAD, title)
+        if about:
+            yield _text("about", MARGIN, MARGIN + HEAD + TEXT * 2, about)
+
+    def _page(self) -> tuple[float, float]:
+        heading = max(width(self._drawing.title, HEAD), width(self._drawing.about, TEXT), self._legend_width())
+        return max(self.layout.size.width, heading) + 2 * MARGIN, self._top + self.layout.size.height + MARGIN
+
+    def _described(self) -> str:
+        boxes = sum(box.refers is None for box in self._drawing.boxes)
+        flags = [f"{flag.code} at {box.title}: {flag.text}" for box in self._drawing.boxes for flag in box.flags]
+        about = f"{self._drawing.about} " if self._drawing.about else ""
+        return plain(f"{about}{boxes} boxes, {len(self._drawing.lines)} lines. {' '.join(flags)}")
+
+    def _legend_width(self) -> float:
+        return sum(SWATCH + width(look.value, TEXT) + 24 for look in self._looks)
+
+    def _legend(self) -> Iterator[str]:
+        x, y = MARGIN, self._top - SWATCH * 2.4
+        for look in self._looks:
+            yield f'<rect class="box {_class(look)}" x="{x:.0f}" y="{y:.0f}" width="{SWATCH}" height="{SWATCH}" rx="3"/>'
+            yield _text("key", x + SWATCH + 5, y + TEXT - 1, look.value)
+            x += SWATCH + width(look.value, TEXT) + 24
+
+
+def _box(each: Face, middle: Point) -> Iterator[str]:
+    box, size = each.box, each.size
+    left, top = middle[0] - size.width / 2, middle[1] - size.height / 2
+    round_ = {Look.START: size.height / 2, Look.END: size.height / 2, Look.FLOW: 2.0}.get(box.look, 8.0)
+    found = " found" if box.flags else ""
+    told = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
+    yield f'<a href="#{box.refers}">' if box.refers else "<g>"
+    yield f"<title>{escape(told)}</title>"
+    yield (
+        f'<rect id="{box.name}" class="box {_class(box.look)}{found}" x="{left:.1f}" y="{top:.1f}" '
+        f'width="{size.width:.1f}" height="{size.height:.1f}" rx="{min(round_, 18.0):.1f}"/>'
+    )
+    for row in each.rows:
+        yield _text(row.kind, middle[0], top + row.base - 2, row.text)
+    yield "</a>" if box.refers else "</g>"
+
+
+def _line(line: Line, route: Route) -> str:
+    (x, y), *rest = route.points
+    way, bent = [f"M{x:.1f} {y:.1f}"], False
+    for to_x, to_y in rest:
+        half = (y + to_y) / 2
+        way.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
+        x, y, bent = to_x, to_y, not bent
+    told = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
+    return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" d="{"".join(way)}">{told}</path>'
+
+
+def _label(line: Line, label: str, middle: Point) -> Iterator[str]:
+    size = label_size(label)
+    assert size is not None
+    x, y = middle[0] - size.width / 2, middle[1] - size.height / 2
+    yield f"<g><title>{escape(plain(', '.join(line.labels)))}</title>"
+    yield f'<rect class="page" x="{x:.1f}" y="{y:.1f}" width="{size.width:.1f}" height="{size.height:.1f}"/>'
+    yield _text("label", middle[0], middle[1] + 4, label) + "</g>"
+
+
+def _text(kind: str, x: float, y: float, text: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
+
+
+def _class(look: Look) -> str:
+    return look.name.lower()

@@ -1,0 +1,115 @@
+"""All texts that a bot sends, in every language, each with what it may be tried out with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.core import messages as limits
+from bot.flow.definition import Flow, Step
+from bot.flow.library import Library
+from bot.lang.bounds import Bounds
+from bot.lang.trials import Trials
+from bot.lang.variable import Variable
+from bot.lang.wordings import SENTENCES
+from bot.steps.declared import SentText
+from bot.steps.doors import Door
+from bot.steps.words import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What texts see: the variables of a flow or of none, in a language. ``spoken`` is how that is said in a finding."""
+
+    variables: Mapping[str, Variable]
+    language: str | None
+    spoken: str
+    bounds: Bounds
+    trials: Trials
+
+    @classmethod
+    def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "Seen":
+        """Make one."""
+        return cls(variables, language, spoken, Bounds(variables, language), Trials(variables, language))
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Texts that are sent together, or one alone. ``where`` says whose they are."""
+
+    seen: Seen
+    where: str
+    texts: tuple[SentText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A step of a flow in one language."""
+
+    seen: Seen
+    flow: Flow
+    step: Step
+
+
+def languages(library: Library) -> Iterator[tuple[Library, str | None, str]]:
+    """The bot as it speaks each of its languages, that of the flows first, with how a finding says which."""
+    own = library.bot.languages[0] if library.bot.languages else None
+    yield library, own, ""
+    for language, spoken in library.translations.items():
+        yield spoken, language, f"in {language}: "
+
+
+def steps(library: Library) -> Iterator[Asked]:
+    """Every step in every language."""
+    for spoken, language, said in languages(library):
+        for flow in spoken.flows.values():
+            seen = Seen.of(flow.variables, language, said)
+            yield from (Asked(seen, flow, step) for step in flow.steps.values())
+
+
+def messages(library: Library) -> Iterator[Message]:
+    """Every text that is sent, in every language; what is inherited comes once for each that inherits it."""
+    for spoken, language, said in languages(library):
+        nothing = Seen.of({}, language, said)
+        for name, text in spoken.bot.wordings.items():
+            most = limits.INTERACTIVE_BODY if name in SENTENCES else limits.BUTTON_TITLE
+            yield Message(nothing, "bot", (SentText(name, text, most, needed=True),))
+        yield from _of_words(nothing, "bot", spoken.bot.words, limits.TEXT_BODY)
+    for asked in steps(library):
+        if asked.step.name == asked.flow.first:
+            yield from _of_flow(asked.seen, asked.flow)
+        yield from _of_step(asked.seen, asked.step)
+
+
+def _of_flow(seen: Seen, flow: Flow) -> Iterator[Message]:
+    where = f"flow {flow.name}"
+    for variable in flow.variables.values():
+        for text in (variable.error, *(check.error for check in variable.checks)):
+            if text is not None:
+                yield Message(seen, f'variable "{variable.name}"', (SentText("error", text, limits.TEXT_BODY),))
+    yield from _of_words(seen, where, flow.words, limits.TEXT_BODY)
+
+
+def _of_step(seen: Seen, step: Step) -> Iterator[Message]:
+    where = f'step "{step.name}"'
+    texts = tuple(sent for sent in step.kind.sends() if isinstance(sent, SentText))
+    asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
+    if texts:
+        yield Message(seen, where, texts)
+    for way in step.ways.values():
+        if way.door is not None:
+            yield from _of_door(seen, f"{where}: {way.outcome}", way.door, asked)
+    yield from _of_words(seen, where, step.riders.words, asked)
+    notice = step.defaults.window_closed
+    if notice is not None and step.kind.needs_window and step.kind.most_messages:
+        yield Message(seen, "window_closed", tuple(notice.sent_texts()))
+
+
+def _of_words(seen: Seen, where: str, words: Words, asked: int) -> Iterator[Message]:
+    for word in words.values():
+        yield from _of_door(seen, f'{where}: word "{word.text}"', word.door, asked)
+
+
+def _of_door(seen: Seen, where: str, door: Door, asked: int) -> Iterator[Message]:
+    if door.say is not None:
+        yield Message(seen, where, (SentText("say", door.say, limits.TEXT_BODY, needed=True),))
+    if door.ask is not None:
+        yield Message(seen, where, (SentText("ask", door.ask, asked, needed=True),))

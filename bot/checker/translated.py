@@ -1,0 +1,103 @@
+"""W801, W802 and W803: what a language does not say, says of an older text, or says with other values."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from bot.checker.findings import Finding
+from bot.flow.documents import Source, read_documents
+from bot.flow.library import Library
+from bot.flow.locales import Locale, all_spots, read_locale, wording_spots
+from bot.flow.originals import Originals, original_of
+from bot.lang.nodes import Map, Node
+from bot.lang.placeholders import shown, used
+from bot.lang.problems import Problems
+from bot.lang.shapes import Part, Spot, texts_of
+from bot.lang.templates import Template, compile_template
+from bot.steps import KINDS
+
+_NAMED = 3  # of the texts that are missing
+_COMPARED = (Part.TEXT, Part.MAY, Part.TITLE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A language: its file, what it says, and what there is to say."""
+
+    node: Map
+    locale: Locale
+    spots: tuple[Spot, ...]
+    originals: Originals
+
+
+def find_untranslated(library: Library, sources: Iterable[Source]) -> Iterator[Finding]:
+    """What is amiss in each locale of a bot that loads from these files."""
+    if library.translations:
+        for spoken in _languages(library, sources):
+            yield from _missing(spoken)
+            yield from _outdated(spoken)
+            yield from _other_values(spoken)
+
+
+def _languages(library: Library, sources: Iterable[Source]) -> Iterator[_Spoken]:
+    sources, problems = list(sources), Problems()
+    documents = read_documents(sources, problems)
+    texts = {source.path: source.text.decode("utf-8-sig") for source in sources}
+    own = {step.kind.verb: type(step.kind) for flow in library.flows.values() for step in flow.steps.values()}
+    every = all_spots(documents, {**own, **KINDS})
+    for language, node in documents.locales.items():
+        spots = (*every, *wording_spots(language, node.mark))
+        locale = read_locale(language, node, spots, problems)
+        yield _Spoken(node, locale, spots, Originals.of(node, texts[node.mark.path]))
+
+
+def _missing(spoken: _Spoken) -> Iterator[Finding]:
+    keys = [_key(spot) for spot in spoken.locale.missing(spoken.spots)]
+    if keys:
+        language, more = spoken.locale.language, len(keys) - _NAMED
+        named = ", ".join(keys[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        count = "1 text is" if len(keys) == 1 else f"{len(keys)} texts are"
+        what = f"{language}: {count} not translated: {named}"
+        fix = f"translate them; `bot locales missing {language}` lists all, `bot locales extract {language}` adds them"
+        yield Finding.at("W801", spoken.node.mark, what, fix)
+
+
+def _outdated(spoken: _Spoken) -> Iterator[Finding]:
+    for spot in spoken.spots:
+        if spot.path in spoken.locale.texts and (was := spoken.originals.outdated(spot)):
+            now, before = (" ".join(lines) for lines in (original_of(spot), was))
+            what = f'{_key(spot)}: this translates "{before}", and the flow says "{now}" now'
+            fix = "translate what it says now, and leave nothing but that in the comment above"
+            yield Finding.at("W802", spoken.originals.marks[spot.path], what, fix)
+
+
+def _other_values(spoken: _Spoken) -> Iterator[Finding]:
+    for spot in spoken.spots:
+        text = spoken.locale.texts.get(spot.path)
+        if text is not None and spot.part in _COMPARED:
+            ours, theirs = _templates(spot.node), _templates(text)
+            lost = _all(shown, ours) - _all(used, theirs)
+            strange = _all(shown, theirs) - _all(used, ours)
+            if lost or strange:
+                yield _differs(spot, text, sorted(lost), sorted(strange))
+
+
+def _differs(spot: Spot, text: Node, lost: list[str], strange: list[str]) -> Finding:
+    parts = [f"does not show {_listed(lost)}"] * bool(lost) + [f"shows {_listed(strange)}"] * bool(strange)
+    what = f"{_key(spot)}: the translation {' and '.join(parts)}, unlike the flow's text"
+    return Finding.at("W803", text.mark, what, "show the same values in every language")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"{{{{ {name} }}}}" for name in names)
+
+
+def _templates(node: Node) -> list[Template]:
+    return [compile_template(text, node.mark, Problems()) for text in texts_of(node)]
+
+
+def _all(of: Callable[[Template], frozenset[str]], texts: list[Template]) -> frozenset[str]:
+    return frozenset[str]().union(*map(of, texts))
+
+
+def _key(spot: Spot) -> str:
+    return ".".join(spot.path)

@@ -1,0 +1,66 @@
+"""The conversations that show what `bot check` has found: for the report, and as tests that can be kept."""
+
+import contextlib
+import sys
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+
+from bot.checker.findings import Finding
+from bot.checker.stories import MOST_TURNS, Talk, Teller
+from bot.testing.hinting import hints_of
+from bot.testing.loading import Loaded
+
+MOST_TURNS_OF_BOT = 10_000
+"""That are spent on all findings of a bot: a few seconds at most."""
+
+
+class Counterexamples:
+    """The talks of a bot's findings, each looked for once. What the bot's own Python prints goes to standard error."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self._known: dict[Finding, Talk | None] = {}
+        self._left = MOST_TURNS_OF_BOT
+
+    def of(self, finding: Finding) -> Talk | None:
+        """The talk that shows a finding; None where none was found."""
+        if finding not in self._known:
+            with contextlib.redirect_stdout(sys.stderr):
+                talk, turns = self._teller.tell(finding, min(MOST_TURNS, self._left))
+            self._left -= turns
+            self._known[finding] = talk
+        return self._known[finding]
+
+    def name(self, finding: Finding) -> str:
+        """What a file with it is called: its code, its flow and its step."""
+        place = self._teller.place_of(finding) or (finding.story[-1].source if finding.story else ())
+        return "_".join((finding.code, *place))
+
+    @cached_property
+    def _teller(self) -> Teller:
+        program = self._loaded.program
+        assert program is not None, "there are findings of bots that load alone"
+        return Teller(program.library, hints_of(program.extensions, self._loaded.transcripts))
+
+
+def write_tests(findings: list[Finding], talks: Counterexamples, folder: Path) -> tuple[list[Path], list[Path]]:
+    """Write a test for each finding that a talk shows: those that were written, and those that were there already.
+
+    Raises `OSError`.
+    """
+    written, there = [], []
+    names: Counter[str] = Counter()
+    for finding in findings:
+        talk = talks.of(finding)
+        if talk is None:
+            continue
+        names[name := talks.name(finding)] += 1
+        path = folder / f"{name}{f'_{names[name]}' if names[name] > 1 else ''}.yml"
+        if path.exists():
+            there.append(path)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(talk.test, encoding="utf-8")
+            written.append(path)
+    return written, there

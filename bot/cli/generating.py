@@ -1,0 +1,121 @@
+"""``bot test --generate``: tests of a bot that nobody has to write."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from bot.cli.output import counted, styled
+from bot.folder import Folder, NoBot
+from bot.lang.nodes import Map
+from bot.lang.problems import Problems
+from bot.lang.source import read
+from bot.program import Program
+from bot.testing.coverage import Coverage
+from bot.testing.generation import Generated, Generator
+from bot.testing.hinting import hints_of
+from bot.testing.known import Known
+from bot.testing.loading import Loaded
+from bot.testing.reading import read_transcript
+from bot.testing.run import run
+from bot.testing.transcript import Transcript
+
+GENERATED = "tests/generated/"
+"""Where they lie, in the bot's folder."""
+
+HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` writes it anew.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The tests that hold by the real path, and the names of those that do not."""
+
+    tests: list[Generated]
+    left_out: list[str]
+    coverage: Coverage
+
+
+def without_generated(loaded: Loaded) -> Loaded:
+    """The bot with the tests that somebody wrote, and the problems that do not stand in generated ones."""
+    tests = [transcript for transcript in loaded.transcripts if not transcript.mark.path.startswith(GENERATED)]
+    problems = [problem for problem in loaded.problems if not problem.path.startswith(GENERATED)]
+    return Loaded(loaded.program, tests, problems)
+
+
+def generate(
+    bot: Folder, program: Program, transcripts: Iterable[Transcript], *, walks: int, seed: int, force: bool
+) -> None:
+    """Make tests, run each, and write those that pass to the bot's folder; what there is of them is replaced by force.
+
+    Raises `bot.folder.NoBot` where there are some already, or a file cannot be written.
+    """
+    folder = bot.path / GENERATED
+    try:
+        files = {path: path.read_bytes().startswith(HEAD.encode()) for path in sorted(folder.glob("*.yml"))}
+        if any(files.values()) and not force:
+            raise NoBot(f"{folder} has generated tests already: add --force to have them written anew")
+        made = _made(bot, program, transcripts, walks, seed)
+        written = _write(folder, files, made.tests)
+    except OSError as error:
+        raise NoBot(f"{folder} cannot be written: {error.strerror}") from error
+    for path in written:
+        click.echo(path)
+    _report(made)
+
+
+def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> Made:
+    click.echo("Looking for talks ...", err=True)
+    generator = Generator(program, hints_of(program.extensions, own))
+    found = [*generator.covering(), *generator.walks(walks, seed)]
+    made = Made([], [], Coverage(program.library))
+    with click.progressbar(found, label="Trying them", file=sys.stderr) as generated:
+        for each in generated:
+            coverage, transcript = Coverage(program.library), transcript_of(each, program, bot)
+            if transcript is not None and run(transcript, program, bot, coverage) is None:
+                made.tests.append(each)
+                made.coverage.take_in(coverage)
+            else:
+                made.left_out.append(each.name)
+    return made
+
+
+def transcript_of(generated: Generated, program: Program, bot: Folder) -> Transcript | None:
+    """The test; None where it says what no test can say."""
+    problems, library = Problems(), program.library
+    known = Known(library.flows, program.extensions.calls, library.bot.languages, bot.path)
+    transcripts = [
+        read_transcript(node, known, problems)
+        for node in read(GENERATED, generated.text, problems)
+        if isinstance(node, Map)
+    ]
+    return None if problems else transcripts[0]
+
+
+def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[Generated]) -> list[Path]:
+    """Write each test to its file, in place of those ``files`` that were generated. Somebody's own are left alone."""
+    texts: dict[Path, list[str]] = {}
+    for test in tests:
+        texts.setdefault(folder / test.file, []).append(test.text)
+    for path in texts:
+        if files.get(path) is False:
+            raise NoBot(f"{path} is no generated test any more: move it, so that there is room for one")
+    for path, generated in files.items():
+        if generated:
+            path.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, documents in texts.items():
+        path.write_text(HEAD + "---\n".join(documents), encoding="utf-8")
+    return [*texts]
+
+
+def _report(made: Made) -> None:
+    coverage = made.coverage
+    tests = styled(counted(len(made.tests), "test"), fg="green")
+    click.echo(f"{tests} written: they take {coverage.percent} % of the steps and outcomes.")
+    if made.left_out:
+        left_out = counted(len(made.left_out), "talk")
+        click.echo(f"{left_out} went another way by the real path than was worked out: left out.")
+    for missed in coverage.missed():
+        click.echo(f"  never taken: {missed.mark.path}:{missed.mark.line} {missed.what}")

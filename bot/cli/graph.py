@@ -1,0 +1,83 @@
+"""``bot graph``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.loading import loaded
+from bot.folder import Folder, find_bot, read_folder
+
+if TYPE_CHECKING:
+    from bot.checker.drawing.values import Drawing
+
+FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
+
+
+@click.command("graph")
+@click.argument("folder", metavar="[DIR]", required=False)
+@click.argument("flow", metavar="[FLOW]", required=False)
+@click.option("--svg", "form", flag_value="svg", help="As SVG, a picture that needs nothing else.")
+@click.option("--mermaid", "form", flag_value="mermaid", help="As Mermaid's text (the default).")
+@click.option(
+    "--all", "everything", is_flag=True, help="With what every step has: inherited time-outs, words and so on."
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write it to a file; .svg and .mmd say as what.",
+)
+def command(folder: str | None, flow: str | None, form: str | None, everything: bool, output: Path | None) -> None:
+    """Draw how the flows of the bot in DIR hang together, or the steps of one FLOW.
+
+    What `bot check` finds is marked on it. Where only one of both is named, it is DIR if there is such a folder.
+
+    \b
+      $ bot graph -o bot.svg
+      $ bot graph order -o order.svg
+      $ bot graph bots/shop order > order.mmd
+
+    Exit code 0: it is drawn. 1: the bot does not load; its problems are listed.
+    """
+    if folder is not None and flow is None and not Path(folder).is_dir():
+        folder, flow = None, folder
+    form = form or _form_of(output)
+    drawing = _drawing(read_folder(find_bot(folder)), flow, everything)
+    text = _written(drawing, form)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _form_of(output: Path | None) -> str:
+    if output is None:
+        return "mermaid"
+    form = FORMS.get(output.suffix.lower())
+    if form is None:
+        raise click.BadParameter(f"{output} ends neither in .svg nor in .mmd: say --svg or --mermaid", param_hint="-o")
+    return form
+
+
+def _drawing(bot: Folder, flow: str | None, everything: bool) -> "Drawing":
+    from bot.checker import prove
+    from bot.checker.drawing import Flags, draw_bot, draw_flow
+    from bot.checker.graph import Graph
+    from bot.lang.problems import did_you_mean
+
+    library = loaded(bot).library
+    if flow is not None and flow not in library.flows:
+        fix = did_you_mean(flow, library.flows, f"there are {', '.join(library.flows)}")
+        raise click.BadParameter(f'there is no flow "{flow}" ({fix})', param_hint="FLOW")
+    graph, flags = Graph(library), Flags.of(library, prove(library, bot.sources))
+    if flow is None:
+        return draw_bot(graph, flags, everything=everything)
+    return draw_flow(graph, flow, flags, everything=everything)
+
+
+def _written(drawing: "Drawing", form: str) -> str:
+    from bot.checker.drawing import mermaid, svg
+
+    return svg(drawing) if form == "svg" else mermaid(drawing)

@@ -1,0 +1,81 @@
+"""What the documents of flows and of ``bot.yml`` take, with the steps of every kind: for editors."""
+
+from collections.abc import Mapping
+
+from bot.flow.hours import HOURS
+from bot.flow.starts import START_KEYS
+from bot.lang.keys import (
+    ANY_TEXT,
+    NAME,
+    Schema,
+    Schemas,
+    by_key,
+    choice,
+    map_of,
+    one_or_several,
+    pattern,
+    record,
+    takes,
+)
+from bot.lang.variables import VARIABLE
+from bot.lang.wordings import WORDINGS
+from bot.steps.ai_settings import SETTINGS_KEYS
+from bot.steps.door_keys import WORDS
+from bot.steps.kind import StepKind
+from bot.steps.rider_keys import DEFAULTS, RIDERS, SOME_HAVE
+from bot.steps.services import SECRETS, SERVICES
+
+LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
+INTERRUPTED = ("resume", "drop", "ask")
+_WORDINGS: Schemas = {
+    name: takes(ANY_TEXT, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()
+}  # fmt: skip
+_BOT: Schemas = {
+    "name": takes(ANY_TEXT, "The bot's name, for operators."),
+    "timezone": takes(ANY_TEXT, "Whose clock dates and times go by, like Asia/Jakarta; UTC where nothing is said."),
+    "words": takes(WORDS, "Words that are understood in every flow and outside of all."),
+    "defaults": takes(DEFAULTS, "What a step does where it says nothing itself."),
+    "languages": takes(
+        one_or_several(pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")),
+        "The languages that it speaks, that of the flows first.",
+    ),
+    "wordings": takes(record(_WORDINGS), "What the bot says of its own accord."),
+    "hours": takes(HOURS, "Opening hours, by name."),
+    "http": takes(SERVICES, "The services that it sends requests to, by name."),
+    "secrets": takes(SECRETS, "Names of environment variables that the services are told."),
+    "ai": takes(record(SETTINGS_KEYS), "What holds for all AI turns."),
+    "channels": takes(map_of(ANY_TEXT), "The gateway's channel ids, by the channel's number."),
+}
+
+
+def bot_schema(settings: Schemas) -> Schema:
+    """``bot.yml``. ``settings`` are the keys below the key of that name."""
+    about = "Settings that are no secrets, by their names in small letters, without BOT_."
+    return record({**_BOT, "settings": takes(record(settings), about)})
+
+
+def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A flow with steps of these kinds."""
+    keys: Schemas = {
+        "flow": takes(NAME, "The flow's name."),
+        "about": takes(ANY_TEXT, "What it is for, for whoever reads it."),
+        "start": takes(record(START_KEYS), "What starts it."),
+        "interrupted": takes(choice(*INTERRUPTED), "What becomes of it when another flow cuts in; else none can."),
+        "words": takes(WORDS, "Words that are understood in all of it."),
+        "vars": takes(map_of(VARIABLE), "Its variables."),
+        "defaults": takes(DEFAULTS, "What its steps do where they say nothing; over the bot's defaults."),
+        "steps": takes(map_of(step_schema(kinds)), "Its steps, in order: it begins with the first."),
+    }
+    return record(keys, "flow", "steps")
+
+
+def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A step of one of these kinds. A key that is a verb and a rider too is a verb where no other verb is."""
+    verbs = sorted(kinds, key=lambda verb: verb in RIDERS)
+    records = {verb: _step_of(kinds[verb]) for verb in verbs}
+    return by_key(records, f"a step has one verb: {', '.join(kinds)}")
+
+
+def _step_of(kind: type[StepKind]) -> Schema:
+    riders = {name: schema for name, schema in RIDERS.items() if name not in SOME_HAVE - kind.riders}
+    return record({**kind.keys, **riders, kind.verb: kind.keys[kind.verb]}, kind.verb, *kind.needed)

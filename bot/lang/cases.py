@@ -1,0 +1,150 @@
+"""What a value may be, as far as that is known before it is: the cases that expressions are worked out with.
+
+A value's cases are a set: one for each thing that it may be. No case at all is a value that never comes about, because
+whatever works it out fails.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+
+from bot.core.values import Location, Media
+
+MOST = 64  # cases of one value: what may be more may be anything
+
+
+class Kind(Enum):
+    """What kind of value it is, called as people read it."""
+
+    NULL = "null"
+    BOOLEAN = "true or false"
+    NUMBER = "a number"
+    TEXT = "a text"
+    DATE = "a date"
+    DATETIME = "a date with a time"
+    TIME = "a time of day"
+    DURATION = "a duration"
+    LIST = "a list"
+    RECORD = "a record"
+    FILE = "a file"
+    PLACE = "a place"
+    GONE = "nothing"  # what is not there, such as a field that a record does not have
+    ANY = "anything"  # null included
+
+
+class _Unknown(Enum):
+    UNKNOWN = "unknown"
+
+
+UNKNOWN = _Unknown.UNKNOWN
+_TRUE = frozenset({Kind.DATE, Kind.DATETIME, Kind.TIME, Kind.FILE, Kind.PLACE})  # whatever their value
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that a value may be. ``value`` is exactly what it is, where that is known.
+
+    ``full``: it is true in a condition. ``lost``: it is what it is because the variable in question is null.
+    """
+
+    kind: Kind
+    value: Hashable = UNKNOWN
+    full: bool = False
+    lost: bool = False
+
+
+Cases = frozenset[Case]
+"""All that a value may be."""
+
+ANYTHING: Cases = frozenset({Case(Kind.ANY)})
+GONE: Cases = frozenset({Case(Kind.GONE)})
+TRUE, FALSE = Case(Kind.BOOLEAN, True), Case(Kind.BOOLEAN, False)
+NULL = Case(Kind.NULL, None)
+LOST = Case(Kind.NULL, None, lost=True)
+_BY_TYPE: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
+    (type(None), Kind.NULL),
+    (bool, Kind.BOOLEAN),
+    (str, Kind.TEXT),
+    ((int, float, Decimal), Kind.NUMBER),
+    (datetime, Kind.DATETIME),
+    (date, Kind.DATE),
+    (time, Kind.TIME),
+    (timedelta, Kind.DURATION),
+    ((list, tuple), Kind.LIST),
+    (Mapping, Kind.RECORD),
+    (Media, Kind.FILE),
+    (Location, Kind.PLACE),
+)
+
+
+def some(kind: Kind, *, full: bool = False) -> Cases:
+    """Any value of a kind; of ``full`` ones those that are true in a condition."""
+    return frozenset({Case(kind, full=full)})
+
+
+def just(value: Any) -> Case:
+    """The case of exactly one value; of lists, records and the like only the kind is known."""
+    kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), Kind.ANY)
+    if kind in (Kind.NULL, Kind.BOOLEAN, Kind.NUMBER, Kind.TEXT):
+        return Case(kind, Decimal(repr(value)) if isinstance(value, float) else value)
+    return Case(kind, full=bool(value))
+
+
+def kind_of_type(annotation: Any) -> Kind:
+    """The kind of value that an annotation is for; `Kind.ANY` where that leaves it open."""
+    origin = getattr(annotation, "__origin__", annotation)
+    if not isinstance(origin, type):
+        return Kind.ANY
+    if is_dataclass(origin) and origin not in (Media, Location):
+        return Kind.RECORD
+    return next((kind for types, kind in _BY_TYPE if issubclass(origin, types)), Kind.ANY)
+
+
+def bounded(cases: Iterable[Case]) -> Cases:
+    """The cases, or anything where they are too many to go through."""
+    found = frozenset(cases)
+    return found if len(found) <= MOST else ANYTHING
+
+
+def truths(cases: Cases) -> frozenset[bool]:
+    """What the value may count as in a condition. What is not there counts as nothing: it fails."""
+    return frozenset(truth for case in cases for truth in _truths(case))
+
+
+def _truths(case: Case) -> tuple[bool, ...]:
+    if case.kind is Kind.GONE:
+        return ()
+    if case.value is not UNKNOWN:
+        return (bool(case.value),)
+    return (True,) if case.full or case.kind in _TRUE else (True, False)
+
+
+def yes_or_no(found: Iterable[bool]) -> Cases:
+    """Truth values as cases."""
+    return frozenset(TRUE if truth else FALSE for truth in found)
+
+
+def equal(left: Case, right: Case) -> tuple[bool, ...]:
+    """Whether two values may be the same, and may be different."""
+    if Kind.ANY in (left.kind, right.kind):
+        return (True, False)
+    if UNKNOWN not in (left.value, right.value):
+        return (left.value == right.value,)
+    return (True, False) if _are_alike(left, right) else (False,)
+
+
+def ordered(left: Case, right: Case, compare: Callable[[Any, Any], bool]) -> tuple[bool, ...]:
+    """What comparing two values by their order may come to; nothing where they have none."""
+    if Kind.ANY in (left.kind, right.kind):
+        return (True, False)
+    if not _are_alike(left, right) or left.kind is Kind.NULL:
+        return ()
+    return (True, False) if UNKNOWN in (left.value, right.value) else (compare(left.value, right.value),)
+
+
+def _are_alike(left: Case, right: Case) -> bool:
+    """Whether two values are of one kind: true and false are numbers to whoever compares them."""
+    return left.kind is right.kind or {left.kind, right.kind} <= {Kind.BOOLEAN, Kind.NUMBER}

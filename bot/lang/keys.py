@@ -1,0 +1,167 @@
+"""What the keys of a bot's files take, in the terms of JSON Schema (draft-07), and what each of them says.
+
+Readers declare their keys beside them. Editors complete, explain and check files by that (docs/editors.md). A reader
+knows more than a schema can say, and has the last word; what a schema refuses, it refuses too.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Schema = Mapping[str, Any]
+Schemas = Mapping[str, Schema]
+
+NAME_PATTERN = "[a-z][a-z0-9_]{0,63}"
+_DEFINES = "defines"  # beside a `$ref`: what stands there; `whole` puts it under the definitions
+
+
+def takes(value: Schema, about: str) -> Schema:
+    """A key: what it takes, and in one sentence what it says, with what holds where it is left out."""
+    return {**value, "description": about}
+
+
+def unseen(value: Schema) -> Schema:
+    """The same, which editors know and do not offer."""
+    return {**value.get(_DEFINES, value), "doNotSuggest": True}
+
+
+def shared(name: str, schema: Schema) -> Schema:
+    """What stands in many places, and once in the whole."""
+    return {"$ref": f"#/definitions/{name}", _DEFINES: schema}
+
+
+def pattern(expression: str, fix: str) -> Schema:
+    """A text that matches an expression in full. ``fix`` is what to write instead of one that does not."""
+    return {"type": "string", "pattern": f"^(?:{expression})$", "patternErrorMessage": fix}
+
+
+def integer(least: int | None = None, most: int | None = None) -> Schema:
+    """A whole number within bounds."""
+    return {"type": "integer", **_bounds(least, most)}
+
+
+def number(least: float | None = None, most: float | None = None) -> Schema:
+    """A number within bounds."""
+    return {"type": "number", **_bounds(least, most)}
+
+
+def choice(*words: str) -> Schema:
+    """One of a few words."""
+    return {"type": "string", "enum": list(words)}
+
+
+def list_of(item: Schema) -> Schema:
+    """A list."""
+    return {"type": "array", "items": item}
+
+
+def map_of(value: Schema, known: Schemas | None = None) -> Schema:
+    """A map of any names. Those that are ``known`` are completed and explained."""
+    return {"type": "object", **({"properties": known} if known else {}), "additionalProperties": value}
+
+
+def record(keys: Schemas, *needed: str, most: int | None = None) -> Schema:
+    """A map of these keys: what must be written of them, and how many there are at most."""
+    more: dict[str, Any] = {"required": list(needed)} if needed else {}
+    if most is not None:
+        more["maxProperties"] = most
+    return {"type": "object", "properties": keys, **more, "additionalProperties": False}
+
+
+def either(*members: Schema) -> Schema:
+    """Any of these, of which one at the most is a list, and one a map.
+
+    What is in a list or a map is held against that member alone: so a mistake in it is what an editor complains of.
+    """
+    forms: list[Schema] = []
+    inside: list[Schema] = []
+    for member in members:
+        meant = member.get(_DEFINES, member)
+        if "anyOf" in meant:
+            forms += meant["anyOf"]
+            inside += meant.get("allOf", ())
+        elif meant.get("type") in ("array", "object"):
+            forms.append({"type": meant["type"]})
+            inside.append({"if": {"type": meant["type"]}, "then": member})
+        else:
+            forms.append(member)
+    return {"anyOf": forms, **({"allOf": inside} if inside else {})}
+
+
+def one_or_several(item: Schema) -> Schema:
+    """A list, or one item alone."""
+    return either(item, list_of(item))
+
+
+def with_key(name: str, then: Schema, otherwise: Schema) -> Schema:
+    """A map: one where this key is written, and another where it is not."""
+    return {"type": "object", "if": {"required": [name]}, "then": then, "else": otherwise}
+
+
+def by_key(records: Mapping[str, Schema], complaint: str) -> Schema:
+    """The first of these whose key is written, and no other. Where none is, the keys to choose from are offered."""
+    others = dict.fromkeys((name for each in records.values() for name in each["properties"]), unseen(ANY))
+    chosen = {name: each["properties"][name] for name, each in records.items()}
+    one_of_them = [{"required": [name], "errorMessage": complaint} for name in records]
+    rest = {**record({**others, **chosen}), "anyOf": one_of_them}
+    return _chain((({"required": [name]}, each) for name, each in records.items()), rest)
+
+
+def by_value(name: str, records: Mapping[str, Schema]) -> Schema:
+    """That of these which the value of a key names."""
+    others = dict.fromkeys((key for each in records.values() for key in each["properties"]), unseen(ANY))
+    about = next(iter(records.values()))["properties"][name]
+    rest = {"type": "object", "properties": {**others, name: about}, "required": [name]}
+    conditions = ({"required": [name], "properties": {name: {"const": value}}} for value in records)
+    return _chain(zip(conditions, records.values(), strict=True), rest)
+
+
+def whole(schema: Schema) -> dict[str, Any]:
+    """A schema that stands alone: what is shared in it stands under its definitions."""
+    definitions: dict[str, Any] = {}
+
+    def of(node: Any) -> Any:
+        if isinstance(node, Mapping):
+            if _DEFINES in node:
+                name = node["$ref"].rpartition("/")[2]
+                if name not in definitions:
+                    definitions[name] = of(node[_DEFINES])
+            return {name: of(value) for name, value in node.items() if name != _DEFINES}
+        return [of(item) for item in node] if isinstance(node, list | tuple) else node
+
+    found = of(schema)
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **found, "definitions": definitions}
+
+
+def _chain(pairs: Iterable[tuple[Schema, Schema]], rest: Schema) -> Schema:
+    """The schema of the first condition that holds: what an editor completes and complains of is that of this one."""
+    for condition, then in reversed(list(pairs)):
+        rest = {"type": "object", "if": condition, "then": then, "else": rest}
+    return rest
+
+
+def _bounds(least: float | None, most: float | None) -> Schema:
+    bounds = {"minimum": least, "maximum": most}
+    return {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+ANY: Schema = {}
+NEVER: Any = False
+"""What may not be written, where the same key means something beside others."""
+EMPTY: Schema = {"not": {"type": ["string", "number", "boolean", "array", "object"]}}
+"""Nothing behind the colon. Said by what it is not: else editors would offer to write null."""
+STRING: Schema = {"type": "string"}
+"""A text where a number, true or false is itself."""
+ANY_TEXT = shared("text", {"anyOf": [STRING, {"not": {"type": ["string", "array", "object", "null"]}}]})
+"""A text; numbers, true and false are texts as well. These are not named: else editors would offer them."""
+EXPRESSION = ANY_TEXT
+NAME = pattern(NAME_PATTERN, "use small letters, digits and _, a letter first, 64 at most")
+BOOLEAN: Schema = {"type": "boolean"}
+NUMBER = number()
+DURATION = shared("duration", pattern(r"\s*(?:[0-9]{1,9}\s*[smhdwSMHDW]\s*)+", "write one like 90s, 10m, 2h30m or 5d"))
+WORDING = shared(
+    "wording",
+    either(
+        ANY_TEXT,
+        record({"any": takes(one_or_several(ANY_TEXT), "Several texts, of which chance takes one each time.")}, "any"),
+    ),
+)

@@ -1,0 +1,43 @@
+"""What became of a message, as delivery reports it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from bot.runtime.sending import Lane, Outcome
+from bot.store.rows import OutboxRow
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What became of a message, or of a try.
+
+    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
+    and a template went since the contact's newest message; or something newer about the contact follows);
+    ``opted_out`` (a campaign's, to a contact who wants none); ``failed``; ``unknown`` (nobody can tell). Or it is
+    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
+    ``alias`` is as in `bot.gateway.answers.Sent`.
+    """
+
+    row: OutboxRow
+    state: str
+    attempts: int
+    due_at: datetime | None
+    message_ids: tuple[str, ...]
+    detail: str
+    at: datetime
+    alias: str | None = None
+
+    @classmethod
+    def of(cls, lane: Lane, outcome: Outcome, at: datetime) -> Self:
+        """What a try of a lane's first message came to."""
+        return cls(
+            lane.rows[0],
+            outcome.state,
+            lane.attempts,
+            outcome.due_at,
+            outcome.message_ids,
+            outcome.detail,
+            at,
+            outcome.alias,
+        )

@@ -1,0 +1,43 @@
+"""Drawings as lines of text, to compare."""
+
+from bot.checker import prove
+from bot.checker.drawing import Flags, draw_bot, draw_flow
+from bot.checker.drawing.values import Drawing, Stroke
+from bot.checker.graph import Graph
+from bot.flow.library import Library
+from tests.checker.proved import BOT, library, sources
+
+_ARROWS = {Stroke.SOLID: "->", Stroke.DASHED: "~>", Stroke.DOTTED: ".>"}
+
+
+def flow(name: str, *documents: str, bot: str = BOT, everything: bool = False) -> Drawing:
+    """The drawing of a flow of the bot of these documents."""
+    found = library(*documents, bot=bot)
+    return draw_flow(Graph(found), name, _flags(found, *documents, bot=bot), everything=everything)
+
+
+def overview(*documents: str, bot: str = BOT, everything: bool = False) -> Drawing:
+    """The drawing of the bot of these documents."""
+    found = library(*documents, bot=bot)
+    return draw_bot(Graph(found), _flags(found, *documents, bot=bot), everything=everything)
+
+
+def _flags(found: Library, *documents: str, bot: str) -> Flags:
+    return Flags.of(found, prove(found, sources(*documents, bot=bot)))
+
+
+def boxes(drawing: Drawing) -> list[str]:
+    """``says hello: say, Hi!``"""
+    return [
+        f"{box.look.value} {box.title}" + (f": {', '.join(box.lines)}" if box.lines else "") for box in drawing.boxes
+    ]
+
+
+def lines(drawing: Drawing) -> list[str]:
+    """``menu -> end (Bye, Later)``"""
+    titles = {box.name: box.title for box in drawing.boxes}
+    return [
+        f"{titles[line.source]} {_ARROWS[line.stroke]} {titles[line.target]}"
+        + (f" ({', '.join(line.labels)})" if line.labels else "")
+        for line in drawing.lines
+    ]

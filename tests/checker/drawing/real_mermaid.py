@@ -1,0 +1,48 @@
+"""The real Mermaid, which reads what is written for it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_ESCAPED = re.compile(r"ﬂ°°(\d+)¶ß")
+_MODULES = Path(sys.prefix, "lib", "node_modules")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A chart as Mermaid has read it: the text and the classes of each box, and each line."""
+
+    boxes: dict[str, tuple[str, list[str]]]
+    lines: list[tuple[str, str, str]]
+
+
+def read_by_mermaid(texts: Sequence[str]) -> list[Read]:
+    """What Mermaid makes of each text. It must be able to read them all."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed, which runs Mermaid")
+    assert (_MODULES / "@mermaid-js").exists(), "make the virtual environment anew: `make` puts Mermaid into it"
+    program = Path(__file__).with_name("mermaid.cjs")
+    environment = {**os.environ, "NODE_PATH": str(_MODULES)}
+    run = subprocess.run(
+        ["node", program], input=json.dumps(texts), capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    return [_read(found, text) for found, text in zip(json.loads(run.stdout), texts, strict=True)]
+
+
+def _read(found: dict[str, list[list[str]]], text: str) -> Read:
+    assert "error" not in found, f"{found}\n{text}"
+    boxes = {name: (_plain(label), list(classes)) for name, label, classes in found["boxes"]}
+    return Read(boxes, [(start, end, _plain(label)) for start, end, label in found["lines"]])
+
+
+def _plain(label: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1])), label)

@@ -1,0 +1,32 @@
+"""What the checker says of a bot that is written out."""
+
+from bot.checker import prove
+from bot.checker.findings import Finding
+from bot.flow.documents import Source
+from bot.flow.library import Library, load
+from bot.lang.extensions import Extensions
+
+BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+
+
+def sources(*flows: str, bot: str = BOT) -> list[Source]:
+    """The files of a bot, one a document: bot.yml, flow1.yml, flow2.yml, ..."""
+    files = {"bot.yml": bot, **{f"flow{number}.yml": text for number, text in enumerate(flows, 1)}}
+    return [Source(path, text.encode()) for path, text in files.items()]
+
+
+def library(*flows: str, bot: str = BOT) -> Library:
+    """The bot of these documents, which must load."""
+    loaded = load(sources(*flows, bot=bot), Extensions())
+    assert loaded.library is not None, [str(problem) for problem in loaded.problems]
+    return loaded.library
+
+
+def findings(*flows: str, bot: str = BOT) -> list[Finding]:
+    """What is found in it."""
+    return prove(library(*flows, bot=bot), sources(*flows, bot=bot))
+
+
+def found(*flows: str, bot: str = BOT) -> list[str]:
+    """The same, as it is printed."""
+    return [str(finding) for finding in findings(*flows, bot=bot)]

@@ -1,0 +1,56 @@
+"""W701 and W702: choices that look alike, and words that take answers."""
+
+import pytest
+
+from tests.checker.proved import findings
+
+BOT = "name: T\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
+BEGIN = "flow: a\nstart: {words: [a]}\nvars: {x: {type: TYPE}}\nsteps:\n"
+
+
+def found(step: str, type: str = "text", words: str = "") -> list[str]:
+    bot = f"{BOT}\nwords: {{{words}}}" if words else BOT
+    return [f"{each.code} {each.what}" for each in findings(f"{BEGIN}  {step}\n".replace("TYPE", type), bot=bot)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Login", "Log in"), ("Room 10", "Room 1O"), ("Cafe", "Сafe"), ("Size S", "Sizes")]
+)
+def test_titles_look_alike(first: str, second: str) -> None:
+    step = f"b: {{ask: Which?, options: [{first}, {second}, Neither], save: x}}"
+    assert found(step) == [f'W701 step "b": "{second}" looks like "{first}"']
+
+
+def test_titles_that_differ_in_a_letter_are_none() -> None:
+    assert found("b: {ask: Which?, options: [Room 12, Room 13, Rooms 14, Tea], save: x}") == []
+
+
+@pytest.mark.parametrize(
+    ("type", "word"),
+    [("boolean", "no"), ("date", "today"), ("integer", '"0"'), ("choice, of: [none, some]", "none"), ("time", "noon")],
+)
+def test_a_word_takes_an_answer(type: str, word: str) -> None:
+    words = f"{word}: {{say: Bye, then: end}}, menu: /a"
+    said = word.strip('"')
+    assert found("b: {ask: Well?, save: x}", type, words) == [
+        f'W702 word "{said}" is an answer of step "b" as well, and is heard first'
+    ]
+
+
+def test_what_leaves_a_question_without_an_answer_takes_one() -> None:
+    assert found("b: {ask: Well?, save: x, skip: [none]}", "choice, of: [none, some]") == [
+        'W702 "none" of skip is an answer of step "b" as well, and is heard first'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "type", "word"),
+    [
+        ("b: {ask: Well?, save: x}", "text", "no"),
+        ("b: {ask: Well?, save: x}", "boolean", "menu"),
+        ("b: {ask: Well?}", "boolean", "no"),
+        ("b: {ask: Well?, save: x, words: {no: {if: x, say: Bye}}}", "boolean", "menu"),
+    ],
+)
+def test_a_word_that_is_no_answer_is_none(step: str, type: str, word: str) -> None:
+    assert found(step, type, f"{word}: {{say: Bye, then: end}}") == []

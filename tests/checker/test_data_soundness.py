@@ -1,0 +1,171 @@
+"""Wherever a variable that is null leaves a hole in a random talk with a random bot, or fails, that has been found before;
+and no condition comes to what it was said never to come to.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from bot.checker.constants import find_constants
+from bot.checker.findings import Finding
+from bot.checker.graph import Graph
+from bot.checker.unset import find_unset
+from bot.core.effects import HttpRequest
+from bot.flow.library import Library
+from bot.lang import templates
+from bot.lang.nodes import Mark
+from bot.lang.shown import written as shown_as
+from bot.lang.templates import Expression, Template, TemplateFailed
+from tests.test_engine_random import EVENTS, FLOWS, VARS, Author, Contact, library_of, written
+
+ELSEWHERE = ("edit", "start", "strange tap")
+"""Not the bot's doing: an edit, a start by a program, taps on what was never shown."""
+GIVEN = {
+    "s": ("a", "b"),
+    "t": ("x", "{{ n }}", "{{ t }}", None),
+    "n": (1, "{{ n + 1 }}", "{{ t }}", None),
+    "o": ({"a": {"b": "c"}}, "{{ o }}", None),
+}
+
+
+class Forgetful(Author):
+    """Writes flows in which variables are null more often than not. What stands in a record is never null."""
+
+    def text(self) -> Any:
+        return self.one(
+            "Hi.", "{{ t }}", "Hi {{ t }}.", "{{ n + 1 }}", "{% if t %}{{ t }}{% else %}-{% endif %}", "{{ t or n }}"
+        )
+
+    def set(self) -> Any:
+        name = self.one(*GIVEN)
+        return {name: self.one(*GIVEN[name])}
+
+    def branch(self) -> dict[str, Any]:
+        asked = (
+            "s == 'a'",
+            "s == 'c'",
+            "s in ['a', 'b']",
+            "not s",
+            "s",
+            "n == 1",
+            "n != 'x'",
+            "t == 'x'",
+            "n > 1",
+            "s < 'b'",
+        )
+        return {"branch": [{"if": self.one(*asked), "then": self.target()} for _ in range(3)]}
+
+    def riders(self) -> dict[str, Any]:
+        riders = super().riders()
+        for expected in ("failed", "mismatch"):
+            riders.get("errors", {}).pop(expected, None)
+        return riders
+
+    def flow(self, name: str) -> dict[str, Any]:
+        flow = super().flow(name)
+        kinds: dict[str, Any] = dict(VARS)
+        flow["vars"] = {key: kinds[key] if key == "l" else {"type": kinds[key]["type"]} for key in kinds}
+        flow["vars"]["s"] = {"type": "text"}
+        flow["defaults"].pop("old_taps", None)  # who reopens a question may be in no flow any more
+        return flow
+
+
+@st.composite
+def bots(draw: st.DrawFn) -> Library:
+    """A bot of up to three flows."""
+    author = Forgetful(draw(st.integers(0, 1 << 32)))
+    bot, flows = (
+        author.bot(),
+        [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1)))],
+    )
+    library = library_of(bot, flows)
+    note(f"{json.dumps(bot)}\n{written(flows)[0]}")
+    return library
+
+
+class Served(Contact):
+    """A contact of a bot whose services always answer something."""
+
+    def meet(self, kind: str, detail: Any) -> None:
+        if kind != "call" or detail != "done" or not self.calls:
+            super().meet(kind, detail)
+            return
+        answer: Any = {"a": {"b": "c"}}
+        asked = isinstance(self.calls[-1][1], HttpRequest)
+        self.returns({"status": 200, "answer": {"a": "x"}} if asked else answer)
+
+
+class Nulls:
+    """Notes where texts show null, or fail because of it, and which variables are null there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.holes: list[tuple[Mark, str, frozenset[str]]] = []
+        self.truths: set[tuple[Mark, bool]] = set()  # of conditions
+        self._shown_null = False
+        render, single = Template.render, templates._Program._single
+
+        def noting_null(value: Any) -> str:
+            self._shown_null = self._shown_null or value is None
+            return shown_as(value)
+
+        def rendering(text: Template, scope: Mapping[str, Any]) -> str:
+            self._shown_null = False
+            found = self._failing(lambda: render(text, scope), text, scope)
+            if self._shown_null:
+                self._note(text, scope)
+            return str(found)
+
+        def working_out(text: Template | Expression, scope: Mapping[str, Any]) -> Any:
+            value = self._failing(lambda: single(text, scope), text, scope)
+            self.truths.add((text.mark, bool(value)))
+            return value
+
+        monkeypatch.setattr("bot.lang.templates.written", noting_null)
+        monkeypatch.setattr(Template, "render", rendering)
+        monkeypatch.setattr(templates._Program, "_single", working_out)
+
+    def _failing(self, work: Any, text: Template | Expression, scope: Mapping[str, Any]) -> Any:
+        try:
+            return work()
+        except TemplateFailed as failed:
+            if "null" in str(failed):
+                self._note(text, scope)
+            raise
+
+    def _note(self, text: Template | Expression, scope: Mapping[str, Any]) -> None:
+        null = frozenset(name for name in text.names & {*VARS, "s"} if scope.get(name, 0) is None)
+        if null:
+            self.holes.append((text.mark, text.source, null))
+
+
+def says(found: list[Finding], mark: Mark, null: frozenset[str]) -> bool:
+    """Whether one of these variables was found where a text stands."""
+    there = [each for each in found if (each.path, each.line, each.column) == (mark.path, mark.line, mark.column)]
+    return any(f'"{name}"' in each.what for each in there for name in null)
+
+
+@settings(max_examples=100, deadline=None)
+@given(bots(), st.lists(EVENTS, min_size=10, max_size=40))
+def test_what_happens_to_values_has_been_found_before(library: Library, events: list[tuple[str, Any]]) -> None:
+    graph = Graph(library)
+    found, constant = list(find_unset(graph)), list(find_constants(graph))
+    note("\n".join(map(str, (*found, *constant))))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        nulls = Nulls(monkeypatch)
+        contact = Served(library, library)
+        contact.user("hi")
+        for kind, detail in events:
+            if kind not in ELSEWHERE:
+                contact.meet(kind, detail)
+    for mark, source, null in nulls.holes:
+        assert says(found, mark, null), f"{mark} {source!r}: {', '.join(null)}"
+    for mark, truth in nulls.truths:
+        code = "W303" if truth else "W302"
+        assert not any(
+            (each.path, each.line, each.column, each.code) == (mark.path, mark.line, mark.column, code)
+            for each in constant
+        )

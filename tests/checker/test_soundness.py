@@ -1,0 +1,133 @@
+"""Whatever goes wrong in a random talk with a random bot, the checker has said before."""
+
+import json
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from bot.checker.findings import Finding
+from bot.checker.graph import Graph, Place
+from bot.checker.load import PER_MINUTE
+from bot.checker.prove import prove
+from bot.checker.window import senders_too_late
+from bot.core.effects import Send
+from bot.core.events import Event
+from bot.core.messages import Template
+from bot.flow.library import Library
+from tests.test_engine_random import ANSWERS, FLOWS, TAPS, Author, Contact, library_of, written
+
+DAY = timedelta(hours=24)
+DRIFT = timedelta(minutes=2)  # what the events of a talk take
+TALKS, MOVES = 4, 60  # with each bot, in each talk
+PATIENCE = 0.7
+"""Mostly a contact does nothing until something happens by itself: that is what takes long."""
+
+
+class Slow(Author):
+    """Writes flows in which much time passes."""
+
+    def timed(self) -> Any:
+        return {**super().timed(), "after": self.one("1h", "5h", "9h", "20h", "30h")}
+
+    def wait(self) -> dict[str, Any]:
+        long = {"wait": self.one("3h", "10h", "20h", "2d")}
+        return super().wait() if self.one(True, False) else long
+
+    def riders(self) -> dict[str, Any]:
+        return {**super().riders(), **self.some(then=self.target)}
+
+    def waiting(self) -> dict[str, Any]:
+        leads = {"after": self.one("2h", "8h", "20h"), "then": self.one("a", "b", "next", "again", "/main")}
+        return {**super().waiting(), **self.one({}, {"timeout": leads})}
+
+
+def bot_of(seed: int) -> tuple[Library, str]:
+    """A bot of up to three flows, and how it is written."""
+    author = Slow(seed)
+    bot = author.bot()
+    bot["defaults"].pop("window_closed", None)
+    flows = [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1)))]
+    library = library_of(bot, flows)
+    return library, f"{json.dumps(bot)}\n{written(flows)[0]}"
+
+
+class Watched(Contact):
+    """A contact of whom it is noted what comes too late, and what is too much."""
+
+    checks = False
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(library, library)
+        self.late: list[set[Place]] = []  # the steps that each late message may be of
+        self.most = 0
+
+    def meet(self, kind: str, detail: Any) -> None:
+        self.now -= timedelta(minutes=7) - timedelta(seconds=1)
+        super().meet(kind, detail)
+
+    def take(self, event: Event) -> list[Any]:
+        before = self._place()
+        said = super().take(event)
+        assert self.turn is not None
+        sends = [effect for effect in self.effects if isinstance(effect, Send)]
+        free = [each for each in sends if not isinstance(each.message, Template) and each.instead is None]
+        self.most = max(self.most, len(sends))
+        inbound = self.session.last_inbound
+        if free and (inbound is None or self.now - inbound >= DAY + DRIFT):
+            self.late.append({*before, *self._place(), *((step.flow, step.step) for step in self.turn.trace.steps)})
+        return said
+
+    def _place(self) -> list[Place]:
+        frame = self.session.frame
+        return [] if frame is None else [(frame.flow, frame.step)]
+
+
+def talked(library: Library, dice: Random) -> Watched:
+    """A contact after a talk. What is not the bot's doing is left out: edits, agents, an engine that stands still."""
+    contact = Watched(library)
+    contact.user("hi")
+    for _ in range(MOVES):
+        contact.meet(*_waits(contact, dice) if dice.random() < PATIENCE else _moves(dice))
+    return contact
+
+
+def _waits(contact: Watched, dice: Random) -> tuple[str, Any]:
+    """What happens to somebody who does nothing."""
+    if not contact.session.busy:
+        return "time", "due"
+    frame = contact.session.frame
+    model = frame is not None and contact.asked and contact.asked[-1][0] == frame.awaits
+    return ("model", dice.randrange(1 << 16)) if model else ("call", dice.choice(["done", "done", "timeout", "404"]))
+
+
+def _moves(dice: Random) -> tuple[str, Any]:
+    return dice.choice([
+        ("text", dice.choice(ANSWERS[:-1])),
+        ("tap", dice.randrange(3)),
+        ("strange tap", dice.choice(TAPS)),
+        ("send", dice.choice(["sent", "failed", "replaced"])),
+        (dice.choice(["photo", "place", "closed", "contact", "opened", "read"]), None),
+    ])  # fmt: skip
+
+
+def codes(findings: list[Finding]) -> set[str]:
+    return {finding.code for finding in findings}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_what_comes_too_late_or_is_too_much_has_been_found_before(seed: int) -> None:
+    library, text = bot_of(seed)
+    found = prove(library)
+    note("\n".join([text, *map(str, found)]))
+    late = senders_too_late(Graph(library))
+    foreseen = {sender if isinstance(sender, tuple) else sender.source for sender in late}
+    for talk in range(TALKS):
+        contact = talked(library, Random(f"{seed} {talk}"))
+        assert contact.most <= PER_MINUTE or "W601" in codes(found)
+        assert not contact.late or "W501" in codes(found)
+        for places in contact.late:
+            assert places & foreseen, f"{places} too late, foreseen: {sorted(foreseen)}"

@@ -1,0 +1,119 @@
+"""docs/checks: each code has its page or section, whose first bot has exactly this one fault and whose second has none."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.checker.allowances import NEEDLESS, UNREASONED
+from bot.checker.findings import RULES
+from bot.cli.report import report_on
+from bot.cli.report_pages import TITLES, page
+from bot.flow.documents import Source
+from bot.folder import Folder
+from bot.lang.problems import CODES
+from bot.lang.source import MAX_BYTES
+
+ROOT = Path(__file__).parents[2]
+CHECKS = ROOT / "docs" / "checks"
+PARTS = re.compile(r"^(?:## )?(It breaks|It holds|What is reported|Allowing it)\b.*$", re.MULTILINE)
+BLOCKS = re.compile(r"^```(yaml bot|yaml|python|(?:yaml|md) \S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FLOWS = "flows/.yml"  # a block without a name is called as its first flow is
+NAMES = {"yaml bot": "bot.yml", "yaml": FLOWS, "python": "handlers.py"}
+SAVED: Mapping[str, Callable[[str], bytes]] = {  # faults of a file that no text on a page can have
+    "E001": lambda text: text.encode("latin-1"),
+    "E003": lambda text: text.encode() + b"#" * MAX_BYTES,
+}
+
+
+def parts(code: str) -> dict[str, str]:
+    """A page by its headings; what stands before the first is under the empty one."""
+    before, *rest = PARTS.split(page(code))
+    return {"": before, **dict(zip(rest[::2], rest[1::2], strict=True))}
+
+
+def files(text: str) -> dict[str, str]:
+    """The files of a bot that a part of a page shows."""
+    return {NAMES.get(kind, kind.partition(" ")[2]): written for kind, written in BLOCKS.findall(text)}
+
+
+def faults(written: Mapping[str, str], save: Callable[[str], bytes] = str.encode) -> list[str]:
+    """What `bot check` says of a bot."""
+    saved = {"bot.yml": b"name: x\n", **{path: text.encode() for path, text in written.items() if path != FLOWS}}
+    name = re.search(r"^flow: (\w+)", written[FLOWS], re.MULTILINE)
+    assert name is not None
+    saved[f"flows/{name[1]}.yml"] = save(written[FLOWS])
+    by_ending: dict[str, list[Source]] = {"yml": [], "py": [], "md": []}
+    for path, text in saved.items():
+        by_ending[path.rpartition(".")[2]].append(Source(path, text))
+    folder = Folder(Path("page"), tuple(by_ending["yml"]), tuple(by_ending["py"]), tuple(by_ending["md"]))
+    return [str(entry.found) for entry in report_on(folder).entries]
+
+
+def reported(code: str) -> str:
+    """The line that a page says is printed."""
+    (line,) = re.findall(r"^```text\n(.*?)^```$", page(code), re.MULTILINE | re.DOTALL)
+    return str(line).strip()
+
+
+@pytest.mark.parametrize("code", TITLES)
+def test_the_first_bot_has_exactly_this_fault_and_the_second_none(code: str) -> None:
+    of = parts(code)
+    shared = files(of[""])
+    breaking = {**shared, **files(of["It breaks"])}
+    found = faults(breaking, SAVED.get(code, str.encode))
+    assert found == [reported(code)]
+    assert found[0].split()[1] == code
+    assert faults({**breaking, **files(of["It holds"])}) == []
+
+
+@pytest.mark.parametrize("code", TITLES)
+def test_a_page_is_called_as_the_code_is_and_says_why(code: str) -> None:
+    title, _, text = parts(code)[""].partition("\n")
+    assert title == f"# {code}: {TITLES[code]}"
+    assert len(text.split()) > 8
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_findings_page_shows_how_it_is_allowed(code: str) -> None:
+    allowing = parts(code).get("Allowing it")
+    assert allowing is None or code in (NEEDLESS, UNREASONED) or f"# allow {code}: " in allowing
+
+
+def listed() -> Iterator[tuple[str, str, str]]:
+    """Each code of the list of all codes, with its link and its title."""
+    yield from re.findall(
+        r"^\| \[([EW]\d{3})\]\((.*?)\) \| (.*?) \|$", (CHECKS / "README.md").read_text(), re.MULTILINE
+    )
+
+
+def link(code: str) -> str:
+    """Where a code's page or section is, as a link from the entry."""
+    if code in RULES:
+        return f"{code}.md"
+    anchor = re.sub(r"[^\w -]", "", f"{code}: {CODES[code]}").replace(" ", "-").lower()
+    return f"{code[:2]}.md#{anchor}"
+
+
+def test_the_entry_lists_every_code_with_its_title_in_order() -> None:
+    assert list(listed()) == [(code, link(code), TITLES[code]) for code in sorted(TITLES)]
+
+
+def test_there_is_no_page_of_a_code_that_there_is_not() -> None:
+    pages = {path.stem for path in CHECKS.glob("[EW]*.md")}
+    assert pages == {*RULES, *(code[:2] for code in CODES)}
+    for group in pages - RULES.keys():
+        sections = re.findall(r"^## (\w+):", (CHECKS / f"{group}.md").read_text(), re.MULTILINE)
+        assert sections == sorted(code for code in CODES if code.startswith(group))
+
+
+def test_the_pages_are_a_part_of_the_package() -> None:
+    assert (ROOT / "bot" / "cli" / "checks").resolve() == CHECKS.resolve()
+
+
+def test_the_allowance_in_the_entry_silences_what_is_there() -> None:
+    shown = files((CHECKS / "README.md").read_text())
+    assert faults({FLOWS: shown[FLOWS]}) == []
+    without = re.sub(r"^  #.*\n", "", shown[FLOWS], flags=re.MULTILINE)
+    assert [line.split()[1] for line in faults({FLOWS: without})] == ["W101"]

@@ -1,0 +1,412 @@
+"""Mistakes that people make, in bots that work: each is one problem, where it was made, with what to write instead."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bot.flow.documents import Source
+from bot.flow.library import load
+from bot.folder import Folder, read_folder
+from bot.handlers import load_handlers
+from bot.lang.extensions import Extensions
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = {
+    "shop": "flows/track_order.yml",
+    "shop's main": "flows/main.yml",
+    "shop's assistant": "flows/assistant.yml",
+    "clinic": "flows/book.yml",
+    "clinic's bot": "bot.yml",
+    "helpline": "flows/main.yml",
+    "helpline's bot": "bot.yml",
+    "helpline's talk": "flows/talk.yml",
+    "helpline's call": "flows/call_back.yml",
+    "basket's bot": "bot.yml",
+}
+
+
+@cache
+def example(name: str) -> tuple[Folder, Extensions]:
+    folder = read_folder(EXAMPLES / name)
+    return folder, load_handlers(folder)[0]
+
+
+def problems(where: str, right: str, wrong: str) -> list[str]:
+    """What is found with the first of some texts written otherwise."""
+    folder, extensions = example(where.split("'")[0])
+    texts = {source.path: source.text.decode() for source in folder.sources}
+    assert right in texts[FILES[where]]
+    texts[FILES[where]] = texts[FILES[where]].replace(right, wrong, 1)
+    sources = [Source(path, text.encode()) for path, text in texts.items()]
+    return [str(problem) for problem in load(sources, extensions, folder.documents).problems]
+
+
+TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
+SAID = f"{TARGETS}; where a text is to be said, {{say: ...}}"
+Mistake = tuple[str, str, str, str]
+
+SHORT: dict[str, Mistake] = {
+    "a retry that is a text": (
+        "clinic",
+        "retry: {say: Please give a day within the next 60 days.}",
+        "retry: Please give a day within the next 60 days.",
+        '35:12: E106 step "day": retry: a map of keys is expected '
+        "(write retry: {say: Please give a day within the next 60 days.})",
+    ),
+    "a retry that is a number": (
+        "clinic",
+        "retry: {say: Please give a day within the next 60 days.}",
+        "retry: 3",
+        '35:12: E106 step "day": retry: a map of keys is expected (write retry: {max: 3, else: end})',
+    ),
+    "a retry of nothing": (
+        "clinic",
+        "retry: {say: Please give a day within the next 60 days.}",
+        "retry:",
+        '35:11: E106 step "day": retry: a map of keys is expected (write retry: {say: Please try again.})',
+    ),
+    "a time-out that is a duration": (
+        "clinic",
+        "timeout: {after: 26h, then: nudge}",
+        "timeout: 26h",
+        '37:14: E106 step "day": timeout: a map of keys is expected (write timeout: {after: 26h, then: end})',
+    ),
+    "a time-out that is a target": (
+        "clinic",
+        "timeout: {after: 26h, then: nudge}",
+        "timeout: /desk",
+        '37:14: E106 step "day": timeout: a map of keys is expected (write timeout: {after: 20h, then: /desk})',
+    ),
+    "a time-out of the whole bot that is a duration": (
+        "clinic's bot",
+        "timeout: {after: 20h, then: end}",
+        "timeout: 12h",
+        "6:12: E106 bot: defaults: timeout: a map of keys is expected (write timeout: {after: 12h, then: end})",
+    ),
+    "a reminder that is a text": (
+        "clinic",
+        'remind: {after: 1h, say: "Which day suits you?"}',
+        "remind: Which day suits you?",
+        '36:13: E106 step "day": remind: a map of keys is expected (write remind: {after: 2h, say: Which day suits you?})',
+    ),
+    "visits that are a number": (
+        "clinic",
+        "visits: {max: 5, else: /desk}",
+        "visits: 5",
+        '38:13: E106 step "day": visits: a map of keys is expected (write visits: {max: 5, else: end})',
+    ),
+    "errors that are a target": (
+        "clinic",
+        "errors: {else: /desk}",
+        "errors: /desk",
+        '44:13: E106 step "find": errors: a map of keys is expected (write errors: {else: /desk})',
+    ),
+    "errors that are a door": (
+        "clinic",
+        "errors: {else: /desk}",
+        "errors: {say: Sorry, then: /desk}",
+        '44:26: E104 step "find": errors: "then" is the name of no failure (write errors: {else: {..., then: ...}})',
+    ),
+    "a schedule that is a flow": (
+        "shop",
+        "    save: order_no",
+        "    schedule: /main\n    save: order_no",
+        '14:15: E106 step "number": schedule: a map of keys is expected (write schedule: {flow: its_name, after: 2h})',
+    ),
+    "a time that comes again without its `at`": (
+        "shop",
+        "    save: order_no",
+        "    schedule: {flow: main, every: monday 9:00}\n    save: order_no",
+        '14:35: E106 step "number": schedule: every: "monday 9:00" is no time that comes again '
+        '(did you mean "monday at 9:00"?)',
+    ),
+    "a time that comes again without its clock": (
+        "shop",
+        "    save: order_no",
+        "    schedule: {flow: main, every: 2h}\n    save: order_no",
+        '14:35: E106 step "number": schedule: every: "2h" is no time that comes again '
+        "(write one like day at 9:00, mon at 9:00, mon-fri at 9:00, or five fields of cron like 0 9 1 * *)",
+    ),
+    "a template that is a name": (
+        "clinic",
+        'template: {name: visit_tomorrow, language: en, body: ["{{ slot.time }}"]}',
+        "template: visit_tomorrow",
+        '92:15: E106 step "remind": template: a map of keys is expected (write template: {name: its_name, language: en})',
+    ),
+    "a start that is a list of words": (
+        "shop's main",
+        "start:\n  words: [hi, hello]\n  otherwise: true",
+        "start: [hi, hello]",
+        '3:8: E106 flow "main": start: a map of keys is expected (write start: {words: [hi, hello]})',
+    ),
+    "several words without brackets": (
+        "shop's main",
+        "words: [hi, hello]",
+        "words: hi, hello",
+        '4:10: E106 flow "main": start: words: "hi, hello" is one text '
+        "(write [hi, hello] where several are meant, else put it in quotes)",
+    ),
+    "a list of one wording": (
+        "shop",
+        "say: I can't find {{ order_no }}.",
+        "say: [I cannot find it., It is not there.]",
+        '39:10: E106 step "unknown": say: a text is expected, YAML reads a list here '
+        "(write one text in quotes, or {any: [...]}, of which one is said each time)",
+    ),
+}
+
+TARGETS_WRONG: dict[str, Mistake] = {
+    "a branch that leads to a text": (
+        "shop",
+        "then: shipped}",
+        "then: Go to shipped}",
+        f'26:46: E110 step "where": branch 1: then: "Go to shipped" is no target ({SAID})',
+    ),
+    "a branch that leads to a door": (
+        "shop",
+        "{else: packing}",
+        "{else: {say: We are packing., then: more}}",
+        f'27:16: E110 step "where": branch 2: else: a target is expected, YAML reads a map here ({TARGETS})',
+    ),
+    "a branch without its if": (
+        "shop",
+        "{else: packing}",
+        "packing",
+        '27:9: E106 step "where": branch 2: a map of keys is expected '
+        "(write - {if: condition, then: step}, and - {else: step} at its end)",
+    ),
+    "a branch that is one map": (
+        "shop",
+        'branch:\n      - {if: order.state == "shipped", then: shipped}\n      - {else: packing}',
+        'branch: {if: order.state == "shipped", then: shipped, else: packing}',
+        '25:13: E106 step "where": branch: a map is not a list '
+        "(write a list: - {if: condition, then: step}, and - {else: step} at its end)",
+    ),
+    "an else with an if": (
+        "shop",
+        "{else: packing}",
+        "{if: order, else: packing}",
+        '27:9: E121 step "where": branch 2: a condition beside `else` (write {if: ..., then: step} or {else: step})',
+    ),
+    "a button that says something": (
+        "shop's main",
+        "Our shop: shop",
+        "Our shop: We are open every day",
+        f'16:17: E110 step "menu": buttons: "Our shop": "We are open every day" is no target ({SAID})',
+    ),
+    "a step of a flow without its slash": (
+        "shop",
+        "    then: number",
+        "    then: main/menu",
+        '40:11: E110 step "unknown": then: "main/menu" is no target (did you mean "/main/menu"?)',
+    ),
+    "a flow without its slash": (
+        "shop's main",
+        "Track my order: /track_order",
+        "Track my order: track_order",
+        '15:23: E102 no step "track_order" (for the flow write /track_order)',
+    ),
+    "a flow of the bot's without its slash": (
+        "clinic's bot",
+        "else: /desk",
+        "else: desk",
+        '5:25: E112 "desk" is a step, and bot.yml belongs to no flow (for the flow write /desk)',
+    ),
+    "a misspelt end in bot.yml": (
+        "clinic's bot",
+        "say: Bye!, then: end",
+        "say: Bye!, then: ende",
+        '3:46: E112 "ende" is a step, and bot.yml belongs to no flow (did you mean "end"?)',
+    ),
+    "a forgotten target": (
+        "shop",
+        "    then: number",
+        "    then:",
+        f'40:10: E110 step "unknown": then: a target is expected, YAML reads nothing here ({TARGETS})',
+    ),
+    "a step of the name of a target": (
+        "shop",
+        "then: shipped}\n      - {else: packing}\n\n  shipped:\n",
+        "then: again}\n      - {else: packing}\n\n  again:\n",
+        '29:3: E108 "again" cannot be a step: the word is a target of its own (choose another name)',
+    ),
+}
+
+KEYS: dict[str, Mistake] = {
+    "vars": ("shop", "vars:", "var:", '7:1: E104 flow "track_order": unknown key "var" (did you mean "vars"?)'),
+    "steps": ("shop", "steps:", "step:", '11:1: E104 flow "track_order": unknown key "step" (did you mean "steps"?)'),
+    "defaults": ("clinic's bot", "defaults:", "default:", '4:1: E104 bot: unknown key "default" (did you mean "defaults"?)'),
+    "hours": ("helpline's bot", "hours:", "hour:", '5:1: E104 bot: unknown key "hour" (did you mean "hours"?)'),
+    "http": ("basket's bot", "http:", "https:", '6:1: E104 bot: unknown key "https" (did you mean "http"?)'),
+    "secrets": ("basket's bot", "secrets:", "secret:", '5:1: E104 bot: unknown key "secret" (did you mean "secrets"?)'),
+    "errors": (
+        "shop's assistant",
+        "errors: {else: sorry}",
+        "error: {else: sorry}",
+        '20:5: E104 step "talk": unknown key "error" (did you mean "errors"?)',
+    ),
+    "a time-out's then": (
+        "clinic's bot",
+        "after: 20h, then",
+        "after: 20h, thn",
+        '6:25: E104 bot: defaults: timeout: unknown key "thn" (did you mean "then"?)',
+    ),
+    "a retry's else": (
+        "clinic's bot",
+        "max: 3, else",
+        "max: 3, esle",
+        '5:19: E104 bot: defaults: retry: unknown key "esle" (did you mean "else"?)',
+    ),
+    "a team": (
+        "clinic",
+        "{team: frontdesk}",
+        "{temm: frontdesk}",
+        '104:20: E104 step "desk": handoff: unknown key "temm" (did you mean "team"?)',
+    ),
+    "closed": (
+        "clinic",
+        "closed: end",
+        "close: end",
+        '104:38: E104 step "desk": unknown key "close" (did you mean "closed"?)',
+    ),
+    "rows": ("clinic", "rows: {from", "row: {from", '59:7: E104 step "slot": list: unknown key "row" (did you mean "rows"?)'),
+    "from": ("clinic", "{from: slots", "{form: slots", '59:14: E104 step "slot": list: rows: unknown key "form" (did you mean "from"?)'),
+    "sections": ("clinic", "sections:", "section:", '26:7: E104 step "service": list: unknown key "section" (did you mean "sections"?)'),
+    "a type": ("clinic", "{type: choice", "{tpye: choice", '15:13: E104 variable "service": unknown key "tpye" (did you mean "type"?)'),
+    "of": ("clinic", "of: [checkup", "off: [checkup", '15:27: E104 variable "service": unknown key "off" (did you mean "of"?)'),
+    "a verb": ("shop", "    ask: Anything", "    aks: Anything", '44:5: E107 step "more" has no verb, it begins with "aks" (did you mean "ask"?)'),
+    "a window's template": (
+        "clinic's bot",
+        "{template: {name",
+        "{tempate: {name",
+        '7:19: E104 bot: defaults: window_closed: unknown key "tempate" (did you mean "template"?)',
+    ),
+    "a flow": ("shop", "flow: track_order", "flwo: track_order", '1:1: E101 this document begins with "flwo" (begin it with "flow: name" or "test: what it shows")'),
+}  # fmt: skip
+
+TEXTS: dict[str, Mistake] = {
+    "commas between braces": (
+        "helpline's bot",
+        '{say: "Write urgent if it cannot wait, menu to begin again, or stop.", then: again}',
+        "{say: Write urgent if it cannot wait, menu to begin again, or stop., then: again}",
+        '12:47: E104 word "help": "menu to begin again" is a key without a value '
+        "(if it belongs to a text with a comma, put that text in quotes)",
+    ),
+    "a colon": (
+        "shop",
+        "ask: Anything else?",
+        "ask: Anything else: yes or no?",
+        '44:10: E007 a text without quotes has ": " in it (put the whole text in quotes)',
+    ),
+    "a colon in bot.yml": (
+        "clinic's bot",
+        "say: Bye!,",
+        "say: Bye: now,",
+        '3:34: E007 inside "{" a text with any of : { } [ ] needs quotes (put the whole text in quotes)',
+    ),
+    "a value at the beginning": (
+        "shop",
+        "say: I can't find {{ order_no }}.",
+        "say: {{ order_no }} is not there.",
+        "39:10: E007 a text that begins with {{ has no quotes (put the whole text in quotes)",
+    ),
+    "stars around it": (
+        "shop",
+        "ask: Anything else?",
+        "ask: *Anything else?*",
+        '44:10: E005 "*Anything" is an alias to YAML, which flow files do not have (if it is a text, quote it)',
+    ),
+    "an apostrophe in quotes": (
+        "shop",
+        "say: I can't find {{ order_no }}.",
+        "say: 'I can't find {{ order_no }}.'",
+        "39:10: E007 the text goes on after its closing quote "
+        "(put the whole text in quotes; where one is a part of it, use the others around it)",
+    ),
+    "no space behind the colon": (
+        "shop",
+        "    then: number",
+        "    then:number",
+        '40:5: E002 a line that is neither "key: value" nor "- item" '
+        "(add the colon with a space behind it, or indent it as a part of the text above)",
+    ),
+    "a step that is indented like the keys of another": (
+        "shop",
+        "  unknown:\n",
+        "    unknown:\n",
+        '38:5: E006 nothing stands below "unknown", and "say" comes a second time '
+        '(indent what belongs to "unknown" further)',
+    ),
+    "no line between two flows": (
+        "helpline",
+        "---\nflow: hours",
+        "flow: hours",
+        '26:1: E006 a second "flow", the first is in line 12 (keep one of them, or put a line of --- between two documents)',
+    ),
+}
+
+VALUES: dict[str, Mistake] = {
+    "a duration of words in bot.yml": (
+        "clinic's bot",
+        "after: 20h",
+        "after: 20 hours",
+        '6:20: E106 bot: defaults: timeout: after: "20 hours" is not a duration '
+        "(write one like 90s, 10m, 2h30m or 5d, 366d at most)",
+    ),
+    "a time-out of the bot without a target": (
+        "clinic's bot",
+        "{after: 20h, then: end}",
+        "{after: 20h}",
+        "6:12: E131 timeout leads nowhere (add `then` with a target)",
+    ),
+    "a time-out of the bot without a time": (
+        "clinic's bot",
+        "{after: 20h, then: end}",
+        "{then: end}",
+        "6:12: E130 timeout has no `after` (add after: and a duration)",
+    ),
+    "a bound on retries that leads nowhere": (
+        "clinic's bot",
+        "{max: 3, else: /desk}",
+        "{max: 3}",
+        "5:10: E130 retry has a `max` and no `else` (add else: and a target)",
+    ),
+    "four buttons under a header": (
+        "shop's main",
+        "Our shop: shop",
+        "Our shop: shop\n      Nothing: end",
+        '18:7: E401 step "menu": buttons: 4 buttons, 3 are allowed (use a list)',
+    ),
+    "arguments that are a text": (
+        "shop",
+        'with: {number: "{{ order_no }}"}',
+        'with: "{{ order_no }}"',
+        '20:11: E106 step "look_up": with: a map of keys is expected (write with: {name: value})',
+    ),
+    "a choice of nothing": (
+        "clinic",
+        "{type: choice, of: [checkup, cleaning]}",
+        "{type: choice}",
+        '15:12: E105 variable "service": "of" is missing (add of:)',
+    ),
+    "variables that are a list": (
+        "shop",
+        "  order_no: {type: text, pattern: '[A-Z]{2}\\d{6}', example: AB123456}\n  order: {type: object}",
+        "  - order_no: text\n  - order",
+        '8:3: E106 flow "track_order": vars: a map of keys is expected (write vars: {name: {type: text}})',
+    ),
+    "an exit without a target": (
+        "shop's assistant",
+        "{when: they have what they need, then: end}",
+        "{when: they have what they need}",
+        '18:13: E130 step "talk" has no `exits.done`: "exits.done" leads nowhere (write exits.done: and a target)',
+    ),
+}
+ALL = {**SHORT, **TARGETS_WRONG, **{f"{name}, misspelt": found for name, found in KEYS.items()}, **TEXTS, **VALUES}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_it_is_one_problem_with_what_to_write(name: str) -> None:
+    where, right, wrong, expected = ALL[name]
+    assert problems(where, right, wrong) == [f"{FILES[where]}:{expected}"]

@@ -1,0 +1,22 @@
+"""How a question can end: by `then` only where something beside its choices is an answer."""
+
+import pytest
+
+from tests.checker.proved import library
+
+
+@pytest.mark.parametrize(
+    ("question", "ends"),
+    [
+        ("ask: Q?", True),
+        ("ask: Q?, save: x", True),
+        ("ask: Q?, buttons: [A, B]", False),
+        ("ask: Q?, buttons: {A: end, B: end}", False),
+        ("ask: Q?, buttons: [A, B], save: x", True),
+        ("ask: Q?, options: [A, B], many: true, save: l", True),
+    ],
+)
+def test_a_question_ends_by_then_where_something_beside_its_choices_is_an_answer(question: str, ends: bool) -> None:
+    variables = "{x: {type: text}, l: {type: list}}"
+    found = library(f"flow: a\nstart: {{words: [a]}}\nvars: {variables}\nsteps: {{q: {{{question}}}}}")
+    assert ("then" in found.flows["a"].steps["q"].ways) is ends

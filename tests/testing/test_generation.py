@@ -1,0 +1,76 @@
+"""Tests that nobody has to write: talks that take a bot's steps and outcomes, and walks by chance."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.cli.generating import transcript_of
+from bot.folder import read_folder
+from bot.testing.coverage import Coverage
+from bot.testing.generation import Generated, Generator
+from bot.testing.hinting import hints_of
+from bot.testing.loading import Loaded, load_with_tests
+from bot.testing.paths import Paths
+from bot.testing.run import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEAST_PERCENT = 95
+
+
+def loaded(name: str) -> Loaded:
+    return load_with_tests(read_folder(EXAMPLES / name))
+
+
+def generator(bot: Loaded) -> Generator:
+    assert bot.program is not None
+    return Generator(bot.program, hints_of(bot.program.extensions, bot.transcripts))
+
+
+@pytest.mark.parametrize("name", ["feedback", "survey", "helpline", "clinic"])
+def test_the_talks_take_nearly_all_steps_and_outcomes(name: str) -> None:
+    bot = loaded(name)
+    assert bot.program is not None
+    made = generator(bot)
+    paths = Paths(made.explorer, made.proposals, Coverage(bot.program.library), made.begins())
+    paths.explore()
+    paths.aim()
+    assert 100 * len(paths.taken) >= LEAST_PERCENT * Coverage(bot.program.library).total
+    assert len(list(paths.fewest())) < len(paths.taken)
+
+
+def test_walks_hold_by_the_real_path() -> None:
+    bot = loaded("survey")
+    assert bot.program is not None
+    folder = read_folder(EXAMPLES / "survey")
+    for walk in generator(bot).walks(4, 1):
+        transcript = transcript_of(walk, bot.program, folder)
+        assert transcript is not None, walk.text
+        assert run(transcript, bot.program, folder) is None, walk.text
+
+
+def test_what_is_made_is_the_same_each_time_and_another_seed_makes_other_walks() -> None:
+    def made(seed: int) -> list[Generated]:
+        making = generator(loaded("feedback"))
+        return [*making.covering(), *making.walks(2, seed)]
+
+    first = made(1)
+    assert made(1) == first
+    assert made(2)[:-2] == first[:-2]
+    assert made(2)[-2:] != first[-2:]
+
+
+def test_each_test_says_what_it_is_about_and_stands_in_its_flows_file() -> None:
+    made = list(generator(loaded("feedback")).covering())
+    assert len({each.name for each in made}) == len(made)
+    assert {each.file for each in made} <= {"test_feedback.yml", "test_phone.yml", "test-bot.yml"}
+    assert all(each.name.removeprefix("generated: ") in each.text.replace('\\"', '"') for each in made)
+
+
+def test_what_a_bots_tests_know_is_known() -> None:
+    bot = loaded("form")
+    assert bot.program is not None
+    hints = hints_of(bot.program.extensions, bot.transcripts)
+    assert "Form bin-12" in hints.texts
+    assert {answer.status for answer in hints.responds("GET forms:/forms/BIN-13")} >= {404}
+    assert next(answer.json for answer in hints.responds("GET forms:/forms/BIN-14")) == {"closed": "2030-04-30"}
+    assert not hints.responds("GET other:/")

@@ -1,0 +1,264 @@
+"""What editors are told of a bot's files is what the readers know: the same keys, in the same places."""
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft7Validator
+
+from bot.flow.documents import Documents, Source, read_documents
+from bot.flow.keys import step_schema
+from bot.flow.library import load
+from bot.flow.reader import read_bot, read_flow
+from bot.folder import Folder
+from bot.handlers import load_handlers
+from bot.lang.extensions import Extensions
+from bot.lang.fields import Fields
+from bot.lang.nodes import List, Map, Mark, Node, Scalar, plain
+from bot.lang.problems import Problems
+from bot.lang.source import read
+from bot.settings.known import problems_in
+from bot.steps import KINDS
+from bot.steps.rider_keys import SOME_HAVE
+from bot.testing.keys import documents_schema
+from bot.testing.known import Known
+from bot.testing.loading import load_with_tests
+from bot.testing.reading import read_transcript
+from tests.made_documents import documents
+from tests.own_bots import own_bots
+from tests.schemas import Schema, below, record_in, records
+
+FIRST = {"flow", "test"}
+"""The keys by which a document says what it is: one without them may become any."""
+
+
+class Asked:
+    """The keys that readers ask for, by the map; and the maps of which they take any."""
+
+    def __init__(self) -> None:
+        self.keys: dict[Mark, set[str]] = defaultdict(set)
+        self.any: set[Mark] = set()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    found, raw, entries = Asked(), Fields.raw, Fields.entries
+
+    def noting_raw(self: Fields, key: str) -> Node | None:
+        found.keys[self.mark].add(key)
+        return raw(self, key)
+
+    def noting_entries(self: Fields) -> tuple[tuple[Scalar, Node], ...]:
+        found.any.add(self.mark)
+        return entries(self)
+
+    monkeypatch.setattr(Fields, "raw", noting_raw)
+    monkeypatch.setattr(Fields, "entries", noting_entries)
+    return found
+
+
+REST = Folder(Path("rest"), (Source("bot.yml", b"name: T"), Source("main.yml", b"""
+flow: main
+steps: {a: {say: A photo., image: {link: "https://files.example/a.png"}}}
+""")), ())  # fmt: skip
+"""What stands in no other document."""
+OWN = (*own_bots(), REST)
+BUILT_IN = documents_schema({})
+NO_PYTHON = Extensions()
+NO_BOT = read_bot(Map(Mark("bot.yml", 1, 1), ()), NO_PYTHON, Problems())
+
+
+@cache
+def extensions_of(bot: Folder) -> Extensions:
+    return load_handlers(bot)[0]
+
+
+@cache
+def schema_of(bot: Folder) -> Schema:
+    return documents_schema(extensions_of(bot).verbs)
+
+
+def documents_of(bot: Folder) -> Iterator[Map]:
+    found: Documents = read_documents(bot.sources, Problems())
+    return iter((*found.bots, *found.flows, *found.tests))
+
+
+def maps_in(root: Schema, schema: Schema, node: Node) -> Iterator[tuple[Map, Schema | None]]:
+    """Every map in a node, with the record that the schema has for it, if it has one."""
+    value = plain(node)
+    if isinstance(node, Map):
+        yield node, record_in(root, schema, value)
+        for key, item in node.entries:
+            yield from maps_in(root, below(root, schema, value, key.text), item)
+    elif isinstance(node, List):
+        for number, item in enumerate(node.items):
+            yield from maps_in(root, below(root, schema, value, number), item)
+
+
+@pytest.mark.parametrize("bot", OWN, ids=lambda bot: bot.path.stem)
+def test_every_document_is_as_editors_are_told(bot: Folder) -> None:
+    validator = Draft7Validator(schema_of(bot))
+    found = [(node.mark, error) for node in documents_of(bot) for error in validator.iter_errors(plain(node))]
+    assert [f"{mark} {list(error.absolute_path)}: {error.message}" for mark, error in found] == []
+
+
+@pytest.mark.parametrize("bot", OWN, ids=lambda bot: bot.path.stem)
+def test_in_every_map_of_every_document_the_schema_has_the_keys_that_its_reader_asks_for(
+    bot: Folder, asked: Asked
+) -> None:
+    load_with_tests(bot)
+    root = schema_of(bot)
+    for document in documents_of(bot):
+        steps = document.get("steps")
+        of_steps = {node.mark for _, node in steps.entries} if isinstance(steps, Map) else set()
+        for node, record in maps_in(root, root, document):
+            if node.mark in asked.any:
+                assert record is None, node.mark
+            elif node.mark in asked.keys or record is not None:
+                assert record is not None, node.mark
+                told, known = {*record["properties"]}, asked.keys[node.mark]
+                elsewhere = FIRST if node is document else SOME_HAVE if node.mark in of_steps else set()
+                assert known <= told | elsewhere, node.mark
+                assert told <= known | elsewhere or record.get("maxProperties") == 1, node.mark
+
+
+def test_every_record_of_the_schema_is_met_by_a_document() -> None:
+    met, there_are = set(), dict[str, Schema]()
+    for bot in OWN:
+        root = schema_of(bot)
+        there_are |= {json.dumps(record): record for record in records(root) if record["properties"]}
+        for document in documents_of(bot):
+            met |= {json.dumps(record) for _, record in maps_in(root, root, document) if record is not None}
+    missing = [sorted(record["properties"]) for text, record in there_are.items() if text not in met]
+    assert missing == []
+
+
+def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[str, str]]:
+    """What the readers find in a document: codes and words."""
+    found = Problems()
+    (node,) = read("any.yml", json.dumps(document, ensure_ascii=False).encode(), found)
+    assert isinstance(node, Map)
+    if node.get("flow") is not None:
+        read_flow(node, NO_BOT, extensions, {}, found)
+    elif node.get("test") is not None:
+        read_transcript(node, Known(complete=False), found)
+    else:
+        read_bot(node, extensions, found)
+    return {(problem.code, problem.what) for problem in found.sorted()}
+
+
+def checked(document: Any, extensions: Extensions) -> set[tuple[str, str]]:
+    """What is found later: of names, when all flows are read, and of settings."""
+    text = json.dumps(document, ensure_ascii=False).encode()
+    (node,) = read("any.yml", text, Problems())
+    assert isinstance(node, Map)
+    settings = node.get("settings")
+    of_settings = [] if settings is None else problems_in(settings).sorted()
+    of_names = load([Source("bot.yml", b"name: T"), Source("any.yml", text)], extensions).problems
+    return {(problem.code, problem.what) for problem in (*of_settings, *of_names)}
+
+
+@given(documents(BUILT_IN))
+def test_a_document_that_the_schema_allows_has_no_key_and_no_form_that_its_reader_refuses(document: Any) -> None:
+    assert [what for code, what in problems_of(document) if code in ("E104", "E106")] == []
+
+
+@cache
+def places() -> list[tuple[Folder, Any, list[str | int], Schema]]:
+    """A place in a document for each record of the schemas: the bot, the document, what leads there, and the record."""
+    found: dict[str, tuple[Folder, Any, list[str | int], Schema]] = {}
+
+    def look(bot: Folder, root: Schema, document: Any, schema: Schema, value: Any, path: list[str | int]) -> None:
+        record = record_in(root, schema, value) if isinstance(value, dict) else None
+        if record is not None:
+            found.setdefault(json.dumps(record), (bot, document, path, record))
+        entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for key, item in entries:
+            look(bot, root, document, below(root, schema, value, key), item, [*path, key])
+
+    for bot in OWN:
+        for node in documents_of(bot):
+            look(bot, schema_of(bot), plain(node), schema_of(bot), plain(node), [])
+    return [*found.values()]
+
+
+def changed(document: Any, path: list[str | int], key: str, value: Any) -> Any:
+    """A document with another value at a place, and no other steps and lines than the one where that is."""
+    if not path:
+        return {**document, key: value}
+    first, *rest = path
+    inner = changed(document[first], rest, key, value)
+    if isinstance(document, list):
+        return [inner]
+    if first == "steps":
+        inner = {rest[0]: inner[rest[0]]} if rest else inner
+    return {**document, first: inner}
+
+
+@cache
+def known(bot: Folder, text: str, look: Callable[[Any, Extensions], set[tuple[str, str]]]) -> set[tuple[str, str]]:
+    return look(json.loads(text), extensions_of(bot))
+
+
+def refused(bot: Folder, document: Any, made: Any) -> bool:
+    """Whether there is more to find in what has been made of a bot's document than in that."""
+    text, looks = json.dumps(document), (problems_of, checked)  # the second is slower, and rarely needed
+    return any(look(made, extensions_of(bot)) - known(bot, text, look) for look in looks)
+
+
+def test_a_key_that_no_reader_knows_is_refused_by_both() -> None:
+    for bot, document, path, _ in places():
+        made = changed(document, path, "of_no_meaning", 1)
+        assert not Draft7Validator(schema_of(bot)).is_valid(made), path
+        assert refused(bot, document, made), path
+
+
+WRONG = ({"x": {"y": 1}}, [[1]], 7.5, None, "?!")
+
+
+def test_a_value_that_the_schema_refuses_is_refused_by_the_reader() -> None:
+    taken, wrong = [], itertools.cycle(WRONG)
+    for bot, document, path, record in places():
+        for key, schema in record["properties"].items():
+            value, definitions = next(wrong), schema_of(bot)["definitions"]
+            allowed = Draft7Validator({"allOf": [schema], "definitions": definitions}).is_valid(value)
+            if not allowed and not refused(bot, document, changed(document, path, key, value)):
+                taken.append((bot.path.stem, *path, key, value))
+    assert taken == []
+
+
+STEPS: dict[str, dict[str, Any]] = {
+    "say": {"say": "Hi"},
+    "ask": {"ask": "Who?"},
+    "template": {"template": {"name": "a", "language": "en"}, "replies": {"Yes": "end"}},
+    "call": {"call": "shop.find"},
+    "http": {"http": "GET https://a.example/"},
+    "ai": {"ai": "Help.", "exits": {"done": "end"}},
+    "classify": {"classify": "Which?", "exits": {"done": "end"}, "other": "end"},
+    "branch": {"branch": [{"if": "1", "then": "end"}]},
+    "set": {"set": {"a": 1}},
+    "run": {"run": "/other"},
+    "wait": {"wait": "2h"},
+    "handoff": {"handoff": "desk", "closed": "end"},
+}
+RIDERS = {
+    **{name: {"say": "Still there?"} for name in ("retry", "remind", "timeout")},
+    "save": "a", "then": "end", "words": {"menu": "end"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", KINDS)
+def test_a_kind_of_step_is_offered_the_riders_that_it_may_have(verb: str) -> None:
+    def refused_beside(rider: str) -> bool:
+        flow = {"flow": "main", "vars": {"a": "text"}, "steps": {"b": STEPS[verb] | {rider: RIDERS[rider]}}}
+        return any(code in ("E104", "E123") for code, _ in problems_of(flow))
+
+    offered = record_in(BUILT_IN, step_schema(KINDS), STEPS[verb])
+    assert offered is not None
+    assert {rider for rider in RIDERS if not refused_beside(rider)} == RIDERS.keys() & offered["properties"].keys()
