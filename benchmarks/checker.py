@@ -1,13 +1,22 @@
-"""How long a check takes: ``python -m benchmarks.checker``. Bots of 1,000 and of 10,000 steps, against reading them.
+"""How long a check takes: ``python -m benchmarks.checker``. Bots of 1,000 and of 10,000 steps: reading, proving, and all
+of ``bot check`` with the start of its process, in seconds of CPU.
 
-Each flow of such a bot has questions with buttons, branches, calls, waits, a flow that it runs, words and a plan.
+Each flow of such a bot has questions with buttons, branches, calls, waits, a flow that it runs, words and a plan. No two
+of its texts are the same, so that nothing is known of one by another.
 """
 
 import argparse
-from collections.abc import Iterator
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import process_time
 
-from bot.checker import prove
+from bot.checker.prove import prove
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.lang.extensions import Extensions
@@ -24,33 +33,52 @@ http: {shop: {base: "https://shop.example"}}
 LIMITS = {1_000: 2.0, 10_000: 20.0}  # seconds
 
 
-def sources(flows: int, steps: int) -> Iterator[Source]:
-    """The files of a bot with so many flows of so many steps."""
+def sources(flows: int, steps: int, *, knotted: bool = False) -> Iterator[Source]:
+    """The files of a bot with so many flows of so many steps. ``knotted``: they run each other in many places."""
     yield Source("bot.yml", BOT.encode())
     for number in range(flows):
-        yield Source(f"flow{number}.yml", "\n".join(_flow(number, flows, steps)).encode())
+        yield Source(f"flow{number}.yml", "\n".join(_flow(number, flows, steps, knotted=knotted)).encode())
 
 
-def _flow(number: int, flows: int, steps: int) -> Iterator[str]:
+def _flow(number: int, flows: int, steps: int, *, knotted: bool) -> Iterator[str]:
     yield f"flow: flow{number}\nstart: {{words: [word {number}]}}\ninterrupted: resume\nvars:"
     yield "  name: {type: text}\n  size: {type: choice, of: [S, M, L]}\n  price: {type: number}\nsteps:"
     for step in range(0, steps, 5):
-        yield f"  ask{step}: {{ask: \"Which size, {{{{ name or 'you' }}}}?\", buttons: [S, M, L], save: size}}"
+        here = f"{number}.{step}"
+        yield f"  ask{step}: {{ask: \"Size {here}, {{{{ name or 'you' }}}}?\", buttons: [S, M, L], save: size}}"
         yield f"  if{step}: {{branch: [{{if: size == 'S', then: say{step}}}, {{else: next}}]}}"
         yield f"  get{step}: {{http: GET shop:/prices, save: {{price: answer}}, errors: {{404: ask{step}}}}}"
-        if step % 50 == 0 and number + 1 < flows:
+        if knotted and step % 10 == 0:
+            yield f"  run{step}: {{run: /flow{(number * 7 + step) % flows}, expired: next}}"
+        elif step % 50 == 0 and number + 1 < flows:
             yield f"  run{step}: {{run: /flow{number + 1}, expired: end}}"
         else:
             yield f"  wait{step}: {{wait: 10m, schedule: {{flow: flow{flows - 1}, after: 1h}}}}"
-        yield f"  say{step}: {{say: \"{{{{ size }}}} is {{{{ price or 'sold out' }}}}.\"}}"
+        yield f"  say{step}: {{say: \"{here}: {{{{ size }}}} is {{{{ price or 'sold out' }}}}.\"}}"
+
+
+def checked(files: Iterable[Source]) -> float:
+    """The CPU of `bot check` for these files, from the start of its process to its end."""
+    with TemporaryDirectory() as folder:
+        for source in files:
+            (Path(folder) / source.path).write_bytes(source.text)
+        before = _of_children()
+        subprocess.run([sys.executable, "-m", "bot", "check", folder, "--format", "short"], capture_output=True)
+        return _of_children() - before
+
+
+def _of_children() -> float:
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def main() -> None:
-    """Print what reading and proving cost, and the whole against its limit."""
+    """Print what reading and proving cost, and all of it against its limit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
-    for steps, limit in LIMITS.items():
-        files = list(sources(20, steps // 20))
+    gc.disable()  # as `bot check` does
+    for (steps, limit), knotted in product(LIMITS.items(), (False, True)):
+        files = list(sources(20, steps // 20, knotted=knotted))
         begun = process_time()
         loaded = load(files, Extensions())
         read = process_time() - begun
@@ -59,8 +87,10 @@ def main() -> None:
         begun = process_time()
         found = prove(loaded.library, files)
         proved = process_time() - begun
-        print(f"{steps:6,} steps: read {read:6.2f} s, proved {proved:6.2f} s, {len(found)} findings")
-        print(f"        of reading {proved / read:.2f}, of the limit of {limit:.0f} s {(read + proved) / limit:.2f}")
+        whole = checked(files)
+        shape = " in a knot" if knotted else ""
+        print(f"{steps:6,} steps{shape}: read {read:6.2f} s, proved {proved:6.2f} s, {len(found)} findings")
+        print(f"        bot check {whole:.2f} s, of the limit of {limit:.0f} s {whole / limit:.2f}")
 
 
 if __name__ == "__main__":

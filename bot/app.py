@@ -25,6 +25,7 @@ from bot.outgoing import Outgoing
 from bot.program import Program
 from bot.requester import Requester
 from bot.runtime.calling import Calling
+from bot.runtime.caution import Caution
 from bot.runtime.completing import Completing, no_service
 from bot.runtime.delivery import Delivery
 from bot.runtime.errands import Errands
@@ -113,14 +114,16 @@ class Engine:
 
     def _outside(self, fetching: Fetching, clock: Clock) -> Outside:
         """Who does what is done outside of turns."""
-        called = self._turns.called
+        called, caution = self._turns.called, Caution(lambda: self._turns.careful, self._turns.claim)
         return Outside(
             {
-                Call: Performers(self._calling, clock, called),
-                Tell: Performers(self._calling, clock, called, name="hooks", threads=4),
+                Call: Performers(self._calling, clock, called, caution=caution),
+                Tell: Performers(self._calling, clock, called, name="hooks", threads=4, caution=caution),
                 Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._requesting, clock, called, name="http"),
-                Complete: Performers(self._completing or no_service, clock, called, name="models", threads=32),
+                Complete: Performers(
+                    self._completing or no_service, clock, called, name="models", threads=32, caution=caution
+                ),
             }
         )
 

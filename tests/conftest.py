@@ -2,18 +2,17 @@
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# a busy machine is no failure, and a change is not to blame for what chance finds on the day that it lands:
-# HYPOTHESIS=random goes looking
-settings.register_profile("same", deadline=None, derandomize=True, database=None)
-settings.register_profile("random", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
+MEMORY = Path("/dev/shm")
+ROOM = 1 << 30  # bytes; the tests take a fifth of it at most
+LONGEST = ("test_kill.py", "test_trouble.py", "test_soundness.py", "test_engine_random.py", "test_hours.py")
 
 if sys.dont_write_bytecode:  # else each of some hundred processes would compile all that it imports
     sys.dont_write_bytecode = False
@@ -21,16 +20,32 @@ if sys.dont_write_bytecode:  # else each of some hundred processes would compile
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
+    tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
+
+
+def pytest_configure() -> None:
+    """A busy machine is no failure, and a change is not to blame for what chance finds on the day that it lands.
+
+    ``HYPOTHESIS=random`` goes looking.
+    """
+    from hypothesis import settings  # large: not before its bytecode can be kept
+
+    settings.register_profile("same", deadline=None, derandomize=True, database=None)
+    settings.register_profile("random", deadline=None)
+    settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
+
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One more than there are cores: many tests wait for the disk or for another process."""
+    """One more than there are cores: many tests wait for another process."""
     return (yield) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest test comes first: all others would have ended long before it, did it begin late."""
-    items.sort(key=lambda item: item.path.name != "test_kill.py")
+    """The longest tests come first: all others would have ended long before them, did they begin late."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 def pytest_collection_finish() -> None:

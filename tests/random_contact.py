@@ -9,7 +9,7 @@ from typing import Self
 
 from hypothesis import note
 
-from bot.checker.proposals import takes
+from bot.checker.exploring.proposals import takes
 from bot.clock import MovableClock
 from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS

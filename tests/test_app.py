@@ -22,9 +22,9 @@ from bot.runtime.passes import CursorBeyondLog
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.migrations import migrate
 from bot.web.service import WebService
+from tests.patience import PATIENCE
 
 CONTACT = "6281234567890"
-PATIENCE = 20.0
 BOT = """
 name: Test Bot
 defaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}, errors: {else: end}}

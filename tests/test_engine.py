@@ -164,6 +164,26 @@ steps:
         assert talk.tap_id(talk.shown[0].id) == expected, policy
 
 
+def test_an_id_that_somebody_types_opens_no_step_without_buttons() -> None:
+    talk = Talk(
+        """
+flow: main
+start: {otherwise: true}
+steps:
+  menu: {ask: How can we help?, buttons: {Order: pay}}
+  pay: {ask: "Which card?", then: paid}
+  paid: {say: "It is paid: {{ 'code' }}", then: end}
+""",
+        "name: T\ndefaults: {timeout: {after: 1h, then: end}, old_taps: reopen}",
+    )
+    talk.user("a")
+    menu = talk.shown[0].id
+    forged = menu.replace("menu", "paid")
+    assert forged != menu
+    assert talk.tap_id(forged) == []
+    assert talk.at == "main/menu"
+
+
 def test_a_tap_that_is_not_ours_counts_as_its_title() -> None:
     talk = Talk(MENU)
     talk.user("hi")
@@ -480,17 +500,43 @@ def test_an_edit_elsewhere_changes_nothing_for_who_waits() -> None:
     assert talk.user("3") == ["3 then."]
 
 
-def test_a_renamed_step_is_found_and_a_gone_one_starts_over() -> None:
+RENAMED = MENU.replace("  order:\n", "  amount:\n    renamed_from: order\n").replace("Order: order", "Order: amount")
+
+
+def test_a_renamed_question_takes_the_answer_that_it_waits_for() -> None:
     talk = Talk(MENU)
     talk.user("hi"), talk.user("order")
-    renamed = MENU.replace("  order:\n", "  amount:\n    renamed_from: order\n").replace(
-        "Order: order", "Order: amount"
-    )
-    talk.edit(renamed)
-    assert talk.user("3") == ["How many?"]
+    talk.edit(RENAMED)
+    assert talk.user("3") == ["3 it is."]
+
+
+def test_a_renamed_question_that_says_something_else_is_put_again() -> None:
     talk = Talk(MENU)
     talk.user("hi"), talk.user("order")
-    talk.edit(renamed.replace("renamed_from: order", "tag: x"))
+    talk.edit(RENAMED.replace("How many?", "How many cups?"))
+    assert talk.user("3") == ["How many cups?"]
+
+
+def test_a_button_is_good_after_its_question_was_renamed() -> None:
+    talk = Talk(MENU)
+    talk.user("hi")
+    talk.edit(MENU.replace("  menu:\n", "  start:\n    renamed_from: menu\n"))
+    assert talk.tap("Order") == ["How many?"]
+
+
+def test_a_question_that_was_left_is_gone_back_to_under_its_new_name() -> None:
+    flow = "flow: main\nstart: {words: [hi]}\nwords: {why: {then: why}}\nsteps:\n"
+    why = "  why: {ask: Because. Go on?, options: {Go on: back}}\n"
+    talk = Talk(flow + "  name: {ask: Name?}\n" + why)
+    talk.user("hi"), talk.user("why")
+    talk.edit(flow + "  who: {renamed_from: name, ask: Name?}\n" + why)
+    assert talk.tap("Go on") == ["Name?"]
+
+
+def test_a_step_that_is_gone_starts_over() -> None:
+    talk = Talk(MENU)
+    talk.user("hi"), talk.user("order")
+    talk.edit(RENAMED.replace("renamed_from: order", "tag: x"))
     assert talk.user("3") == [["How can we help?", "Order", "Stop here"]]
 
 

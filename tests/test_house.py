@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = (
@@ -57,12 +56,18 @@ ONLY_IN = {
 }
 IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secrets", "uuid", "subprocess", "pathlib",
           "asyncio", "concurrent", "queue", "sqlite3", "requests", "flask", "multiprocessing"}  # fmt: skip
+CLOCKS_AND_FILES = ("open", "print", "input", "datetime.now", "date.today")
 PURE = ("core", "lang", "steps", "flow", "engine", "checker")
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 
 
-def imports_of(path: Path) -> Iterator[str]:
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    return tuple(_imports_in(path))
+
+
+def _imports_in(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -71,36 +76,38 @@ def imports_of(path: Path) -> Iterator[str]:
             yield node.module
 
 
+def called_in(path: Path) -> Iterator[str]:
+    calls = (node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+    yield from (ast.unparse(call) for call in calls if isinstance(call, ast.Name | ast.Attribute))
+
+
 def room_of(path: Path) -> str:
-    inside = path.relative_to(ROOT / "bot")
-    return inside.parts[0].removesuffix(".py")
+    return inside(path).split("/")[0].removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_down(path: Path) -> None:
-    room = room_of(path)
-    if room in ("__init__", "__main__"):
-        return
-    for module in imports_of(path):
-        if module.startswith("bot."):
-            other = module.split(".")[1]
-            assert RANK[other] <= RANK[room], f"{room} imports {module}"
+def inside(path: Path) -> str:
+    return path.relative_to(ROOT / "bot").as_posix()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_each_library_stands_only_where_it_belongs(path: Path) -> None:
-    inside = str(path.relative_to(ROOT / "bot"))
-    for module in imports_of(path):
-        rooms = ONLY_IN.get(module.split(".")[0])
-        assert rooms is None or inside.startswith(rooms), f"{inside} imports {module}"
+def test_imports_point_down() -> None:
+    below = [path for path in FILES if room_of(path) not in ("__init__", "__main__")]
+    ours = [(path, module) for path in below for module in imports_of(path) if module.startswith("bot.")]
+    up = [(inside(path), module) for path, module in ours if RANK[module.split(".")[1]] > RANK[room_of(path)]]
+    assert len(ours) > len(FILES) and up == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) in PURE], ids=lambda path: str(path.relative_to(ROOT)))
-def test_below_the_line_nothing_does_io_or_reads_a_clock(path: Path) -> None:
-    assert not {module.split(".")[0] for module in imports_of(path)} & IMPURE
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call):
-            assert ast.unparse(node.func) not in ("open", "print", "input", "datetime.now", "date.today")
+def test_each_library_stands_only_where_it_belongs() -> None:
+    imported = [(inside(path), module) for path in FILES for module in imports_of(path)]
+    known = [(file, module, ONLY_IN[name]) for file, module in imported if (name := module.split(".")[0]) in ONLY_IN]
+    assert [found for found in known if not found[0].startswith(found[2])] == []
+
+
+def test_below_the_line_nothing_does_io_or_reads_a_clock() -> None:
+    pure = [path for path in FILES if room_of(path) in PURE]
+    imported = [(inside(path), module) for path in pure for module in imports_of(path)]
+    assert [found for found in imported if found[1].split(".")[0] in IMPURE] == []
+    calls = [(inside(path), call) for path in pure for call in called_in(path)]
+    assert [found for found in calls if found[1] in CLOCKS_AND_FILES] == []
 
 
 def test_the_emulator_knows_nothing_of_our_client() -> None:

@@ -21,6 +21,7 @@ from bot.store.inbox import InboxReader
 from bot.store.reader import StoreReader
 
 KILLS = 50
+VICTIMS = {"web": 3, "engine": 3, "supervisor": 1, "all": 1}  # how often each; a new supervisor takes a second
 EVENTS = 500
 CONTACTS = 50
 BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
@@ -143,7 +144,7 @@ def test_killed_at_fifty_instants_it_loses_nothing_and_repeats_nothing(tmp_path:
     try:
         for _ in range(KILLS):
             ended.wait(dice.uniform(0.05, 0.6))
-            server.kill(dice.choice(["web", "engine", "supervisor", "all"]))
+            server.kill(*dice.choices([*VICTIMS], [*VICTIMS.values()]))
         sender.join()
         gateway.faults.clear()
         assert gateway.wait_until(gateway.idle, 60), "the sender is not done"

@@ -2,23 +2,23 @@
 
 from collections.abc import Callable, Iterable
 
-from bot.checker.alike import find_alike
 from bot.checker.allowances import without_allowed
-from bot.checker.constants import find_constants
-from bot.checker.cut_texts import find_cut_texts
-from bot.checker.ends import find_ends
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.lengths import find_unfit_texts
-from bot.checker.load import find_heavy_turns
-from bot.checker.misfits import find_misfits
-from bot.checker.offered import find_unfit_choices
-from bot.checker.shut_exits import find_shut_exits
-from bot.checker.translated import find_untranslated
-from bot.checker.unoffered import find_unoffered
-from bot.checker.unset import find_unset
-from bot.checker.unused import find_unused
-from bot.checker.window import find_late_messages
+from bot.checker.rules.alike import find_alike
+from bot.checker.rules.constants import find_constants
+from bot.checker.rules.cut_texts import find_cut_texts
+from bot.checker.rules.ends import find_ends
+from bot.checker.rules.lengths import find_unfit_texts
+from bot.checker.rules.load import find_heavy_turns
+from bot.checker.rules.misfits import find_misfits
+from bot.checker.rules.offered import find_unfit_choices
+from bot.checker.rules.shut_exits import find_shut_exits
+from bot.checker.rules.translated import find_untranslated
+from bot.checker.rules.unoffered import find_unoffered
+from bot.checker.rules.unset import find_unset
+from bot.checker.rules.unused import find_unused
+from bot.checker.rules.window import find_late_messages
 from bot.flow.documents import Source
 from bot.flow.library import Library
 

@@ -44,6 +44,9 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
     help="Write a test that shows it for each finding: `bot test` fails by it until it is mended.",
 )
 @click.option("--cuts", is_flag=True, help="List as well the texts that nobody can tell the length of.")
+@click.option(
+    "--load", is_flag=True, help="List as well how many messages each flow can send, and how long that takes."
+)
 @click.option("--watch", is_flag=True, help="Check again whenever a file is saved, until Ctrl-C.")
 @click.option(
     "--live",
@@ -67,13 +70,14 @@ def command(
     as_json: bool,
     tests: Path | None,
     cuts: bool,
+    load: bool,
     watch: bool,
     live: bool,
     store: Path | None,
 ) -> None:
     """Check the bot in DIR: list every problem of every file, and what would go wrong in a talk with it.
 
-    No flow is run and nothing is sent; handlers are imported, not called. A problem (E) keeps the bot from being
+    Nothing is sent and no store is touched; handlers are imported, not called. A problem (E) keeps the bot from being
     served; what is found where there is none (W) does not. Each comes with its line and with what to do:
 
     \b
@@ -99,8 +103,8 @@ def command(
             raise click.UsageError("--live takes --json, and nothing else of how to print")
         bot, own = store_of(folder)
         ctx.exit(report_live(bot, store or own, form == "json"))
-    if cuts and (watch or form not in ("text", "short")):
-        raise click.UsageError("--cuts is for people: leave out --watch, --json and --format")
+    if (cuts or load) and (watch or form not in ("text", "short")):
+        raise click.UsageError(f"--{'cuts' if cuts else 'load'} is for people: leave out --watch, --json and --format")
     path = find_bot(folder)
     if watch:
         if form not in ("text", "short"):
@@ -112,6 +116,8 @@ def command(
         report = _report(path, form)
         if cuts:
             _list_cuts(report)
+        if load:
+            _list_load(report)
         if tests is not None:
             _write_tests(report, tests)
         ctx.exit(1 if report.entries else 0)
@@ -136,7 +142,7 @@ def _report(path: Path, form: str) -> "Report":
 
 def _list_cuts(report: "Report") -> None:
     """The texts that are cut when they are sent, should they turn out too long."""
-    from bot.checker.lengths import notes
+    from bot.checker.rules.lengths import notes
     from bot.cli.output import counted, path_from_here
 
     if report.loaded.program is not None:
@@ -146,6 +152,15 @@ def _list_cuts(report: "Report") -> None:
                 f"{path_from_here(report.folder.path, note.mark.path)}:{note.mark.line}:{note.mark.column}: {note.what}"
             )
         click.echo(f"{counted(len(found), 'text')} may be cut when they are sent.")
+
+
+def _list_load(report: "Report") -> None:
+    """What each flow can send, at most."""
+    from bot.cli.report_load import lines
+
+    if report.loaded.program is not None:
+        for line in lines(report.loaded.program.library):
+            click.echo(line)
 
 
 def _write_tests(report: "Report", folder: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bot.checker.findings import Finding
-from bot.checker.stories import MOST_TURNS, Talk, Teller
+from bot.checker.stories.stories import MOST_TURNS, Talk, Teller
 from bot.testing.hinting import hints_of
 from bot.testing.loading import Loaded
 

@@ -104,7 +104,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
 
 def _flows(bot: Folder) -> Generator["Finding", None, "Library | None"]:
     """Whether the bot's files are in order; returns its flows if they load."""
-    from bot.checker import prove
+    from bot.checker.prove import prove
     from bot.doctor.finding import fail, ok, warn
     from bot.program import FaultyBot, load_program
 

@@ -62,9 +62,9 @@ def _form_of(output: Path | None) -> str:
 
 
 def _drawing(bot: Folder, flow: str | None, everything: bool) -> "Drawing":
-    from bot.checker import prove
     from bot.checker.drawing import Flags, draw_bot, draw_flow
     from bot.checker.graph import Graph
+    from bot.checker.prove import prove
     from bot.lang.problems import did_you_mean
 
     library = loaded(bot).library

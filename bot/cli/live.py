@@ -15,7 +15,7 @@ from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder
 
 if TYPE_CHECKING:
-    from bot.checker.live import Fate
+    from bot.checker.replaying.live import Fate
     from bot.flow.library import Library
     from bot.store.reader import StoreReader
 
@@ -55,7 +55,7 @@ def report_live(bot: Folder, store: Path, as_json: bool) -> int:
 
 def look(library: "Library", reader: "StoreReader") -> Live:
     """What becomes of every session of a store, counted."""
-    from bot.checker.live import Becomes, fates
+    from bot.checker.replaying.live import Becomes, fates
 
     live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
     for session in reader.all_sessions():
@@ -66,7 +66,7 @@ def look(library: "Library", reader: "StoreReader") -> Live:
         changes = [fate for fate in fates(library, session, now) if fate.becomes is not Becomes.UNCHANGED]
         live.fates.update(changes)
         live.conversations += bool(session.frames)
-        live.unchanged += bool(session.frames) and not changes
+        live.unchanged += bool(session.frames) and all(fate.becomes is Becomes.RENAMED for fate in changes)
         live.dropped += any(fate.becomes is Becomes.DROPPED for fate in changes)
     return live
 
@@ -104,7 +104,7 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
 
 def _sorted(live: Live) -> "list[tuple[Fate, int]]":
     """By what becomes of them, the worst last, and by place."""
-    from bot.checker.live import Becomes
+    from bot.checker.replaying.live import Becomes
 
     order = list(Becomes)
     return sorted(live.fates.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))

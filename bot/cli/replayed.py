@@ -9,8 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from bot.checker.differences import Difference, Replayed
-from bot.checker.veil import Veil, common_words
+from bot.checker.replaying.differences import Difference, Replayed
+from bot.checker.replaying.veil import Veil, common_words
 from bot.cli.output import counted, local_time, path_from_here, printable, styled
 from bot.flow.library import Library
 from bot.testing.columns import Row, beside

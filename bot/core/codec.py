@@ -7,7 +7,7 @@ readable in the database. A field that has its default is left out, so a default
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -17,7 +17,7 @@ from bot.core.values import Location, Media, Record, UnstorableValue, plain
 
 T = TypeVar("T", bound=type)
 
-_FIELDS: dict[type, tuple[str, tuple[tuple[str, Any], ...]]] = {}
+_AS_THEY_ARE = frozenset((str, int, bool, type(None)))
 _DECODE: dict[str, Callable[[Any], Any]] = {
     "$datetime": datetime.fromisoformat,
     "$date": date.fromisoformat,
@@ -32,17 +32,28 @@ _DECODE: dict[str, Callable[[Any], Any]] = {
 
 def stored(cls: T) -> T:
     """Class decorator: this dataclass can be written to and read from the store, under its name."""
-    _FIELDS[cls] = (f"${cls.__name__}", tuple((f.name, _default(f)) for f in dataclasses.fields(cls) if f.init))
+    _ENCODE[cls] = _fields_of(cls)
     _DECODE[f"${cls.__name__}"] = lambda fields: cls(**fields)
     return cls
 
 
+def _fields_of(cls: type) -> Callable[[Any], Any]:
+    """How such a dataclass is written: those of its fields that do not have their defaults."""
+    tag, fields = f"${cls.__name__}", [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
+
+    def encode(value: Any) -> Any:
+        found = {}
+        for name, default in fields:
+            item = getattr(value, name)
+            if item is not default and item != default:
+                found[name] = item if type(item) in _AS_THEY_ARE else _encode(item)
+        return {tag: found}
+
+    return encode
+
+
 def _default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-
-
-stored(Media)
-stored(Location)
 
 
 def dumps(value: Any) -> str:
@@ -67,20 +78,21 @@ def loads(text: str | bytes) -> Any:
 
 def _encode(value: Any) -> Any:
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
+    if kind in _AS_THEY_ARE:
         return value
-    if kind is float:
-        return _finite(value)
-    if kind is list:
-        return [_encode(item) for item in value]
-    if kind is dict:
-        if any(key.startswith("$") for key in value):
+    encode = _ENCODE.get(kind)
+    return _encode_other(value) if encode is None else encode(value)
+
+
+def _encode_list(items: Iterable[Any]) -> Any:
+    return [item if type(item) in _AS_THEY_ARE else _encode(item) for item in items]
+
+
+def _encode_dict(value: Mapping[str, Any]) -> Any:
+    for key in value:
+        if key.startswith("$"):
             return {"$dict": [[key, _encode(item)] for key, item in value.items()]}
-        return {key: _encode(item) for key, item in value.items()}
-    if (known := _FIELDS.get(kind)) is not None:
-        tag, fields = known
-        return {tag: {name: _encode(item) for name, default in fields if (item := getattr(value, name)) != default}}
-    return _encode_other(value)
+    return {key: item if type(item) in _AS_THEY_ARE else _encode(item) for key, item in value.items()}
 
 
 def _finite(number: float) -> float:
@@ -90,23 +102,10 @@ def _finite(number: float) -> float:
 
 
 def _encode_other(value: Any) -> Any:
-    match value:
-        case tuple():
-            return {"$tuple": [_encode(item) for item in value]}
-        case datetime():
-            return {"$datetime": value.isoformat()}
-        case date():
-            return {"$date": value.isoformat()}
-        case time():
-            return {"$time": value.isoformat()}
-        case timedelta():
-            return {"$seconds": value.total_seconds()}
-        case Decimal():
-            return {"$decimal": str(value)}
-        case Record():
-            return {"$record": [value.name_of_type, _encode(dict(value))]}
-        case str():
-            return str(value)  # a subclass, such as Markup
+    """A subclass, such as Markup, is written as what it is one of."""
+    for kind in (tuple, datetime, date, time, timedelta, Decimal, Record, str):
+        if isinstance(value, kind):
+            return _ENCODE[kind](value)
     raise UnstorableValue(f"a {type(value).__name__} has no form in the store")
 
 
@@ -117,6 +116,23 @@ def _revive(entry: dict[str, Any]) -> Any:
             return decode(entry[tag])
     return entry
 
+
+_ENCODE: dict[type, Callable[[Any], Any]] = {
+    str: str,
+    float: _finite,
+    list: _encode_list,
+    dict: _encode_dict,
+    tuple: lambda items: {"$tuple": _encode_list(items)},
+    datetime: lambda moment: {"$datetime": moment.isoformat()},
+    date: lambda day: {"$date": day.isoformat()},
+    time: lambda hour: {"$time": hour.isoformat()},
+    timedelta: lambda span: {"$seconds": span.total_seconds()},
+    Decimal: lambda number: {"$decimal": str(number)},
+    Record: lambda record: {"$record": [record.name_of_type, _encode_dict(record)]},
+}
+
+stored(Media)
+stored(Location)
 
 # json.dumps and json.loads would make these anew at each call
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

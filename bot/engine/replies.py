@@ -2,11 +2,15 @@
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import Text
+from bot.core.session import Frame
+from bot.engine.edits import name_now
 from bot.engine.failures import FAILURES
 from bot.engine.interruptions import cut_in, interrupting, take_going_on
 from bot.engine.routing import route
 from bot.engine.walk import Walk
 from bot.engine.words import note_left, take_word
+from bot.engine.work import Work
+from bot.flow.definition import Flow
 from bot.lang.wordings import wording
 from bot.steps.kind import Reply
 from bot.steps.replies import ReplyId
@@ -39,11 +43,7 @@ def take_reply(walk: Walk, reply: Reply) -> None:
     if work.step.kind.deaf:
         work.trace.rule = "hand-over: not heard"
         return
-    current = reply.tap is None or (reply.tap.flow, reply.tap.step, reply.tap.visit) == (
-        frame.flow,
-        frame.step,
-        frame.visit,
-    )
+    current = reply.tap is None or _is_of(work, frame, reply.tap)
     if current and frame.coming_back and not frame.unseen and take_going_on(walk, reply):
         return
     claimed = walk.ask(lambda at: work.step.kind.claim(at, reply)) if current and not frame.unseen else None
@@ -53,6 +53,12 @@ def take_reply(walk: Walk, reply: Reply) -> None:
         _take_old_tap(walk, reply)
     elif not take_word(walk, reply):
         _take_answer(walk, reply)
+
+
+def _is_of(work: Work, frame: Frame, tap: ReplyId) -> bool:
+    """Whether what was tapped belongs to the question that waits, whatever its step was called then."""
+    asked = (tap.flow, tap.visit) == (frame.flow, frame.visit)
+    return asked and name_now(work.flow, tap.step) == frame.step
 
 
 def _take_idle(walk: Walk, reply: Reply) -> None:
@@ -126,11 +132,17 @@ def _take_old_tap(walk: Walk, reply: Reply) -> None:
         work.send(Text(wording(work.scope(), "old_tap")))
         if frame is not None and work.step.kind.waits:
             walk.put_again()
-    elif policy == "reopen" and known is not None and tap.step in known.steps:
-        target = f"/{tap.flow}/{tap.step}"
+    elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
+        target = f"/{tap.flow}/{step}"
         if frame is None:
             walk.open(target, {})
         else:
             walk.go(target)
     elif policy == "message" and frame is not None:
         _take_no_answer(walk, reply)
+
+
+def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
+    """The step at which there is something to tap: an id may be typed by anybody, and opens no other."""
+    step = name_now(flow, tap.step)
+    return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None

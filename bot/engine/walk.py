@@ -216,15 +216,16 @@ class Walk:
         flow, _, name = question.partition("/")
         known, retries = self.work.library.flows.get(flow), self.work.frame.left_retries
         self.work.frame.left = None
-        if known is None or name not in known.steps:
+        now = None if known is None else name_now(known, name)
+        if known is None or now is None:
             self.end()
             return
         if self.work.frame.flow != flow:
             self.work.frame.came_from = self.work.frame.flow
             frames.change_flow(self.work, flow)
-        self._count(known.steps[name])
-        self.work.frame.step = name
-        frames.arrive(self.work, known.steps[name])
+        self._count(known.steps[now])
+        self.work.frame.step = now
+        frames.arrive(self.work, known.steps[now])
         self.work.frame.retries = retries
         self._put()
 

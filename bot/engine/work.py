@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from operator import is_
 from typing import Any
 
 from bot.core.effects import Effect, Send, effect_ref
@@ -11,11 +10,9 @@ from bot.core.fitting import clipped, violations
 from bot.core.messages import Message, Template
 from bot.core.session import Frame, Plan, Session
 from bot.core.turn import Trace
-from bot.core.values import Record
+from bot.engine.scope import Scope
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
-from bot.lang import hidden
-from bot.lang.effort import Effort
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.doors import Assignment
@@ -33,11 +30,8 @@ class Work:
         self._all = library
         self.library = library.in_language(session.language)
         self.event = event
-        self._draws = 0
-        self._effort = Effort()
-        self._seen: tuple[Any, ...] = ()  # what the scope was made of; values are replaced, never changed
-        self._scope: Mapping[str, Any] = {}
         self.now = event.at.astimezone(library.bot.timezone)
+        self._scope = Scope(library, event, self.now)
         self.effects: list[Effect] = []
         self.trace = Trace()
         self.ended: Frame | None = None  # the last one that was taken away
@@ -93,60 +87,7 @@ class Work:
 
     def scope(self) -> Mapping[str, Any]:
         """What templates and expressions see: the built-in names and the active flow's variables."""
-        session, frame = self.session, self.session.frame
-        seen: tuple[Any, ...] = (session.name, session.email, session.tags, session.language, self.library)
-        if frame is not None:
-            seen += (frame.flow, frame.vars, frame.came_from)
-        if len(seen) != len(self._seen) or not all(map(is_, seen, self._seen)):
-            self._seen, self._scope = seen, self._make_scope(frame)
-        return self._scope
-
-    def _make_scope(self, frame: Frame | None) -> dict[str, Any]:
-        scope: dict[str, Any] = {
-            "contact": self._contact(),
-            "now": self.now,
-            "today": self.now.date(),
-            "came_from": None,
-            "message": self._message(),
-            hidden.DRAW: self._draw,
-            hidden.EFFORT: self._effort,
-            hidden.OWN: self._all.own,
-            hidden.HOURS: self.library.bot.hours,
-        }
-        if self.library.bot.languages:
-            scope[LANGUAGE] = scope[hidden.LANGUAGE] = self._language
-        scope[hidden.WORDINGS] = self.library.bot.wordings
-        if frame is not None:
-            scope["came_from"] = frame.came_from
-            flow = self.library.flows.get(frame.flow)  # an edit may have removed it
-            variables = {} if flow is None else flow.variables
-            scope.update((name, frame.vars.get(name, variable.value)) for name, variable in variables.items())
-        return scope
-
-    def _message(self) -> str | None:
-        """What the contact wrote or tapped in this turn; null where it was anything else that happened."""
-        match self.event:
-            case MessageReceived(kind="text", text=text):
-                return text
-            case Tapped(title=title):
-                return title
-        return None
-
-    @property
-    def _language(self) -> str:
-        """The contact's, where the bot speaks it still; else the one that the flows are written in."""
-        chosen, known = self.session.language, self.library.bot.languages
-        return chosen if chosen in known else known[0]
-
-    def _draw(self) -> float:
-        """The turn's next random number."""
-        self._draws += 1
-        return self._all.draw(f"{self.event.id}/{self._draws}")
-
-    def _contact(self) -> Record:
-        session = self.session
-        fields = {"id": session.contact, "name": session.name, "email": session.email, "tags": list(session.tags)}
-        return Record("contact", fields)
+        return self._scope.of(self.session, self.library)
 
     def at(self) -> At:
         """The active step's view of the session."""

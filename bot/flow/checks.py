@@ -64,9 +64,10 @@ def _to_declare(name: str, used: Used) -> str:
 
 def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems) -> None:
     """Every name in a template or an expression is declared."""
+    everywhere = {*variables, *BUILT_INS, *FUNCTIONS}
     for used in uses:
-        known = {*variables, *BUILT_INS, *used.extra}
-        for name in sorted(used.text.names - known - FUNCTIONS.keys()):
+        for name in sorted(used.text.names - everywhere - used.extra):
+            known = {*variables, *BUILT_INS, *used.extra}
             fix = _ELSEWHERE.get(name) or did_you_mean(name, known, _to_declare(name, used))
             problems.add("E301", used.text.mark, f'no variable "{name}"', fix)
         for path in sorted(used.text.paths):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
@@ -11,10 +12,12 @@ from bot.lang.nodes import Mark
 from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
+from bot.steps.declared import Offered, Outcome, SentTemplate, Used
 from bot.steps.doors import END, Door
 from bot.steps.kind import StepKind
 from bot.steps.riders import Defaults, Riders
 from bot.steps.services import Service
+from bot.steps.uses import doors_of, uses_of
 from bot.steps.words import Words
 
 LANGUAGE = "language"
@@ -32,7 +35,7 @@ class Way:
     success: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One step: its name is its state. ``ways`` are all its outcomes, ``written`` is what stands beside its verb."""
 
@@ -45,8 +48,23 @@ class Step:
     ways: Mapping[str, Way] = field(default_factory=dict)
     written: str = ""
 
+    @cached_property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """All the ways in which its kind can end."""
+        return self.kind.outcomes()
 
-@dataclass(frozen=True, slots=True)
+    @cached_property
+    def doors(self) -> tuple[Door, ...]:
+        """Every door that is written on it."""
+        return tuple(doors_of(self.outcomes.values(), self.riders))
+
+    @cached_property
+    def uses(self) -> tuple[Used, ...]:
+        """Every template and expression that is written on it: its kind's, its doors' and its riders'."""
+        return tuple(uses_of(self.kind, self.outcomes.values(), self.riders))
+
+
+@dataclass(frozen=True)
 class Flow:
     """One flow: its variables, its defaults, its words, and its steps in order.
 
@@ -71,7 +89,20 @@ class Flow:
 
     def following(self, step: str) -> str:
         """The name of the step after this one; after the last, ``end``."""
-        return dict(pairwise((*self.steps, END)))[step]
+        return self._following[step]
+
+    def can_be_tapped(self, step: Step) -> bool:
+        """Whether something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
+        kind, asks_to_go_on = step.kind, self.interrupted == "ask"
+        if kind.pauses and not kind.deaf and (asks_to_go_on or (kind.waits and kind.asks_models)):
+            return True
+        return any(
+            isinstance(sent, Offered) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()
+        )
+
+    @cached_property
+    def _following(self) -> Mapping[str, str]:
+        return dict(pairwise((*self.steps, END)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,11 @@ class Library:
         return any(step.kind.asks_models for flow in self.flows.values() for step in flow.steps.values())
 
     def prepare(self) -> None:
-        """Compile every template now: what only checks a bot needs none of that, what runs it all of it."""
+        """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
+        all of it.
+        """
+        for machine in self.machines.values():
+            machine.prepare()
         for used in uses_of_bot(self.bot):
             used.text.prepare()
         for flow in self.flows.values():

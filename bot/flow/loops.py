@@ -57,8 +57,8 @@ def _passing(step: Step) -> Iterator[Way]:
     visits = step.riders.visits
     if visits is not None and step.ways["visits.else"].target != AGAIN:
         yield step.ways["visits.else"]
-    elif not step.kind.pauses:
-        fails = "errors.else" in step.kind.outcomes()
+    elif not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over):
+        fails = "errors.else" in step.outcomes
         yield from (way for name, way in step.ways.items() if fails or not name.startswith("errors."))
 
 

@@ -1,6 +1,9 @@
 """Each flow as a finite state machine of the `transitions` library: steps are states, outcomes are triggers."""
 
-from transitions import Machine, State
+from functools import cached_property
+from typing import cast
+
+from transitions import EventData, Machine, State, Transition
 
 from bot.flow.definition import Flow
 
@@ -14,23 +17,47 @@ class _Cursor:
         self.state = state
 
 
+class _Move(Transition):
+    """An outcome's way. It has no conditions and calls nothing back, so nothing is asked for any on every turn."""
+
+    def execute(self, event_data: EventData) -> bool:
+        """Move the cursor."""
+        cursor = cast(_Cursor, event_data.model)
+        cursor.state = cast(str, self.dest)
+        return True
+
+
+class _Table(Machine):
+    transition_cls = _Move
+
+
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where.
+    """The table of one flow: which outcome of which step leads where. It is built when it is first used or prepared.
 
     Targets outside the flow (``/flow``, ``end``, ``again``, ...) are states as well, with nothing behind them.
     """
 
     def __init__(self, flow: Flow) -> None:
+        self._flow = flow
+
+    @cached_property
+    def _table(self) -> _Table:
+        flow = self._flow
         ways = [(step.name, way) for step in flow.steps.values() for way in step.ways.values()]
         targets = [way.target for _, way in ways if way.target is not None]
         states = [State(name) for name in dict.fromkeys([*flow.steps, *targets])]
-        self._machine = Machine(model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True)
+        table = _Table(model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True)
         for source, way in ways:
             if way.target is not None:
-                self._machine.add_transition(way.outcome, source, way.target)
+                table.add_transition(way.outcome, source, way.target)
+        return table
+
+    def prepare(self) -> None:
+        """Build it now, so that the first contact does not wait for it."""
+        self._table  # noqa: B018 - which builds it
 
     def follow(self, step: str, outcome: str) -> str:
         """The target of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
         cursor = _Cursor(step)
-        self._machine.events[outcome].trigger(cursor)
+        self._table.events[outcome].trigger(cursor)
         return cursor.state

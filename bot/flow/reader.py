@@ -178,7 +178,8 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -
     kind = kind_class.read(fields, replace(reading, step=name, save=riders.save, errors=defaults.errors or {}))
     _refuse_riders(fields, kind)
     fields.close()
-    return Step(name, key.mark, kind, riders, defaults, fingerprint(node), written=_in_a_line(fields.node.get(verb)))
+    said = fingerprint(node, without="renamed_from")  # who waits there is asked nothing anew for a new name alone
+    return Step(name, key.mark, kind, riders, defaults, said, written=_in_a_line(fields.node.get(verb)))
 
 
 def _in_a_line(node: Node | None) -> str:

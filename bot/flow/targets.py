@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from bot.flow.definition import BotDefinition, Flow, Step
+from bot.flow.definition import BotDefinition, Flow
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.steps.doors import AGAIN, BACK, NEXT, RESERVED, ROUTE, Door, Target
@@ -115,16 +115,6 @@ def doors_of_bot(bot: BotDefinition) -> Iterator[Door]:
 def doors_of_flow(flow: Flow) -> Iterator[Door]:
     """Every door of a flow: of its steps, its words and its defaults, inherited ones included."""
     for step in flow.steps.values():
-        yield from doors_of(step)
+        yield from step.doors
     yield from (word.door for word in flow.words.values())
     yield from (door for _, door in flow.defaults.doors())
-
-
-def doors_of(step: Step) -> Iterator[Door]:
-    """Every door that is written on a step."""
-    riders = step.riders
-    visited = None if riders.visits is None else riders.visits.otherwise
-    doors = (*(outcome.door for outcome in step.kind.outcomes().values()), riders.then, visited)
-    yield from (door for door in doors if door is not None)
-    yield from (word.door for word in riders.words.values())
-    yield from (door for _, door in riders.defaults.doors())

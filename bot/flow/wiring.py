@@ -34,7 +34,7 @@ class _Wiring:
     def ways(self) -> Iterator[Way]:
         """Every outcome, the kind's own first."""
         step = self._step
-        own = step.kind.outcomes()
+        own = step.outcomes
         for name, outcome in own.items():
             yield self._way(name, outcome)
         for name, door in (step.defaults.errors or {}).items():

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jinja2 import nodes
-from jinja2.parser import Parser
 
 from bot.lang.reach import (
     DAYS,
@@ -21,11 +20,9 @@ from bot.lang.reach import (
     reach_of,
     together,
 )
-from bot.lang.sandbox import Sandbox
 from bot.lang.templates import Template
 from bot.lang.variable import Variable
 
-_SANDBOX = Sandbox()
 _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing but values, which need not be parsed
 _VALUE = re.compile(r"\{\{ ?(\w+) ?\}\}")
 _BUILT_IN = {"now": MOMENTS, "today": DAYS}
@@ -52,7 +49,7 @@ class Bounds:
         if is_plain(text.source):
             between = len(_VALUE.sub("", text.source))
             return together((Reach(between), *(self._named(name) for name in _VALUE.findall(text.source))))
-        return self._body(Parser(_SANDBOX, text.source).parse().body)
+        return self._body(text.tree.body)
 
     def _named(self, name: str) -> Reach:
         return self.known.get(name, UNKNOWN)

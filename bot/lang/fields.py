@@ -29,6 +29,8 @@ class Fields:
         else:
             problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {form}")
             self.node = Map(node.mark, ())
+        # a locale may give two keys one title: the first counts
+        self._nodes = {key.text: value for key, value in reversed(self.node.entries)}
 
     @property
     def mark(self) -> Mark:
@@ -42,13 +44,12 @@ class Fields:
 
     def mark_of(self, key: str) -> Mark:
         """Where a key's value stands; the map's own mark where there is none."""
-        node = self.node.get(key)
-        return self.node.mark if node is None else node.mark
+        return self._nodes.get(key, self.node).mark
 
     def raw(self, key: str) -> Node | None:
         """A key's value as it is, or None."""
         self._asked[key] = None
-        return self.node.get(key)
+        return self._nodes.get(key)
 
     def has(self, key: str) -> bool:
         """Whether a key is written."""
@@ -187,7 +188,7 @@ class Fields:
         if self.has(key):
             return self.fields(key, form)
         found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])
-        node = None if found is None else self.node.get(found)
+        node = None if found is None else self._nodes[found]
         return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
 
     def one_or_more(self, key: str) -> tuple[Node, ...]:
@@ -227,7 +228,7 @@ class Fields:
         return f"{self.what}: {key}"
 
     def _wrong(self, key: str, expected: str, fix: str = "") -> None:
-        node = self.node.get(key)
+        node = self._nodes.get(key)
         written = f'"{node.text}"' if isinstance(node, Scalar) else "a map" if isinstance(node, Map) else "a list"
         self.problems.add(
             "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", fix or f"write {expected}"

@@ -9,19 +9,17 @@ from jinja2 import nodes
 
 from bot.lang import hours
 from bot.lang.calls import Called
-from bot.lang.effort import CALL
 from bot.lang.filters import FILTERS, FUNCTIONS, TESTS
 from bot.lang.problems import did_you_mean
-from bot.lang.sandbox import EACH, OWN_FILTER
 
 MAX_LOOPS = 2  # inside each other
 MAX_DEPTH = 50  # of an expression or of blocks inside each other
-_ALLOWED = (
+_ALLOWED = frozenset({
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,
     nodes.Slice, nodes.Filter, nodes.Test, nodes.Call, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
     nodes.Neg, nodes.Pos, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow,
     nodes.Concat, nodes.CondExpr, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.If, nodes.For, nodes.Keyword,
-)  # fmt: skip
+})  # fmt: skip
 _SPELLED: dict[type[nodes.Node], str] = {
     nodes.Assign: "{% set %}", nodes.AssignBlock: "{% set %}", nodes.Block: "{% block %}", nodes.Macro: "{% macro %}",
     nodes.CallBlock: "{% call %}", nodes.FilterBlock: "{% filter %}", nodes.With: "{% with %}",
@@ -55,7 +53,7 @@ class Uses:
         if depth > MAX_DEPTH:
             self._fault("E205", node, "this is nested too deeply", "make it simpler, or work it out in Python")
             return
-        if not isinstance(node, _ALLOWED):
+        if type(node) not in _ALLOWED:
             spelled = _SPELLED.get(type(node), type(node).__name__.lower())
             self._fault("E203", node, f"{spelled} is not available here", "keep to values, if and for, or use Python")
             return
@@ -86,8 +84,6 @@ class Uses:
                 self._fault("E203", node, "half a character (a lone surrogate)", "write the character itself")
             case nodes.Filter(name=name) if name not in FILTERS:
                 self._own("filter", name, node)
-                node.args.insert(0, nodes.Const(name, lineno=node.lineno))
-                node.name = OWN_FILTER
             case nodes.Filter(name=name):
                 self._arguments(node, name, FILTERS[name], 1)
             case nodes.Dict(items=items) if not all(_is_text(pair.key) for pair in items):
@@ -149,7 +145,6 @@ class Uses:
             self.walk(child, inner, depth + 1, loops + 1)
         for child in node.else_:
             self.walk(child, bound, depth + 1, loops)
-        node.iter = nodes.Filter(node.iter, EACH, [nodes.Const(_size(node))], [], None, None, lineno=node.lineno)
 
     def _unknown(self, node: nodes.Node, kind: str, name: str, known: Collection[str]) -> None:
         fix = did_you_mean(name, known, f"there are {', '.join(sorted(known))}")
@@ -157,12 +152,6 @@ class Uses:
 
     def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
         self.faults.append(Fault(code, node.lineno, what, fix))
-
-
-def _size(loop: nodes.For) -> int:
-    """How many nodes are gone through at each pass of a loop; filters and functions count for more than one."""
-    inside = [part for child in (*loop.body, loop.test) if child for part in (child, *child.find_all(nodes.Node))]
-    return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
 
 
 def _is_text(node: nodes.Node) -> bool:

@@ -77,6 +77,8 @@ def plain(node: Node) -> Any:
             return {key.text: plain(item) for key, item in entries}
 
 
-def fingerprint(node: Node) -> str:
-    """A short hash of what a node says, wherever and however it is written."""
+def fingerprint(node: Node, without: str | None = None) -> str:
+    """A short hash of what a node says, wherever and however it is written; ``without`` is a key of a map to leave out."""
+    if isinstance(node, Map):
+        node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text != without))
     return hashlib.sha256(repr(plain(node)).encode()).hexdigest()[:16]

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 
 from jinja2 import nodes
-from jinja2.parser import Parser
 
-from bot.lang.sandbox import Sandbox
 from bot.lang.templates import Template
 
-_SANDBOX = Sandbox()
 _RECORD = "contact"  # of which each field is a value of its own
 
 
@@ -22,7 +19,7 @@ def shown(text: Template) -> frozenset[str]:
     """The values of which something is shown: what conditions alone look at is none of them."""
     if text.constant:
         return frozenset()
-    found = frozenset(name for node in Parser(_SANDBOX, text.source).parse().body for name in _shown(node))
+    found = frozenset(name for node in text.tree.body for name in _shown(node))
     return found & used(text)  # without the names of loops
 
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jinja2 import nodes
-from jinja2.parser import Parser
 
 from bot.lang.cases import ANYTHING, Cases, Kind, some, truths
 from bot.lang.safety import is_safe
-from bot.lang.sandbox import Sandbox
 from bot.lang.templates import Expression, Template
 from bot.lang.worth import NONE, Worth
 
-_SANDBOX = Sandbox()
 _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing but values, which need not be parsed
 
 
@@ -22,12 +19,14 @@ _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing b
 class Reading:
     """What a text or an expression comes to. ``cases`` are none where it fails.
 
-    ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason.
+    ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason; ``blank``: it
+    is shown, and there is nothing to see.
     """
 
     cases: Cases
     hole: bool = False
     fails: bool = False
+    blank: bool = False
 
     @property
     def nothing(self) -> bool:
@@ -55,7 +54,7 @@ class Reads:
 
     @cached_property
     def _trees(self) -> list[nodes.Template]:
-        return [_tree(each) for each in self._wordings]
+        return [each.tree for each in self._wordings]
 
     def reading(self, known: Mapping[str, Cases], *, shown: bool = False) -> Reading:
         """What it comes to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
@@ -63,7 +62,8 @@ class Reads:
         if len(found) == 1:
             return found[0]
         every = frozenset().union(*(each.cases for each in found))
-        return Reading(every, any(each.hole for each in found), any(each.fails for each in found))
+        hole, fails = any(each.hole for each in found), any(each.fails for each in found)
+        return Reading(every, hole, fails, all(each.blank for each in found))
 
     def never_fails(self, known: Mapping[str, Cases]) -> bool:
         """Whether it can be worked out whatever its variables are, but for null."""
@@ -72,16 +72,10 @@ class Reads:
 
     def _read(self, tree: nodes.Template, known: Mapping[str, Cases], *, shown: bool) -> Reading:
         worth = Worth(known)
-        found = _Showing(worth).text(tree) if shown else worth.there(worth.of(_alone(tree)))
-        return Reading(found, worth.hole, worth.fails)
-
-
-def _tree(text: Template | Expression) -> nodes.Template:
-    """The syntax tree, parsed anew: compiling takes the first one away."""
-    if isinstance(text, Template):
-        return Parser(_SANDBOX, text.source).parse()
-    expression = Parser(_SANDBOX, text.source, state="variable").parse_expression()
-    return nodes.Template([nodes.Output([expression])])
+        if not shown:
+            return Reading(worth.there(worth.of(_alone(tree))), worth.hole, worth.fails)
+        showing = _Showing(worth)
+        return Reading(showing.text(tree), worth.hole, worth.fails, showing.blank)
 
 
 def _alone(tree: nodes.Template) -> nodes.Node:
@@ -92,10 +86,11 @@ def _alone(tree: nodes.Template) -> nodes.Node:
 
 
 class _Showing:
-    """Shows a text part by part."""
+    """Shows a text part by part. ``blank``: there was nothing to see in any."""
 
     def __init__(self, worth: Worth) -> None:
         self._worth = worth
+        self.blank = True
 
     def text(self, tree: nodes.Template) -> Cases:
         """All of it as a text."""
@@ -116,7 +111,12 @@ class _Showing:
         return True
 
     def _shows(self, part: nodes.Node) -> bool:
-        return isinstance(part, nodes.TemplateData) or self._worth.shows(self._worth.of(part))
+        if isinstance(part, nodes.TemplateData):
+            self.blank = self.blank and not part.data.strip()
+            return True
+        value = self._worth.of(part)
+        self.blank = self.blank and all(found.kind is Kind.NULL for found in value)
+        return self._worth.shows(value)
 
     def _if(self, node: nodes.If) -> bool:
         """Some way through it goes on."""

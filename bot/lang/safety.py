@@ -48,6 +48,8 @@ class _Safety:
         return True
 
     def _is_safe(self, node: nodes.Node) -> bool:
+        if isinstance(node, _PLAIN):  # as most are
+            return True
         match node:
             case nodes.Filter(name=name):
                 return self._filters(node, name)
@@ -67,7 +69,7 @@ class _Safety:
                 return self._are(_NUMBERS, left, right)
             case nodes.Call(node=nodes.Name(name=name)):
                 return name in FUNCTIONS and _written(node)
-        return isinstance(node, _PLAIN)
+        return False
 
     def _filters(self, node: nodes.Filter, name: str) -> bool:
         if name == "default":

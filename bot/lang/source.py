@@ -139,17 +139,16 @@ class _Builder:
         self._problems.add(code, self._mark(place), what, fix)
 
     def _take(self, event: Any) -> None:
-        mark = self._mark(event.start_mark)
         match event:
             case yaml.ScalarEvent():
                 self._refuse_decoration(event)
-                self._place(_scalar(mark, event))
+                self._place(_scalar(self._mark(event.start_mark), event))
             case yaml.AliasEvent(anchor=name):
                 self._refuse(event, f"*{name}", "an alias")
-                self._place(Scalar(mark, f"*{name}", f"*{name}"))
+                self._place(Scalar(self._mark(event.start_mark), f"*{name}", f"*{name}"))
             case yaml.CollectionStartEvent():
                 self._refuse_decoration(event)
-                self._begin(event, mark)
+                self._begin(event, self._mark(event.start_mark))
             case yaml.CollectionEndEvent():
                 self._end(event)
 

@@ -10,15 +10,15 @@ from typing import Any, Self
 
 import jinja2
 from jinja2 import nodes
-from jinja2.parser import Parser
 
 from bot.lang.calls import Called
 from bot.lang.failures import TemplateFailed, kinds_in
 from bot.lang.filters import FILTERS, FUNCTIONS
 from bot.lang.grammar import Uses
 from bot.lang.nodes import Mark
+from bot.lang.parsing import SANDBOX, compiled, is_single, parse_expression, parse_template
 from bot.lang.problems import Problems
-from bot.lang.sandbox import Missing, Sandbox, Scope
+from bot.lang.sandbox import Missing, Scope
 from bot.lang.shown import MAX_TEXT, too_long, written
 
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
@@ -28,7 +28,6 @@ _OF_OTHER_LANGUAGES = (
     (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
     (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
 )
-_SANDBOX = Sandbox()
 _FAILURES = (
     jinja2.TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError, RecursionError,
 )  # fmt: skip
@@ -52,18 +51,25 @@ class _Program:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source!r})"
 
+    @property
+    def tree(self) -> nodes.Template:
+        """The syntax tree: parsed anew where compiling has taken the first one away."""
+        return self._parsed() if self._tree is None else self._tree
+
+    def _parsed(self) -> nodes.Template:
+        return parse_template(self.source)
+
     def prepare(self) -> None:
         """Compile now, so that the first contact does not wait for it."""
         if self._tree is not None:
-            code = _SANDBOX.compile(self._tree)
-            self._root = jinja2.Template.from_code(_SANDBOX, code, {}).root_render_func
+            self._root = compiled(self._tree)
             self._tree = None
 
     def _parts(self, scope: Mapping[str, Any]) -> Iterator[Any]:
         if self._root is None:
             self.prepare()
         assert self._root is not None
-        return self._root(Scope(_SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
+        return self._root(Scope(SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
 
     def _single(self, scope: Mapping[str, Any]) -> Any:
         """The value of a program that is one expression."""
@@ -84,6 +90,9 @@ class Expression(_Program):
 
     __slots__ = ()
 
+    def _parsed(self) -> nodes.Template:
+        return parse_expression(self.source)
+
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value, with its type. Raises `TemplateFailed`."""
         return self._single(scope)
@@ -97,7 +106,7 @@ class Template(_Program):
     def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
         super().__init__(source, mark, tree, uses)
         self.constant = tree is None
-        self.single = tree is not None and _is_single(tree)
+        self.single = tree is not None and is_single(tree)
 
     @property
     def wordings(self) -> "tuple[Template, ...]":
@@ -139,7 +148,7 @@ def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bo
     if _SYNTAX.search(source) is None:
         return Template(source, mark)
     reading = _Reading(source, mark, problems, literal)
-    tree = reading.parse("E201", "this text", lambda: Parser(_SANDBOX, source).parse())
+    tree = reading.parse("E201", "this text", lambda: parse_template(source))
     template = Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
     template.calls = reading.calls
     return template
@@ -152,9 +161,9 @@ def compile_expression(source: str, mark: Mark, problems: Problems) -> Expressio
     if _SYNTAX.search(source) is not None:
         problems.add("E202", mark, "an expression stands here without {{ }}", "leave the braces out")
     else:
-        tree = reading.parse("E202", "this expression", lambda: _parse_expression(source))
+        tree = reading.parse("E202", "this expression", lambda: parse_expression(source))
     if tree is None:
-        source, tree = "none", _parse_expression("none")
+        source, tree = "none", parse_expression("none")
     expression = Expression(source, mark, tree, reading.uses)
     expression.calls = reading.calls
     return expression
@@ -206,25 +215,6 @@ def _like_python(source: str) -> str | None:
     """What to write where an expression is written as in another language."""
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
     return next(found, None)
-
-
-def _parse_expression(source: str) -> nodes.Template:
-    parser = Parser(_SANDBOX, source, state="variable")
-    expression = parser.parse_expression()
-    if not parser.stream.eos:
-        parser.fail(f'"{parser.stream.current.value}" is not expected here')
-    output = nodes.Output([expression], lineno=1)
-    tree = nodes.Template([output], lineno=1)
-    tree.set_environment(_SANDBOX)
-    return tree
-
-
-def _is_single(tree: nodes.Template) -> bool:
-    """Whether a template is exactly one ``{{ }}``."""
-    match tree.body:
-        case [nodes.Output(nodes=[only])]:
-            return not isinstance(only, nodes.TemplateData)
-    return False
 
 
 def _text(part: Any) -> str:

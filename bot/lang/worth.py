@@ -45,7 +45,7 @@ class Worth:
     """
 
     def __init__(self, known: Mapping[str, Cases]) -> None:
-        self.known = {**_KNOWN, **known}
+        self.known = known
         self.hole = False
         self.fails = False
 
@@ -74,7 +74,8 @@ class Worth:
         return value - frozenset(gone) if gone else value
 
     def _name(self, node: nodes.Name) -> Cases:
-        return self.known.get(node.name, ANYTHING)
+        found = self.known.get(node.name)
+        return _KNOWN.get(node.name, ANYTHING) if found is None else found
 
     def _field(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[Case]:
         for found in self.of(node.node):

@@ -70,13 +70,13 @@ class Claims(Generic[R]):
         """Rows have come to their end."""
         self._given.difference_update(ids)
 
+    def done_upto(self, id: int) -> bool:
+        """True when nothing is left to do of the rows up to an id."""
+        return (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+
     def idle(self) -> bool:
         """True when nothing is left to do now."""
         return not self._behind and (not self._given or self._doer.idle())
-
-    def empty(self) -> bool:
-        """True when nothing is left to do, now or later."""
-        return not self._behind and not self._given
 
     def _give(self, rows: Sequence[R]) -> None:
         if rows:

@@ -81,6 +81,7 @@ class Passes:
         self._performers = performers
         self._letter_hooks = letter_hooks
         self._run = ORDINARY
+        self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
         self._prune_at = clock.now()
         self._erasing = True  # as far as is known
@@ -101,7 +102,7 @@ class Passes:
                 f"{self._store.path} has taken events up to number {self.cursor}, but the log beside it ends at {end}: "
                 "the two files are not of one age (restore both from one backup)"
             )
-        self._run = self._store.begin_run()
+        self._run, self._begun = self._store.begin_run(), self._store.last_ids()
         unclear = self._store.claimed_sends()
         self._sends.adopt(unclear)
         return unclear
@@ -111,9 +112,14 @@ class Passes:
         self._store.end_run()
 
     @property
+    def careful(self) -> bool:
+        """Whether it looks for what has crashed the engine: see `bot.store.runs.begin`."""
+        return self._run.careful
+
+    @property
     def at_once(self) -> int:
         """How many events one pass takes, of all kinds together."""
-        return 1 if self._run.careful else AT_ONCE
+        return 1 if self.careful else AT_ONCE
 
     def take(self, incoming: Incoming) -> tuple[bool, Answers]:
         """One pass: results first, then requests, then the log, and timers once that is read to its end.
@@ -142,7 +148,7 @@ class Passes:
 
     def rest(self) -> bool:
         """Use a pass that found nothing for the house. True when there is more of that to do."""
-        if not self._caught_up and self._sends.empty() and self._calls.empty():
+        if not self._caught_up and self._has_caught_up():
             self._store.caught_up()
             self._caught_up = True
             self._run = ORDINARY
@@ -156,6 +162,11 @@ class Passes:
         more = self._store.prune(now)
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
+
+    def _has_caught_up(self) -> bool:
+        """Whether all that there was to do when the run began is done: on a busy day there is always something new."""
+        sends, calls = self._begun.get("outbox", 0), self._begun.get("calls", 0)
+        return self._sends.done_upto(sends) and self._calls.done_upto(calls)
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now."""
@@ -197,10 +208,13 @@ class Passes:
         self._delivery.withdraw(contact)
         self._performers.withdraw(contact)
 
-    def _answer(self, batch: Batch, request: Request | OutboxRow) -> Answer | RequestRefused:
+    def _answer(self, batch: Batch, request: Request | OutboxRow | CallRow) -> Answer | RequestRefused:
         try:
             if isinstance(request, OutboxRow):
                 batch.commit.claim(request)
+                return {}
+            if isinstance(request, CallRow):
+                batch.commit.claim_call(request)
                 return {}
             return operate(batch, request, self._take_back)
         except RequestRefused as refusal:

@@ -10,12 +10,15 @@ from typing import Any
 
 from bot.clock import Clock
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
+from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.runtime.backoff import backoff
 from bot.runtime.batch import place_of
+from bot.runtime.caution import Caution
 from bot.runtime.crew import Crew
 from bot.runtime.lines import Line
 from bot.store.rows import CallRow
+from bot.store.runs import MOST_CRASHES
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +80,8 @@ class Performers:
     written off until the call returns; up to ``spare`` others are started in place of such. When all of them
     hang, calls that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's
     calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`)
-    may still work at the older question.
+    may still work at the older question. ``caution`` is for what may end the process: while the engine is careful, such
+    calls are made one at a time and claimed before, and one that was under way at two crashes is not made again.
     """
 
     def __init__(
@@ -90,8 +94,10 @@ class Performers:
         threads: int = 16,
         spare: int = 16,
         random: Random | None = None,
+        caution: Caution | None = None,
     ) -> None:
         self._perform = perform
+        self._caution = caution
         self._clock = clock
         self._report = report
         self._threads = threads
@@ -159,6 +165,7 @@ class Performers:
         if not self._crew.running:
             return None
         now, ready = self._clock.now(), self._line.ready
+        self._hangs(self._hanging)
         self._line.ripen(now)
         for job in [job for job in self._in_flight if job.deadline <= now]:
             self._give_up(job)
@@ -178,7 +185,10 @@ class Performers:
 
     def _hangs(self, threads: int) -> None:
         self._hanging = threads
-        self._crew.size = self._threads + min(threads, self._spare)
+        self._crew.size = (1 if self._careful() else self._threads) + min(threads, self._spare)
+
+    def _careful(self) -> bool:
+        return self._caution is not None and self._caution.careful()
 
     def _all_hang(self) -> bool:
         return self._hanging >= self._threads + self._spare
@@ -222,8 +232,15 @@ class Performers:
             self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
 
     def _performed(self, job: _Job) -> Ended:
+        if job.row.crashes >= MOST_CRASHES:
+            log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
+            return Ended("error", detail="the engine crashed twice while this was done")
         try:
+            if self._caution is not None and self._caution.careful():
+                self._caution.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
+        except BotError as error:  # it could not be claimed, and was not begun
+            return Ended("error", detail=str(error), again=True)
         except Exception as error:  # a defect of ours costs this call its result, and not the thread
             log.error("%s failed, %s", name_of(job.row), place_of(error))
             return Ended("error", detail=type(error).__name__)

@@ -10,7 +10,7 @@ from bot.runtime.operator import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.send_result import SendResult
 from bot.runtime.statuses import give_up_if_failed
-from bot.store.rows import REPLY, OutboxRow
+from bot.store.rows import REPLY, CallRow, OutboxRow
 
 
 @dataclass(slots=True)
@@ -22,7 +22,7 @@ class Incoming:
 
     sent: list[SendResult] = field(default_factory=list)
     called: list[CallResult] = field(default_factory=list)
-    requests: list[Request | OutboxRow] = field(default_factory=list)
+    requests: list[Request | OutboxRow | CallRow] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.sent) + len(self.called) + len(self.requests)

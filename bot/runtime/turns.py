@@ -129,9 +129,16 @@ class Turns:
         """
         return self._ask(request)
 
-    def claim(self, row: OutboxRow) -> None:
-        """Return when it is durable that a message is about to be sent without a key. Raises `EngineStopped`."""
+    def claim(self, row: OutboxRow | CallRow) -> None:
+        """Return when it is durable that a message is about to be sent without a key, or a call to be made by a careful
+        engine. Raises `EngineStopped`.
+        """
         self._ask(row)
+
+    @property
+    def careful(self) -> bool:
+        """Whether it looks for what has crashed the engine: see `bot.store.runs.begin`."""
+        return self._pass.careful
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
@@ -164,7 +171,7 @@ class Turns:
             if not self._wait_for_pass(passes, deadline - monotonic()) or not self._thread.is_alive():
                 return False
 
-    def _ask(self, request: Request | OutboxRow) -> Answer:
+    def _ask(self, request: Request | OutboxRow | CallRow) -> Answer:
         answer: Future[Answer] = Future()
         with self._changed:
             if not self._thread.is_alive() or self._stopping:

@@ -31,6 +31,7 @@ class Null(Enum):
     SHOWN = "shown"  # there is a hole in what is shown
     TAKEN = "taken"  # it is a value like any other
     REFUSED = "refused"  # the step fails
+    NEEDED = "needed"  # there is a hole in what is shown, and where nothing else stands the step fails
 
 
 class Result(Enum):
@@ -92,10 +93,14 @@ class RestFor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What the conversation rests at a step for, and how long at most; ``longest`` None: nobody can tell."""
+    """What the conversation rests at a step for, and how long at most; ``longest`` None: nobody can tell.
+
+    ``over``: it may be over for good, or for hours, so that whoever comes again goes on at once.
+    """
 
     what: RestFor
     longest: timedelta | None = None
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

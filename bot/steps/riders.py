@@ -101,6 +101,8 @@ class Defaults:
 
     def over(self, inherited: Self) -> Self:
         """These, with what they leave out taken from the inherited ones."""
+        if self == _NOTHING:  # as on most steps
+            return inherited
         return replace(
             self,
             retry=inherited.retry if self.retry is None else self.retry.over(inherited.retry),
@@ -123,6 +125,9 @@ class Defaults:
         for name, door in (self.errors or {}).items():
             yield f"errors.{name}", door
         yield from _named(("gone", self.gone))
+
+
+_NOTHING = Defaults()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,12 @@ class Wait(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """It rests until the time has come, which only a written duration tells beforehand."""
-        return Rest(RestFor.TIME, self.until if isinstance(self.until, timedelta) else None)
+        """It rests until the time has come, which only a written duration tells beforehand. A day that stands there comes
+        once, and an office is open for hours.
+        """
+        if isinstance(self.until, timedelta):
+            return Rest(RestFor.TIME, self.until)
+        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.until.constant)
 
     @property
     def fails(self) -> bool:

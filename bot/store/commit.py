@@ -45,8 +45,10 @@ _ORDER = (
     *(queues.ADD_SEND, queues.SEND_AGAIN, queues.CLAIM, _SENT, queues.SEND_ENDED, _MESSAGE_ID, _STATUS, _ALIAS),
     *(broadcasts.ADD_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX, broadcasts.ENDED),
     *(broadcasts.WAIT_AGAIN, broadcasts.RESUME, broadcasts.STOP, broadcasts.TAKE_BACK),
-    *(queues.ADD_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED, usage.ADD, queues.ADD_DEAD_LETTER),
+    *(queues.ADD_CALL, queues.CLAIM_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED),
+    *(usage.ADD, queues.ADD_DEAD_LETTER),
 )
+_PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
 
 class Commit:
@@ -91,7 +93,7 @@ class Commit:
             _ALIAS: list(self.aliases.items()),
             broadcasts.STOP: [(text_of(name),) for name in self.stopped],
         }
-        written = [(sql, rows[sql]) for sql in _ORDER if rows.get(sql)]
+        written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
             yield _CURSOR, [(self.cursor,)]
             yield from written
@@ -182,6 +184,10 @@ class Commit:
         """The message of a broadcast that was stopped leaves the outbox unsent."""
         self._add(broadcasts.TAKE_BACK, (send_id,))
         self.sends_ended.add(send_id)
+
+    def claim_call(self, row: CallRow) -> None:
+        """The call is about to be made, by a careful engine: if that crashes, it was this one."""
+        self._add(queues.CLAIM_CALL, (self._at, row.id))
 
     def claim(self, row: OutboxRow) -> None:
         """The message is about to be sent in a way that cannot be repeated: after a crash nobody knows whether it was."""

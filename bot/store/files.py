@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.core.errors import BotError
 
-NEWEST = (("bot-engine", "3 replay"), ("bot-inbox", "2 erased"))
+NEWEST = (("bot-engine", "4 claimed calls"), ("bot-inbox", "2 erased"))
 """The last of each file's migrations (`bot.store.migrations`): a file without it is of an older version."""
 
 _BUSY_SECONDS = 5.0

@@ -251,6 +251,17 @@ def _engine_replay(db: Database) -> None:
     )
 
 
+@engine(name="4 claimed calls")
+def _engine_claimed_calls(db: Database) -> None:
+    _execute(
+        db,
+        """
+        ALTER TABLE calls ADD COLUMN claimed_at TEXT;
+        ALTER TABLE calls ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+        """,
+    )
+
+
 def migrate(store: Path) -> None:
     """Make both files, or bring them up to date, before anyone opens them to write.
 

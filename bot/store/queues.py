@@ -25,11 +25,12 @@ CLAIMED_SENDS = f"{_SENDS} WHERE claimed_at IS NOT NULL ORDER BY outbox.id"
 ADD_CALL = """
     INSERT INTO calls (id, ref, key, contact, effect, created_at, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-CALL_AGAIN = "UPDATE calls SET attempts = ?, due_at = ?, detail = ? WHERE id = ?"
+CLAIM_CALL = "UPDATE calls SET claimed_at = ? WHERE id = ?"
+CALL_AGAIN = "UPDATE calls SET attempts = ?, due_at = ?, detail = ?, claimed_at = NULL WHERE id = ?"
 CALL_SAID = "UPDATE calls SET said = said + 1 WHERE id = ?"
 CALL_ENDED = "DELETE FROM calls WHERE id = ?"
 PENDING_CALLS = """
-    SELECT id, ref, key, contact, effect, attempts, due_at, said FROM calls WHERE id > ? ORDER BY id LIMIT ?
+    SELECT id, ref, key, contact, effect, attempts, due_at, said, crashes FROM calls WHERE id > ? ORDER BY id LIMIT ?
 """
 
 PARK = "INSERT INTO parked (contact, event, parked_at) VALUES (?, ?, ?)"
@@ -92,9 +93,11 @@ def outbox_row(
     )
 
 
-def call_row(id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int) -> CallRow:
+def call_row(
+    id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int, crashes: int
+) -> CallRow:
     """A call that is to be made, from its row."""
-    return CallRow(id, ref, key, contact, codec.loads(effect), attempts, datetime.fromisoformat(due_at), said)
+    return CallRow(id, ref, key, contact, codec.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
 
 
 def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:

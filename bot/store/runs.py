@@ -1,15 +1,18 @@
-"""Runs of the engine: how each began and ended, and which events are suspected of having crashed it."""
+"""Runs of the engine: how each began and ended, and which events and calls are suspected of having crashed it."""
 
 import sqlite3
 from dataclasses import dataclass
 
-_CRASHES_IN_A_ROW = 2
+MOST_CRASHES = 2
+"""After so many in a row the engine is careful; what was under way at so many of those then is given up."""
 
 _LAST = "SELECT clean, crashes, taking FROM meta"
 _SUSPECT = """
     INSERT INTO suspects (event_id, crashes) VALUES (?, 1) ON CONFLICT (event_id) DO UPDATE SET crashes = crashes + 1
 """
 _SUSPECTS = "SELECT event_id FROM suspects WHERE crashes >= ?"
+_CRASHED = "UPDATE calls SET crashes = crashes + 1 WHERE claimed_at IS NOT NULL"
+_UNCLAIM = "UPDATE calls SET claimed_at = NULL WHERE claimed_at IS NOT NULL"
 _STARTED = "UPDATE meta SET clean = 0, crashes = ?, taking = NULL"
 TAKING = "UPDATE meta SET taking = ?"
 CAUGHT_UP = ("UPDATE meta SET crashes = 0, taking = NULL", "DELETE FROM suspects")
@@ -41,6 +44,9 @@ def begin(engine: sqlite3.Connection) -> Run:
     crashes = 0 if clean else crashes + 1
     if taking is not None:
         engine.execute(_SUSPECT, (taking,))
+    if not clean:
+        engine.execute(_CRASHED)
+    engine.execute(_UNCLAIM)
     engine.execute(_STARTED, (crashes,))
-    suspects = frozenset(id for (id,) in engine.execute(_SUSPECTS, (_CRASHES_IN_A_ROW,)))
-    return Run(crashes >= _CRASHES_IN_A_ROW, suspects)
+    suspects = frozenset(id for (id,) in engine.execute(_SUSPECTS, (MOST_CRASHES,)))
+    return Run(crashes >= MOST_CRASHES, suspects)

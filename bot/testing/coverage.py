@@ -124,7 +124,7 @@ def _of_words(words: Words, where: str) -> Iterator[tuple[Key, str]]:
 
 
 def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
-    can_fail = "errors.else" in step.kind.outcomes()
+    can_fail = "errors.else" in step.outcomes
     for way in step.ways.values():
         if way.door is None:
             continue

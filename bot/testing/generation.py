@@ -1,6 +1,6 @@
 """Making tests of a bot: talks that take its steps and outcomes, and walks by chance, with what the bot says to them.
 
-The talks are found with the real engine alone (`bot.checker.explorer`), so that a thousand are tried in a second.
+The talks are found with the real engine alone (`bot.checker.exploring.explorer`), so that a thousand are tried in a second.
 """
 
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 
-from bot.checker.explorer import Explorer
+from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.hints import Hints
+from bot.checker.exploring.moves import Spoils, Waits
+from bot.checker.exploring.proposals import LONG, Proposals
+from bot.checker.exploring.state import State
 from bot.checker.graph import Graph
-from bot.checker.hints import Hints
-from bot.checker.moves import Spoils, Waits
-from bot.checker.proposals import LONG, Proposals
-from bot.checker.state import State
-from bot.checker.written import CONTACT, document, heading, talk
+from bot.checker.stories.written import CONTACT, document, heading, talk
 from bot.program import Program
 from bot.testing.coverage import Coverage
 from bot.testing.paths import Paths, Way

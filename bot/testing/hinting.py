@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from typing import TypeVar
 
-from bot.checker.answers import Responds, Returns, Speaks
-from bot.checker.hints import Hints
-from bot.checker.moves import Starts
+from bot.checker.exploring.answers import Responds, Returns, Speaks
+from bot.checker.exploring.hints import Hints
+from bot.checker.exploring.moves import Starts
 from bot.lang.extensions import Extensions
 from bot.testing.matching import is_meant
 from bot.testing.transcript import Http, HttpLine, Line, Model, ModelLine, Result, Stage, Start, Transcript, User

@@ -7,13 +7,13 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import count, islice
 
-from bot.checker.circles import circle_through
-from bot.checker.explorer import Explorer
+from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.proposals import Proposals
+from bot.checker.exploring.search import Search, digest
+from bot.checker.exploring.state import State
 from bot.checker.graph import Edge, Graph, Place
-from bot.checker.passing import Passing
-from bot.checker.proposals import Proposals
-from bot.checker.search import Search, digest
-from bot.checker.state import State
+from bot.checker.paths.circles import circle_through
+from bot.checker.paths.passing import Passing
 from bot.core.session import Frame
 from bot.testing.coverage import Coverage, Key
 

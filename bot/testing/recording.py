@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.written import document
+from bot.checker.stories.written import document
 from bot.core.effects import Complete, Effect, HttpRequest, effect_ref
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.durations import UNITS, words

@@ -1,7 +1,7 @@
 """What the checker says of a bot that is written out."""
 
-from bot.checker import prove
 from bot.checker.findings import Finding
+from bot.checker.prove import prove
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.extensions import Extensions

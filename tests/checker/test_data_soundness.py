@@ -2,7 +2,6 @@
 and no condition comes to what it was said never to come to.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,81 +9,29 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from bot.checker.constants import find_constants
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.unset import find_unset
+from bot.checker.rules.constants import find_constants
+from bot.checker.rules.unset import find_unset
 from bot.core.effects import HttpRequest
 from bot.flow.library import Library
 from bot.lang import templates
 from bot.lang.nodes import Mark
 from bot.lang.shown import written as shown_as
 from bot.lang.templates import Expression, Template, TemplateFailed
-from tests.test_engine_random import EVENTS, FLOWS, VARS, Author, Contact, library_of, written
+from tests.checker.random_faults import FILLED, Forgetful, written_by
+from tests.test_engine_random import EVENTS, Contact
 
 ELSEWHERE = ("edit", "start", "strange tap")
 """Not the bot's doing: an edit, a start by a program, taps on what was never shown."""
-GIVEN = {
-    "s": ("a", "b"),
-    "t": ("x", "{{ n }}", "{{ t }}", None),
-    "n": (1, "{{ n + 1 }}", "{{ t }}", None),
-    "o": ({"a": {"b": "c"}}, "{{ o }}", None),
-}
-
-
-class Forgetful(Author):
-    """Writes flows in which variables are null more often than not. What stands in a record is never null."""
-
-    def text(self) -> Any:
-        return self.one(
-            "Hi.", "{{ t }}", "Hi {{ t }}.", "{{ n + 1 }}", "{% if t %}{{ t }}{% else %}-{% endif %}", "{{ t or n }}"
-        )
-
-    def set(self) -> Any:
-        name = self.one(*GIVEN)
-        return {name: self.one(*GIVEN[name])}
-
-    def branch(self) -> dict[str, Any]:
-        asked = (
-            "s == 'a'",
-            "s == 'c'",
-            "s in ['a', 'b']",
-            "not s",
-            "s",
-            "n == 1",
-            "n != 'x'",
-            "t == 'x'",
-            "n > 1",
-            "s < 'b'",
-        )
-        return {"branch": [{"if": self.one(*asked), "then": self.target()} for _ in range(3)]}
-
-    def riders(self) -> dict[str, Any]:
-        riders = super().riders()
-        for expected in ("failed", "mismatch"):
-            riders.get("errors", {}).pop(expected, None)
-        return riders
-
-    def flow(self, name: str) -> dict[str, Any]:
-        flow = super().flow(name)
-        kinds: dict[str, Any] = dict(VARS)
-        flow["vars"] = {key: kinds[key] if key == "l" else {"type": kinds[key]["type"]} for key in kinds}
-        flow["vars"]["s"] = {"type": "text"}
-        flow["defaults"].pop("old_taps", None)  # who reopens a question may be in no flow any more
-        return flow
 
 
 @st.composite
 def bots(draw: st.DrawFn) -> Library:
     """A bot of up to three flows."""
-    author = Forgetful(draw(st.integers(0, 1 << 32)))
-    bot, flows = (
-        author.bot(),
-        [author.flow(name) for name in ("main", *(name for name in FLOWS[1:] if author.one(0, 1)))],
-    )
-    library = library_of(bot, flows)
-    note(f"{json.dumps(bot)}\n{written(flows)[0]}")
-    return library
+    written = written_by(Forgetful(draw(st.integers(0, 1 << 32))))
+    note(str(written))
+    return written.library
 
 
 class Served(Contact):
@@ -137,7 +84,7 @@ class Nulls:
             raise
 
     def _note(self, text: Template | Expression, scope: Mapping[str, Any]) -> None:
-        null = frozenset(name for name in text.names & {*VARS, "s"} if scope.get(name, 0) is None)
+        null = frozenset(name for name in text.names & FILLED.keys() if scope.get(name, 0) is None)
         if null:
             self.holes.append((text.mark, text.source, null))
 

@@ -86,6 +86,12 @@ MISTAKES = {
         "basket/flows/order.yml", "    save: payment\n", "", "W301", "    link: {title"),
     "a handler's result is not saved": Mistake(
         "shop/flows/track_order.yml", "    save: order\n", "", "W301", "      - {if: order.state"),
+    "a number is compared with a text": Mistake(
+        "feedback/flows/feedback.yml", "{if: stars >= 4, then", '{if: stars == "4", then', "W303"),
+    "an order is asked for between a number and a text": Mistake(
+        "feedback/flows/feedback.yml", "{if: stars >= 4, then", '{if: stars >= "4", then', "W303"),
+    "a text goes into a number": Mistake(
+        "quiz/flows/quiz.yml", '{score: "{{ points | sum }}"}', '{score: "{{ points | sum }} points"}', "W305"),
     "a choice is not saved": Mistake("clinic/flows/book.yml", "    save: slot\n", "", "W301", '    ask: "{{ service }} on'),
     "a choice leads past a question": Mistake(
         "feedback/flows/feedback.yml", "Please do: call_me", "Please do: noted", "W301", '    say: "We will call you'),

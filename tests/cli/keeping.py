@@ -13,10 +13,10 @@ from bot.local import LocalServer
 from bot.program import load_program
 from bot.store.migrations import migrate
 from tests.cli.terminal import make_bot
+from tests.patience import PATIENCE
 
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
-PATIENCE = 20.0
 PER_MINUTE = 6000
 FLOWS = """
 flow: main

@@ -9,7 +9,8 @@ from threading import Timer
 from types import TracebackType
 from typing import Any, Self
 
-PATIENCE = 60.0  # seconds, after which a server that hangs is killed, so that the test fails
+from tests.patience import PATIENCE
+
 CURSOR = "|"
 
 
@@ -21,7 +22,7 @@ class LanguageServer:
         self._numbers = itertools.count(1)
         self._complaints: dict[str, list[str]] = {}
         self._process = subprocess.Popen([program, "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._watch = Timer(PATIENCE, self._process.kill)
+        self._watch = Timer(PATIENCE, self._process.kill)  # one that hangs is killed, so that the test fails
 
     def __enter__(self) -> Self:
         self._watch.start()

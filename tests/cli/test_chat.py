@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.terminal import call, make_bot
+from tests.patience import PATIENCE
 
 FLOWS = """
 flow: main
@@ -28,7 +29,6 @@ steps:
   brew: {wait: 10m}
   ready: {template: {name: ready, language: en, body: ["{{ cups }}"]}, replies: {Coming: end}}
 """
-PATIENCE = 30.0
 
 
 def chat(folder: Path, *lines: str) -> list[str]:

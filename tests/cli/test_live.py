@@ -57,9 +57,9 @@ def test_an_edit_is_a_line_for_each_step_with_how_many_wait_there(
     outcome = live(Path())
     assert outcome.code == 0
     assert outcome.lines == [
+        "     1  flows/main.yml:10  main/sure -> main/agreed: the step has another name: goes on unchanged",
         "     2  flows/main.yml:7  main/cups: the question is put again, in its new form",
-        "     1  flows/main.yml:10  main/sure -> main/agreed: the question is put again, in its new form",
-        "3 conversations under way: 0 go on unchanged, nobody is dropped.",
+        "3 conversations under way: 1 go on unchanged, nobody is dropped.",
     ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from bot.flow.documents import Source
 from bot.flow.library import Loaded, load
 from bot.lang.extensions import Extensions, extensions_in
+from tests.cli.terminal import call
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -82,6 +83,23 @@ def test_the_conversation_in_the_readme_is_real() -> None:
         timeout=60,
     )
     assert talk.strip() in chat.stdout, chat.stdout + chat.stderr
+
+
+FLOWERS = """flow: flowers
+start: {words: [flowers]}
+vars: {day: {type: date}}
+steps:
+  day: {ask: Which day suits you?, save: day, timeout: {after: 26h, say: Shall we forget it?, then: end}}
+  done: {say: "See you on {{ day }}.", then: end}
+"""
+
+
+def test_what_the_readme_says_is_found_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (report,) = blocks(ROOT / "README.md", "text")
+    (tmp_path / "bot.yml").write_text("name: Florist\n")
+    (tmp_path / "flowers.yml").write_text(FLOWERS)
+    monkeypatch.chdir(tmp_path)
+    assert report.strip() in call("check").out
 
 
 def test_the_readmes_commands_are_those_of_the_makefile_and_of_the_program() -> None:

@@ -167,6 +167,10 @@ CASES = {
         flow("  a: {say: x}\n  b: {say: y, then: a}\n"),
         "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a loop over a day that comes once": (
+        flow("  a: {say: x}\n  b: {wait: 2031-01-01, then: a}\n"),
+        "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
+    ),
     "a loop over two flows": (
         flow("  a: {say: x, then: /two}\n---\nflow: two\nsteps: {b: {branch: [{if: now, then: /main}]}}\n"),
         "4:3: E140 these steps go round without waiting: a -> /two/b -> a (let one of them wait for an answer, or bound its visits)",
@@ -404,6 +408,7 @@ LOOPS = {
         "  a: {run: /two}\n  b: {say: x, then: a}\n---\nflow: two\nsteps: {c: {ask: y}}\n"
     ),
     "a failing text leads to where it came from": "  a: {say: x, errors: {else: /main}}\n  b: {ask: y}\n",
+    "a day that is worked out": '  a: {say: x}\n  b: {wait: "{{ today + days(1) }}", then: a}\n',
     "visits bound it": "  a: {say: x, visits: {max: 2, else: end}}\n  b: {say: y, then: a}\n",
 }
 

@@ -13,17 +13,17 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from bot import local
 from bot.store.inbox import InboxReader
+from tests.patience import PATIENCE
 
 SECRET = "signing-secret"
 CONTACT = "6281234567890"
 BOT = "name: Test Bot\ndefaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}}\n"
 FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
-PATIENCE = 30.0  # seconds; nothing here takes a tenth of it
 
 
 class Serving:
@@ -136,9 +136,11 @@ def body_of(id: str, text: str = "hi") -> bytes:
 
 
 def until(condition: Callable[[], object]) -> None:
+    """Wait until something is true. It is not asked all the time: the engine has the lowest priority."""
     deadline = monotonic() + PATIENCE
     while not condition():
         assert monotonic() < deadline
+        sleep(0.01)
 
 
 Serve = Callable[..., Serving]

@@ -21,7 +21,8 @@ from bot.emulator.completion import Answer, CompletionService
 from bot.emulator.completion.requests import asked as question_in
 from bot.emulator.emulator import Emulator
 from bot.store.reader import StoreReader
-from tests.process.serving import CONTACT, PATIENCE, SECRET, Serve, Serving, until
+from tests.patience import PATIENCE
+from tests.process.serving import CONTACT, SECRET, Serve, Serving, until
 
 BOT = "name: Test Bot\nwords: {stop: {say: Bye!, then: end}}\ndefaults: {timeout: {after: 1h, then: end}}\n"
 FLOW = """\

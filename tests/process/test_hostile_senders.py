@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from bot.web.server import CONNECTIONS
-from tests.process.serving import PATIENCE, Serving, body_of
+from tests.patience import PATIENCE
+from tests.process.serving import Serving, body_of
 
 DEEP = 100_000
 NUL = b'{"id": "nul", "event": "message.inbound", "data": {"from": "62\\u0000", "type": "text", "body": "a\\u0000b"}}'

@@ -12,7 +12,8 @@ import pytest
 from bot.emulator.emulator import Emulator
 from tests.cli.terminal import call
 from tests.gateway.peer import Peer, answer, peer
-from tests.process.serving import CONTACT, PATIENCE, SECRET, Serve, Serving
+from tests.patience import PATIENCE
+from tests.process.serving import CONTACT, SECRET, Serve, Serving
 
 KEY = "sk-of-the-crm"
 BOT = """\

@@ -13,7 +13,8 @@ import bot
 from bot import local
 from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
-from tests.process.serving import CONTACT, FLOW, PATIENCE, SECRET, Serve, until
+from tests.patience import PATIENCE
+from tests.process.serving import CONTACT, FLOW, SECRET, Serve, until
 
 
 def test_it_says_where_it_answers_acknowledges_and_is_ready(serve: Serve) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.emulator.emulator import Emulator
-from tests.process.serving import CONTACT, PATIENCE, SECRET, Serve, Serving, until
+from tests.patience import PATIENCE
+from tests.process.serving import CONTACT, SECRET, Serve, Serving, until
 
 KEY = "a-key-of-sixteen-or-more"
 FLOWS = """
@@ -66,7 +67,7 @@ def engine_beside(serving: Serving, killed: set[int]) -> int:
 def test_what_is_due_while_the_engine_is_killed_starts_once(serve: Serve, folder: Path, gateway: Emulator) -> None:
     serving = served(serve, folder, gateway)
     killed: set[int] = set()
-    while len(killed) < 8:
+    while len(killed) < 6:  # after each a pause, together longer than until it is due
         engine = engine_beside(serving, killed)
         killed.add(engine)
         os.kill(engine, signal.SIGKILL)

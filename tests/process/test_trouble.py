@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
+from tests.patience import PATIENCE
 from tests.process.serving import BOT, CONTACT, SECRET, Serve, Serving, until
 
 HANGING = """
@@ -121,6 +122,22 @@ def test_after_a_stop_a_plain_copy_of_each_file_is_whole(serve: Serve) -> None:
     log.close()
 
 
+def test_a_handler_that_ends_the_process_costs_its_call_and_no_other(serve: Serve, folder: Path) -> None:
+    (folder / "handlers.py").write_text(
+        "import os\nfrom bot import handler\n\n@handler('leave')\ndef leave() -> None:\n    os._exit(1)\n"
+    )
+    (folder / "leave.yml").write_text(
+        "flow: leave\nstart: {words: [leave]}\nsteps:\n  l: {call: leave, errors: {else: {say: Sorry., then: end}}}\n"
+    )
+    with Emulator() as gateway:
+        serving = talking(serve, gateway)
+        gateway.receive("6281234567891", "leave")
+        serving.line_with('handler "leave" is not done again: the engine crashed twice while it was')
+        gateway.receive(CONTACT, "hi")
+        until(lambda: [sent.to for sent in gateway.sent] == ["6281234567891", CONTACT])
+        assert serving.status()["calls"] == 0
+
+
 def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other(serve: Serve, folder: Path) -> None:
     (folder / "handlers.py").write_text(
         "import time\nfrom bot import function\n\n@function('nap')\ndef nap() -> None:\n    time.sleep(3600)\n"
@@ -128,7 +145,8 @@ def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other
     (folder / "nap.yml").write_text("flow: nap\nstart: {words: [nap]}\nsteps: {n: {say: '{{ nap() }}'}}\n")
     with Emulator() as gateway:
         serving = talking(serve, gateway)
-        gateway.receive("6281234567891", "nap")
+        nap = gateway.receive("6281234567891", "nap")
+        assert gateway.wait_until(lambda: nap in gateway.acknowledged, PATIENCE)
         gateway.receive(CONTACT, "hi")
         for _ in range(4):  # twice until the engine takes events one by one, twice until it knows which it is
             serving.line_with("nap cannot be stopped")

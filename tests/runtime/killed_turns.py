@@ -16,17 +16,23 @@ from pathlib import Path
 from typing import Any
 
 from bot.clock import MovableClock
+from bot.core.effects import Send
 from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
+from bot.core.messages import Text
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.runtime.caution import Caution
+from bot.runtime.performers import Ended, Performers, Say
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.store.reader import StoreReader
+from bot.store.rows import CallRow
 from bot.store.state import Store
 from tests.runtime.turns_kit import LONG, START, advance, called, read, sent
 
 MOST_RUNS = 12
+DIES = "491701"
 
 
 class Eager:
@@ -69,7 +75,14 @@ def deadly(session: Session, event: Event) -> Turn:
     return advance(session, event)
 
 
-def take(path: Path, kill_at: int | None) -> None:
+def deadly_call(row: CallRow, say: Say) -> Ended:
+    """The stand-in for a handler: the one that is called for the first contact kills the process."""
+    if row.contact == DIES:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Ended("done")
+
+
+def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
     """Take everything there is and end; or die before the statement number ``kill_at``."""
     store = Store(path)
     left = [kill_at or 0]
@@ -80,10 +93,16 @@ def take(path: Path, kill_at: int | None) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     store._connection.set_trace_callback(step)
-    turns = Turns(store, InboxReader(path), MovableClock(START + timedelta(hours=2)), deadly, read)
+    clock = MovableClock(START + timedelta(hours=2))
+    turns = Turns(store, InboxReader(path), clock, deadly, read)
     notes = path.with_name("notes")
-    turns.start(Eager(lambda row: turns.sent(sent(row)), notes), Eager(lambda row: turns.called(called(row)), notes))
+    caution = Caution(lambda: turns.careful, turns.claim)
+    performers = Performers(deadly_call, clock, turns.called, caution=caution)
+    eager = Eager(lambda row: turns.called(called(row)), notes)
+    turns.start(Eager(lambda row: turns.sent(sent(row)), notes), performers if deadly_calls else eager)
+    performers.start()
     assert turns.wait_settled(LONG)
+    performers.stop(LONG)
     assert turns.stop(LONG)
     store.close()
 
@@ -122,6 +141,7 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
     return {
         "kills": kills,
         "taken": {contact: [turn.event_id for turn in reader.trace(contact, 1000)] for contact in contacts},
+        "said": {contact: _said(reader, contact) for contact in contacts},
         "sent": [row[0] for row in reader._all("SELECT ref FROM sent ORDER BY id")],
         "performed": sorted(set(notes.read_text().splitlines())) if notes.exists() else [],
         "counts": reader.counts(),
@@ -129,7 +149,13 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def main(folder: Path, said: Sequence[tuple[str, str]], kill: bool) -> None:
+def _said(reader: StoreReader, contact: str) -> list[str]:
+    turns = sorted(reader.trace(contact, 1000), key=lambda turn: turn.at)
+    sends = [effect for turn in turns for effect in turn.effects if isinstance(effect, Send)]
+    return [send.message.body for send in sends if isinstance(send.message, Text)]
+
+
+def main(folder: Path, said: Sequence[tuple[str, str]], how: str) -> None:
     """Print the outcome for each place where the process can be killed (twice), or of the one run without kills."""
     original = prepare(folder / "original", said)
     contacts = sorted({contact for contact, _ in said})
@@ -139,13 +165,13 @@ def main(folder: Path, said: Sequence[tuple[str, str]], kill: bool) -> None:
         path = folder / str(place) / "bot.db"
         shutil.copytree(original.parent, path.parent)
         kills = 0
-        while not in_child(partial(take, path, place if kill and kills < 2 else None)):
+        while not in_child(partial(take, path, place if how == "kill" and kills < 2 else None, how == "call")):
             kills += 1
             assert kills < MOST_RUNS
         print(json.dumps(outcome(path, kills, contacts)))
-        if not kill or kills == 0:
+        if how != "kill" or kills == 0:
             return
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3] == "kill")
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3])

@@ -20,6 +20,6 @@ def test_in_an_hour_with_the_reserve_no_reply_waits_and_most_of_the_budget_is_us
 
 @pytest.mark.parametrize("window", ["sliding", "fixed"])
 def test_without_the_reserve_the_budget_is_used_up(window: str) -> None:
-    report = simulate(HOUR / 3, window, reserve=0)
+    report = simulate(HOUR / 6, window, reserve=0)
     assert report.refused == 0
     assert report.used >= 0.95

@@ -20,6 +20,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
 from bot.web.starts import MOST_BYTES, Starts
+from tests.patience import PATIENCE
 from tests.talk import library_of
 
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -41,7 +42,7 @@ class Door:
     def __init__(self, store: Path, key: str | None = KEY) -> None:
         migrate(store)
         self.clock = MovableClock(NOW)
-        self.inbox = InboxWriter(store, self.clock, patience=0.2)
+        self.inbox = InboxWriter(store, self.clock, patience=PATIENCE)
         self.log = InboxReader(store)
         self.engine_is_there = True
         self.wakes = 0
@@ -191,13 +192,13 @@ VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(["contact", "data", "busy", "id", "x"]) | st.text(), VALUES))
 def test_whatever_comes_is_answered_in_words(door: Door, body: dict[str, Any]) -> None:
     assert door.post(body | {"contact": CONTACT} if len(body) % 2 else body).status_code in (202, 400)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES)
 def test_data_is_kept_as_it_came(door: Door, value: Any) -> None:
     door.engine_is_there = False

@@ -4,6 +4,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
 from bot.web.starts import Starts
+from tests.patience import PATIENCE
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
@@ -34,11 +36,11 @@ def event(id: str = "evt-1", text: str = "hi") -> bytes:
 class Web:
     """The web process's app over a real inbox, and a sender that signs."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, patience: float = PATIENCE) -> None:
         migrate(store)
         self.store = store
         self.clock = MovableClock(NOW)
-        self.inbox = InboxWriter(store, self.clock, patience=0.2)
+        self.inbox = InboxWriter(store, self.clock, patience=patience)
         self.log = InboxReader(store)
         self.wakes = 0
         self.engine_is_up = True
@@ -66,13 +68,15 @@ class Web:
     def kept(self) -> list[str]:
         return [row.event_id for row in self.log.after(0, 100)]
 
+    def close(self) -> None:
+        self.inbox.close()
+        self.log.close()
+
 
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
-    web = Web(tmp_path / "bot.db")
-    yield web
-    web.inbox.close()
-    web.log.close()
+    with closing(Web(tmp_path / "bot.db")) as web:
+        yield web
 
 
 def test_a_signed_event_is_kept_acknowledged_and_the_engine_woken(web: Web) -> None:
@@ -192,16 +196,17 @@ def test_other_addresses_and_methods_are_refused_in_json(web: Web) -> None:
     assert (answer.status_code, answer.json) == (404, {"ok": False, "message": "there is nothing at this address"})
 
 
-def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(web: Web) -> None:
-    blocker = sqlite3.connect(inbox_path(web.store), isolation_level=None)
-    blocker.execute("BEGIN IMMEDIATE")
-    refused = web.post(event())
-    assert refused.status_code == 503
-    assert refused.headers["Retry-After"] == "5"
-    assert web.client.get("/readyz").status_code == 503
-    assert web.client.get("/healthz").status_code == 200
-    blocker.execute("ROLLBACK")
-    blocker.close()
+def test_an_inbox_that_cannot_commit_is_a_503_and_the_event_can_come_again(tmp_path: Path) -> None:
+    with closing(Web(tmp_path / "bot.db", patience=0.1)) as web:
+        blocker = sqlite3.connect(inbox_path(web.store), isolation_level=None)
+        blocker.execute("BEGIN IMMEDIATE")
+        refused = web.post(event())
+        assert refused.status_code == 503
+        assert refused.headers["Retry-After"] == "5"
+        assert web.client.get("/readyz").status_code == 503
+        assert web.client.get("/healthz").status_code == 200
+        blocker.execute("ROLLBACK")
+        blocker.close()
 
 
 def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(

@@ -79,7 +79,7 @@ class _FlowDrawing:
 
     @cached_property
     def _begun(self) -> dict[Place, tuple[str, ...]]:
-        return beginnings(self.graph, self.flow.name)
+        return beginnings(self.graph, self.flow.name, everything=self.everything)
 
     def _ways(self, place: Place, step: Step) -> None:
         edges = [edge for edge in self.graph.edges[place] if self.everything or telling(self.graph, edge)]

@@ -1,9 +1,9 @@
 """Drawings as lines of text, to compare."""
 
-from bot.checker import prove
 from bot.checker.drawing import Flags, draw_bot, draw_flow
 from bot.checker.drawing.values import Drawing, Stroke
 from bot.checker.graph import Graph
+from bot.checker.prove import prove
 from bot.flow.library import Library
 from tests.checker.proved import BOT, library, sources
 

@@ -81,6 +81,18 @@ def test_what_every_step_has_is_left_out() -> None:
     ]
 
 
+def test_where_any_step_may_lead_to_is_said_there_once() -> None:
+    text = QUIET.replace(
+        "words: {help: {say: Write., then: again}}",
+        "words: {enough: bye}\ndefaults: {timeout: {after: 1h, then: late}}",
+    )
+    text += "  late: {say: 'Too late.', then: end}\n"
+    drawn = lines(flow("quiet", text))
+    assert "word enough at any step -> bye" in drawn
+    assert "timeout at any step -> late" in drawn
+    assert not any("at any step" in line for line in lines(flow("quiet", text, everything=True)))
+
+
 def test_everything_is_drawn_where_that_is_wanted() -> None:
     drawn = lines(flow("quiet", QUIET, everything=True))
     assert "inherits ~> end (timeout)" in drawn

@@ -1,0 +1,230 @@
+"""Which variables may be null at each step of a bot, whatever way a conversation has come there."""
+
+from collections.abc import Iterator
+
+from bot.checker.data.declarations import Declarations
+from bot.checker.data.giving import Gifts, Seen, State, ignore, shown
+from bot.checker.data.nulls import Names, Nulls, Read, Text
+from bot.checker.data.stack import Stack
+from bot.checker.data.ways import Brought, Way, place_uses
+from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
+from bot.checker.paths.passing import Passing
+
+Came = tuple[Place, Way | Root | None]
+"""How a conversation came to a step with a variable that is null: from where, and by a way on, by the flow that was
+opened there, or (None) by going back to a flow that rested there.
+"""
+
+
+class Assigned:
+    """What may be null: ``at`` each step, when a conversation comes there."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.nulls = graph.fact(Nulls)
+        self.at: dict[Place, State] = {}
+        self._came: dict[Place, list[tuple[Names, Came]]] = {}
+        self._ends: dict[Place, State] = {}  # what may be null where the frame ends, from each step on
+        self._failing: set[Place] = set()
+        self.stack = Stack(graph)
+        self._texts = dict(self._texts_at())
+        self._ways = dict(self._all_ways(graph.fact(Passing)))
+        self._declarations = Declarations(graph, self.nulls, self._given())
+        self._inputs = {id(root): self._given_to(root) for root in graph.roots}
+        self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by its first
+        self._before: dict[Place, list[Place]] = {place: [] for place in graph.steps}  # in the same frame
+        self._returning: dict[Place, list[Place]] = {}  # what leads back to each step
+        self._link()
+        self._waiting: dict[Place, None] = {}  # in order, each once
+        self._settle()
+
+    def came(self, place: Place, name: Names) -> Came | None:
+        """How a conversation came to a step with a variable that is null; None where a frame begins."""
+        return next((came for names, came in self._came.get(place, ()) if names & name), None)
+
+    def rested(self, place: Place, seen: Seen = ignore) -> State:
+        """What may be null while a conversation is at a step, when its own texts have been worked out."""
+        return shown(self._texts[place], self.at[place], seen)
+
+    def left(self, way: Way, rested: State, seen: Seen = ignore) -> State:
+        """What may be null where a step is left by a way, before its door; ``rested`` while it was at the step."""
+        state = rested if way.done else self.at[way.edge.source]
+        return way.left(state, self._brought(way.edge, state), seen)
+
+    def ways(self, place: Place) -> Iterator[Way]:
+        """The ways on from a step: failures only where it can fail."""
+        return (way for way in self._ways[place] if place in self._failing or not way.fails)
+
+    def ways_in_frame(self, place: Place) -> Iterator[Way]:
+        """Those on which a conversation stays in its frame, or by which the frame ends."""
+        return (way for way in self.ways(place) if way.edge.target is None or self.stack.goes_over(way.edge))
+
+    def ends_with(self, way: Way, name: Names) -> bool:
+        """Whether the frame ends by a way, and not by silence, while a variable may be null."""
+        return _ends(way.edge) and bool(way.past(self.left(way, self.rested(way.edge.source))).null & name)
+
+    def inputs_of(self, root: Root) -> Gifts:
+        """What goes into a flow that is opened."""
+        return self._inputs[id(root)]
+
+    # -- preparing -------------------------------------------------------------------------------------------------
+
+    def _texts_at(self) -> Iterator[tuple[Place, list[Text]]]:
+        for place, step in self._graph.steps.items():
+            flow = self._graph.flow(place)
+            yield place, self.nulls.texts(place_uses(step, flow), flow)
+
+    def _all_ways(self, passing: Passing) -> Iterator[tuple[Place, list[Way]]]:
+        for place, step in self._graph.steps.items():
+            flow, outcomes = self._graph.flow(place), step.outcomes
+            edges = (edge for edge in self._graph.edges[place] if passing.passable(edge))
+            yield place, [Way(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
+
+    def _given(self) -> dict[str, Names]:
+        """The variables that the steps of each flow give something to."""
+        found = dict.fromkeys(self._graph.library.flows, 0)
+        for (flow, _), ways in self._ways.items():
+            for way in ways:
+                found[flow] |= way.names
+        return found
+
+    def _given_to(self, root: Root) -> Gifts:
+        """What goes into a flow that is opened, worked out where it is opened."""
+        flow = self._graph.flow(root.place if root.by is None else root.by)
+        return Gifts.of(((item.name, item.value) for item in root.inputs), flow, self.nulls)
+
+    def _link(self) -> None:
+        for place in self._graph.steps:
+            for root in self._runs(place):
+                self._runs_of.setdefault(root.place, []).append(place)
+            for target in self.stack.returns.get(place, ()):
+                self._before[target].append(place)
+            for edge in (way.edge for way in self._ways[place]):
+                if edge.target is not None and self.stack.goes_over(edge):
+                    self._before[edge.target].append(place)
+                if edge.target is not None and edge.returns:
+                    self._returning.setdefault(edge.target, []).append(place)
+
+    # -- following -------------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        for root in self._graph.roots:
+            if root.by is None:
+                self._meet(root.place, self._opened(root, State()), None)
+        while self._waiting:
+            place = next(iter(self._waiting))
+            del self._waiting[place]
+            self._follow(place)
+
+    def _follow(self, place: Place) -> None:
+        rested = self.rested(place, self._noting(place))
+        for root in self._runs(place):
+            self._meet(root.place, self._opened(root, rested), (place, root))
+        for target in self.stack.returns.get(place, ()):
+            self._meet(target, rested, (place, None))
+        failing = []
+        for way in self._ways[place]:
+            if way.fails:
+                failing.append(way)
+            else:
+                self._take(way, rested)
+        for way in failing if failing and self._may_fail(place) else ():
+            self._take(way, rested)
+
+    def _take(self, way: Way, rested: State) -> None:
+        place = way.edge.source
+        if way.is_idle:
+            self._go_on(way.edge, rested if way.done else self.at[place], (place, way))
+            return
+        left = self.left(way, rested, self._noting(place))
+        for root in self._graph.roots_by.get(place, ()) if way.edge.success else ():
+            if root.opening is Opening.PLAN:
+                self._meet(root.place, self._opened(root, left), (place, root))
+        self._go_on(way.edge, way.past(left, self._noting(place)), (place, way))
+
+    def _go_on(self, edge: Edge, past: State, came: Came) -> None:
+        if edge.target is not None and self.stack.goes_over(edge):
+            met = self._declarations.crossed(edge, past)
+            if edge.returns:  # what had a value there has it still, but for what was given null since then
+                met = State(met.unset & self.at.get(edge.target, State()).unset, met.emptied)
+            self._meet(edge.target, met, came)
+        elif _ends(edge):
+            self._end(edge.source, past)
+
+    def _meet(self, place: Place, state: State, came: Came | None) -> None:
+        """A conversation may come to a step like this."""
+        known = self.at.get(place)
+        met = state if known is None else known | state
+        if met != known:
+            fresh = met.null & ~(0 if known is None else known.null) & self._declarations.at(place)
+            if came is not None and fresh:
+                self._came.setdefault(place, []).append((fresh, came))
+            self.at[place] = met
+            self._waiting[place] = None
+            self._waiting |= dict.fromkeys(back for back in self._returning.get(place, ()) if back in self.at)
+
+    # -- failures --------------------------------------------------------------------------------------------------
+
+    def _noting(self, place: Place) -> Seen:
+        """Where null leaves a hole or fails, a step may fail: an empty text is no message."""
+
+        def note(text: Text, read: Read) -> None:
+            if read.holes | read.fails:
+                self._failing.add(place)
+
+        return note
+
+    def _may_fail(self, place: Place) -> bool:
+        if place not in self._failing and self._is_unsure(place):
+            self._failing.add(place)
+        return place in self._failing
+
+    def _is_unsure(self, place: Place) -> bool:
+        """Whether a step may fail without any null."""
+        if self._graph.steps[place].kind.fails or not all(text.never_fails for text in self._texts[place]):
+            return True
+        return not all(way.never_fails for way in self._ways[place] if not way.fails)
+
+    # -- flows that are run ----------------------------------------------------------------------------------------
+
+    def _end(self, place: Place, state: State) -> None:
+        """The frame may end like this from a step on, so it may from all that leads there; what runs it goes on anew."""
+        waiting = [place]
+        while waiting:
+            here = waiting.pop()
+            known = self._ends.get(here)
+            ended = state if known is None else known | state
+            if ended != known:
+                self._ends[here] = ended
+                waiting += self._before[here]
+                self._waiting |= dict.fromkeys(run for run in self._runs_of.get(here, ()) if run in self.at)
+
+    def _brought(self, edge: Edge, state: State) -> Brought | None:
+        """What the flow that a step has run gives to our variables."""
+        if edge.cause is not Cause.FLOW or not edge.success:
+            return None
+        given = null = 0
+        runs = self._graph.steps[edge.source].kind.flows_run()
+        for run, root in zip(runs, self._runs(edge.source), strict=True):
+            ends, opened = self._ends.get(root.place, State()), self._opened(root, state)
+            for ours, theirs in run.outputs.items():
+                bit = self.nulls.of(theirs)
+                given |= self.nulls.of(ours)
+                if not run.listed and bit & (ends.emptied | (ends.unset & opened.null)):
+                    null |= self.nulls.of(ours)
+        return given, null
+
+    def _opened(self, root: Root, state: State) -> State:
+        """What a flow begins with, where this may be null at the step that opens it."""
+        fresh = self._declarations.fresh(root)
+        if root.by is not None:
+            fresh = fresh.known(self._declarations.kept_by_both(root.by, root.place) & ~state.null)
+        return self._inputs[id(root)].into(fresh, state)
+
+    def _runs(self, place: Place) -> list[Root]:
+        return [root for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN]
+
+
+def _ends(edge: Edge) -> bool:
+    """Whether a frame ends by an edge so that what runs it goes on."""
+    return edge.target is None and not (edge.ends_all or edge.expires)

@@ -1,0 +1,187 @@
+"""What the texts of a bot come to where variables are null: holes, failures, and null again."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from bot.checker.graph import Graph
+from bot.flow.definition import Flow
+from bot.lang.cases import ANYTHING, LOST, Cases, Kind, some
+from bot.lang.domains import KINDS
+from bot.lang.reads import Reads
+from bot.lang.templates import Expression, Template
+from bot.steps.declared import Given, Null, Used
+
+Names = int
+"""A set of names of variables: a bit for each."""
+
+_MAY_BE_FALSE = frozenset({Kind.BOOLEAN, Kind.NUMBER, Kind.LIST})
+_NULL: Cases = frozenset({LOST})
+_SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What null does in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
+    ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: it may come to null itself.
+    """
+
+    holes: Names = 0
+    fails: Names = 0
+    stops: Names = 0
+    nothing: bool = False
+
+
+class Nulls:
+    """The variables of a bot as sets, and its texts."""
+
+    def __init__(self, graph: Graph) -> None:
+        library = graph.library
+        self._names = list(dict.fromkeys(name for flow in library.flows.values() for name in flow.variables))
+        self._bits = {name: 1 << number for number, name in enumerate(self._names)}
+        self._kinds = {flow.name: _kinds_of(flow) for flow in library.flows.values()}
+        self._reads: dict[tuple[type, str], Reads] = {}
+        self._texts: dict[tuple[object, ...], Text] = {}
+
+    @property
+    def everything(self) -> Names:
+        """All names."""
+        return (1 << len(self._names)) - 1
+
+    def of(self, *names: str) -> Names:
+        """Names as a set, but for those that are no flow's."""
+        found = 0
+        for name in names:
+            found |= self._bits.get(name, 0)
+        return found
+
+    def names_in(self, found: Names) -> Iterator[str]:
+        """The names of a set."""
+        while found:
+            yield self._names[(found & -found).bit_length() - 1]
+            found &= found - 1
+
+    def each_null(self, null: Names, kinds: Mapping[str, Cases]) -> Iterator[tuple[Names, Mapping[str, Cases]]]:
+        """Each of the variables, and what all are where this one is null: of the others nobody knows."""
+        names = list(self.names_in(null))
+        usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
+        for name in names:
+            yield self._bits[name], {**usual, name: _NULL}
+
+    def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, Cases]:
+        """What these are where none is null, as far as they are variables of a flow."""
+        kinds = self._kinds[flow.name]
+        return {name: kinds[name] for name in names if name in kinds}
+
+    def text(self, used: Used, flow: Flow) -> "Text":
+        """A text as it is worked out in a flow. What is inherited by many steps is one."""
+        key = (
+            id(used.text),
+            flow.name,
+            used.extra,
+            used.null,
+            used.sure,
+            *((id(each.condition), each.holds) for each in used.given),
+        )
+        if key not in self._texts:
+            self._texts[key] = Text(used, flow, self)
+        return self._texts[key]
+
+    def texts(self, uses: Iterable[Used], flow: Flow) -> list["Text"]:
+        """Several of them, without those that are always the same."""
+        return [self.text(used, flow) for used in uses if not _is_constant(used.text)]
+
+    def reads(self, text: Template | Expression) -> Reads:
+        """The same source, parsed once wherever it stands."""
+        key = type(text), _source(text)
+        if key not in self._reads:
+            self._reads[key] = Reads(text)
+        return self._reads[key]
+
+
+class Text:
+    """One text or expression of a flow, to be worked out for whichever variables may be null."""
+
+    def __init__(self, used: Used, flow: Flow, nulls: Nulls) -> None:
+        self.used = used
+        self.constant = _is_constant(used.text)
+        self._nulls = nulls
+        self._known_kinds = nulls.kinds_of(used.text.names, flow)
+        self.names = nulls.of(*(used.text.names - used.extra))
+        self._given = [Condition(given, flow, nulls, used.extra) for given in used.given]
+        self._known: dict[Names, Read] = {}
+
+    def read(self, null: Names) -> Read:
+        """What it comes to while these variables may be null."""
+        for given in self._given:
+            null &= ~given.proves(null)
+        null &= self.names
+        if null not in self._known:
+            self._known[null] = self._read(null)
+        return self._known[null]
+
+    @cached_property
+    def never_fails(self) -> bool:
+        """Whether it can be worked out whatever its variables are, but for null."""
+        return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """What kinds of value it may come to, none of its variables being null; none where it always fails."""
+        return frozenset(found.kind for found in self._nulls.reads(self.used.text).reading(self._known_kinds).cases)
+
+    def _read(self, null: Names) -> Read:
+        used, text = self.used, self.used.text
+        if self.constant:
+            return Read()
+        reads = self._nulls.reads(text)
+        if not null:
+            return Read(nothing=used.null is Null.TAKEN and reads.reading(self._known_kinds).nothing)
+        holes = fails = stops = 0
+        nothing = False
+        for bit, known in self._nulls.each_null(null, self._known_kinds):
+            found = reads.reading(known, shown=used.null in _SHOWN and isinstance(text, Template))
+            missing = used.null is Null.NEEDED and found.blank
+            refused = used.null is Null.REFUSED and found.nothing
+            holes |= bit if found.hole else 0
+            fails |= bit if found.fails or refused or missing else 0
+            stops |= bit if not found.cases or missing or (refused and found.only_nothing) else 0
+            nothing = nothing or found.nothing
+        return Read(holes, fails, stops if used.sure and not used.given else 0, nothing)
+
+
+class Condition:
+    """A condition of a flow that has come about: what it proves of variables that might be null."""
+
+    def __init__(self, given: Given, flow: Flow, nulls: Nulls, extra: frozenset[str] = frozenset()) -> None:
+        self._given = given
+        self._kinds = nulls.kinds_of(given.condition.names, flow)
+        self._nulls = nulls
+        self._names = nulls.of(*(given.condition.names - extra))
+        self._known: dict[Names, Names] = {}
+
+    def proves(self, null: Names) -> Names:
+        """Those of the variables that are not null, since it would not have come about with them."""
+        null &= self._names
+        if null not in self._known:
+            reads = self._nulls.reads(self._given.condition)
+            self._known[null] = sum(
+                bit
+                for bit, known in self._nulls.each_null(null, self._kinds)
+                if self._given.holds not in reads.reading(known).truths
+            )
+        return self._known[null]
+
+
+def _kinds_of(flow: Flow) -> Mapping[str, Cases]:
+    """What the variables of a flow are where they are not null: a text is none that is empty, being an answer."""
+    kinds = {name: KINDS[variable.type] for name, variable in flow.variables.items()}
+    return {name: some(kind, full=kind not in _MAY_BE_FALSE) for name, kind in kinds.items()}
+
+
+def _is_constant(text: Template | Expression) -> bool:
+    return isinstance(text, Template) and text.constant
+
+
+def _source(text: Template | Expression) -> str:
+    return "\0".join(each.source for each in text.wordings) if isinstance(text, Template) else text.source

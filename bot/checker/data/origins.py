@@ -1,0 +1,136 @@
+"""Why a variable is null at a step: the way there, and what on it gave no value."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from bot.checker.data.assigned import Assigned
+from bot.checker.data.giving import bits_of
+from bot.checker.data.nulls import Names
+from bot.checker.data.ways import Way
+from bot.checker.graph import Edge, Graph, Place, Root
+from bot.checker.paths.passing import AFTER_RUN, Passing
+from bot.checker.paths.trails import edges_of
+from bot.steps.declared import FlowRun
+
+Brought = tuple[FlowRun, str]
+"""A flow that was run, and the name of its variable that was brought back."""
+
+
+@dataclass(slots=True)
+class Origin:
+    """Where null comes from, as far as that can be said. ``story`` are the edges from a beginning on.
+
+    ``opened`` is what opened the frame, where there was no value from its beginning on; ``edge`` is where null was given,
+    and ``brought`` what gave it there. ``over``: the step at which an open flow was gone back to, with its own variables.
+    """
+
+    story: tuple[Edge, ...] = ()
+    opened: Root | None = None
+    edge: Edge | None = None
+    brought: Brought | None = None
+    over: Place | None = None
+
+    def why(self, place: Place) -> str:
+        """Why nothing has a value at a step, in words."""
+        if self.brought is not None:
+            run, theirs = self.brought
+            return f'flow {run.flow} may end without "{theirs}"'
+        if self.edge is not None:
+            return f'step "{self.edge.source[1]}" may leave it so, by `{self.edge.outcome}`'
+        if self.over is not None:
+            flow, step = self.over
+            return f"where flow {flow} is open already, /{flow}/{step} leads back to it, and to its own variables"
+        flow, step = self.story[0].source if self.story else place
+        return f"nothing has given it a value on the way from /{flow}/{step}"
+
+
+class Origins:
+    """Follows null back from where it is read."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._passing = graph.fact(Passing)
+        self._assigned = graph.fact(Assigned)
+
+    def of(self, place: Place, name: Names, way: Way | None = None) -> Origin:
+        """Why a variable may be null at a step, or on a way on from it."""
+        origin, backwards = Origin(), list[Edge]()
+        if way is not None:
+            name = self._before(way, name, origin, backwards)
+        while name and (came := self._assigned.came(place, name)) is not None:
+            target, (place, by) = place, came
+            if isinstance(by, Way):
+                name = self._before(by, name, origin, backwards)
+            elif by is not None:
+                name = self._handed(by, name, origin)
+            else:
+                origin.over = origin.over or target
+                backwards += reversed(self._assigned.stack.way_back(place, target))
+        before = self._passing.way_to(place) if place in self._passing.reached else ()
+        origin.story = (*before, *reversed(backwards))
+        return origin
+
+    def _before(self, way: Way, name: Names, origin: Origin, backwards: list[Edge]) -> Names:
+        """The variable that was null before a way, so that this one is past it; none where the way itself made it so."""
+        null, brought = self._assigned.at[way.edge.source].null, self._brought(way, name)
+        backwards.append(way.edge)
+        if way.edge.cause in AFTER_RUN:
+            backwards += reversed(self._through(way.edge, brought))
+        copied = next(bits_of(way.copied(name, null)), 0)
+        if copied:
+            return copied
+        if brought is None and not way.names & name:
+            return name & null
+        origin.edge, origin.brought = way.edge, brought
+        return 0
+
+    def _handed(self, root: Root, name: Names, origin: Origin) -> Names:
+        """The variable that was null where a flow was opened, and went into this one; none where it is not given there."""
+        gifts, null = self._assigned.inputs_of(root), 0 if root.by is None else self._assigned.at[root.by].null
+        if not gifts.names & name:
+            origin.opened = root
+        return next(bits_of(gifts.copied(name, null)), 0)
+
+    def _brought(self, way: Way, name: Names) -> Brought | None:
+        """What a flow that was run before a way has given to a variable."""
+        if way.edge.cause not in AFTER_RUN or not way.edge.success:
+            return None
+        runs = self._graph.steps[way.edge.source].kind.flows_run()
+        given = ((run, ours, theirs) for run in runs for ours, theirs in run.outputs.items())
+        return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
+
+    def _through(self, edge: Edge, brought: Brought | None) -> tuple[Edge, ...]:
+        """A way through the flow that was run before an edge, to an end which brings back null."""
+        for run in self._graph.steps[edge.source].kind.flows_run():
+            first = self._graph.opened_by(run.flow)
+            if brought is not None and (found := self._to_end_with(first, self._assigned.nulls.of(brought[1]))):
+                return found
+            return edges_of(self._passing.ending[edge.cause].get(first))
+        return ()
+
+    def _to_end_with(self, first: Place, name: Names) -> tuple[Edge, ...]:
+        """A way from where a frame begins to an end of it at which a variable may be null."""
+        came: dict[Place, Way | None] = {first: None}
+        waiting = deque([first])
+        while waiting:
+            place = waiting.popleft()
+            for way in self._assigned.ways_in_frame(place):
+                if way.edge.target is not None and way.edge.target not in came:
+                    came[way.edge.target] = way
+                    waiting.append(way.edge.target)
+                elif self._assigned.ends_with(way, name):
+                    return self._back_to(first, way, name, came)
+        return ()
+
+    def _back_to(self, first: Place, way: Way, name: Names, came: dict[Place, Way | None]) -> tuple[Edge, ...]:
+        """The edges up to a way, along which the variable is null as far as that can be followed."""
+        backwards: list[Edge] = []
+        name = self._before(way, name, Origin(), backwards)
+        place = way.edge.source
+        while (shortest := came[place]) is not None:
+            _, by = self._assigned.came(place, name) or (place, None)
+            if not isinstance(by, Way) or by.edge.source not in came:
+                by, name = shortest, 0
+            name = self._before(by, name, Origin(), backwards)
+            place = by.edge.source
+        return tuple(reversed(backwards))

@@ -1,0 +1,149 @@
+"""What lies below: a flow that is gone over to is gone back to instead, where it is open further down.
+
+Then it has its own variables, and what ran above it is over (docs/language/flows.md).
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+
+from bot.checker.data.giving import bits_of
+from bot.checker.graph import Edge, Graph, Opening, Place
+from bot.checker.paths.circles import components
+
+_CUTS_IN = "interrupt"
+_ANYBODY: Place = ("", "")  # stands for the beginnings of all flows that cut in on others
+
+
+class Stack:
+    """The frames of a bot, on top of each other. ``returns`` are the steps that are gone back to while the conversation
+    rests at a step further down, by that step.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._bits = {name: 1 << number for number, name in enumerate(graph.library.flows)}
+        plans = (plan for step in graph.steps.values() for plan in step.riders.schedule)
+        self._planned = {graph.opened_by(plan.target.text) for plan in plans if plan.busy == _CUTS_IN}
+        self.returns: Mapping[Place, tuple[Place, ...]] = self._find_returns()
+        self._below: dict[Place, int] = {}  # the flows that are open further down for certain
+        self._settle()
+
+    def goes_over(self, edge: Edge) -> bool:
+        """Whether a conversation that takes the edge may stay in its frame."""
+        return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
+
+    def way_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
+        """A shortest way from what is opened on top of a step, over which its flow is gone back to, at another step."""
+        waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
+        seen = {begun for begun, _ in waiting}
+        while waiting:
+            here, edges = waiting.popleft()
+            onward = [(edge.target, (*edges, edge)) for edge in self._graph.edges[here] if edge.target is not None]
+            for there, way in (*onward, *((begun, edges) for begun in self._begun_above(here))):
+                if there == target and way and way[-1].source[0] != target[0]:
+                    return way
+                if there not in seen:
+                    seen.add(there)
+                    waiting.append((there, way))
+        return ()
+
+    def _begun_above(self, place: Place) -> Iterator[Place]:
+        for above in self._above(place):
+            yield from self._interrupters() if above == _ANYBODY else (above,)
+
+    def _stays(self, edge: Edge, target: Place, below: int) -> bool:
+        return target[0] == edge.source[0] or not self._bits[target[0]] & below
+
+    # -- what may be gone back to ----------------------------------------------------------------------------------
+
+    def _interrupters(self) -> Iterator[Place]:
+        """Where the flows begin that cut in on others."""
+        yield from self._planned
+        yield from (root.place for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
+
+    def _above(self, place: Place) -> Iterator[Place]:
+        """Where the frames begin that may be opened on top of a step."""
+        yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
+        if self._graph.hears(place) and (self._planned or self._graph.flow(place).interrupted is not None):
+            yield _ANYBODY
+
+    def _find_returns(self) -> Mapping[Place, tuple[Place, ...]]:
+        entered = _Entered(edge for edges in self._graph.edges.values() for edge in edges)
+        over, found = self._gone_over_to(entered), {}
+        for place in self._graph.steps:
+            every = 0
+            for above in self._above(place):
+                every |= over.get(above, 0)
+            if targets := entered.within(every, place[0]):
+                found[place] = targets
+        return found
+
+    def _gone_over_to(self, entered: "_Entered") -> Mapping[Place, int]:
+        """By each step, the steps of other flows that are gone over to from there on, in its frame or above it."""
+        graph, found = self._graph, dict[Place, int]()
+        onward = {
+            place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
+            for place in graph.steps
+        }
+        onward[_ANYBODY] = list(self._interrupters())
+        for component in components(onward):
+            every = 0
+            for place in component:
+                for edge in graph.edges.get(place, ()):
+                    every |= entered.by(edge)
+                for other in onward[place]:
+                    every |= found.get(other, 0)
+            found.update(dict.fromkeys(component, every))
+        return found
+
+    # -- what is there for certain ---------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        waiting = deque[Place]()
+        for root in self._graph.roots:
+            if root.opening is not Opening.RUN:
+                self._meet(root.place, 0, waiting)
+        while waiting:
+            place = waiting.popleft()
+            below = self._below[place]
+            for root in self._graph.roots_by.get(place, ()):
+                if root.opening is Opening.RUN:
+                    self._meet(root.place, below | self._bits[place[0]], waiting)
+            for target in self.returns.get(place, ()):
+                self._meet(target, below, waiting)
+            for edge in self._graph.edges[place]:
+                if edge.target is not None and self._stays(edge, edge.target, below):
+                    self._meet(edge.target, below, waiting)
+
+    def _meet(self, place: Place, below: int, waiting: deque[Place]) -> None:
+        known = self._below.get(place)
+        if known is None or known & below != known:
+            self._below[place] = below if known is None else known & below
+            waiting.append(place)
+
+
+class _Entered:
+    """Sets of steps that other flows go over to: a bit for each, since every step of a bot has such a set."""
+
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        self._places = sorted({edge.target for edge in edges if edge.target is not None and _goes_over(edge)})
+        self._bits = {place: 1 << number for number, place in enumerate(self._places)}
+        self._of_flow: dict[str, int] = {}
+        for place, bit in self._bits.items():
+            self._of_flow[place[0]] = self._of_flow.get(place[0], 0) | bit
+        self._known: dict[int, tuple[Place, ...]] = {}
+
+    def by(self, edge: Edge) -> int:
+        """The step that an edge goes over to, if it does."""
+        return self._bits[edge.target] if edge.target is not None and _goes_over(edge) else 0
+
+    def within(self, bits: int, flow: str) -> tuple[Place, ...]:
+        """Those of a set that are steps of a flow, in order."""
+        bits &= self._of_flow.get(flow, 0)
+        if bits not in self._known:
+            self._known[bits] = tuple(self._places[bit.bit_length() - 1] for bit in bits_of(bits))
+        return self._known[bits]
+
+
+def _goes_over(edge: Edge) -> bool:
+    return edge.target is not None and edge.target[0] != edge.source[0] and not edge.returns

@@ -1,0 +1,190 @@
+"""What could happen next to a conversation: all that a contact, time, a program and the world may do."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+
+from bot.checker.exploring.hints import NO_HINTS, Hints, Read
+from bot.checker.exploring.moves import Act, Happens, Move, Sends, Spoils, Starts, Taps, Waits, Writes
+from bot.checker.exploring.patterns import text_like
+from bot.checker.exploring.responses import Responses
+from bot.checker.exploring.samples import answers_to
+from bot.checker.exploring.state import State
+from bot.checker.graph import Graph, Opening
+from bot.core.errors import BotError
+from bot.core.events import TimeReached
+from bot.core.session import Frame
+from bot.engine.work import Work
+from bot.flow.definition import Flow, Step
+from bot.lang.structures import LocationVariable, MediaVariable
+from bot.lang.variables import Variable
+from bot.steps.kind import Reply
+from bot.steps.replies import ReplyId
+
+JUNK = "What is all this about?"
+"""A text that is an answer to no question but a free one."""
+
+LONG = timedelta(hours=25)
+"""A silence after which the window is shut."""
+
+SOON = timedelta(minutes=1)
+"""What is left of a time when somebody is just in time."""
+
+_MOST_ANSWERS = 12  # texts that are tried of a variable
+
+
+class Proposals:
+    """What could happen at each state of a bot's conversations. ``large``: values are as large as may be, too."""
+
+    def __init__(self, graph: Graph, hints: Hints = NO_HINTS, *, large: bool = False) -> None:
+        library = self._library = graph.library
+        self._by_programs = {root.place[0] for root in graph.roots if root.opening is Opening.PROGRAM}
+        self._hints = hints
+        self._large = large
+        self._fit: dict[tuple[Any, ...], tuple[str, ...]] = {}  # by what it depends on
+        self._reads = {name: Read(flow, library) for name, flow in library.flows.items()}
+        self._responses = Responses(library, self._reads, hints, large=large)
+        self._refusable = any(_may_be_refused(step) for flow in library.flows.values() for step in flow.steps.values())
+
+    def moves(self, state: State) -> list[Move]:
+        """All of it, each once; what is likely comes first."""
+        if state.awaited is not None:
+            return list(_once(self._responses.to(state)))
+        return list(_once(self._acts(state)))
+
+    def _acts(self, state: State) -> Iterator[Act]:
+        frame = state.frame
+        if state.session.agent is not None:
+            yield Happens("conversation.resolved")
+        elif frame is None:
+            yield from self._beginnings()
+        else:
+            yield from self._at_step(state, frame)
+        yield from self._silences(state, frame)
+        if self._refusable and not state.spoiled:
+            yield Spoils()
+
+    def _silences(self, state: State, frame: Frame | None) -> Iterator[Act]:
+        due = state.wake_at
+        if due is not None:
+            yield Waits(due - state.now)
+            if (
+                frame is not None
+                and self._library.flows[frame.flow].steps[frame.step].kind.deaf
+                and due - state.now > SOON
+            ):
+                yield Waits(due - state.now - SOON)  # a person may be just in time
+        if due is None or due - state.now > LONG:
+            yield Waits(LONG)
+
+    # -- in no flow --------------------------------------------------------------------------------------------------
+
+    def _beginnings(self) -> Iterator[Act]:
+        """What starts each flow."""
+        for flow in self._library.flows.values():
+            yield from self._starting(flow)
+        yield from (Writes(word.text) for word in self._library.bot.words.values())
+        yield from self._hints.starts
+        yield Writes(JUNK)
+        yield Sends("image")
+
+    def _starting(self, flow: Flow) -> Iterator[Act]:
+        start = flow.start
+        if flow.name in self._by_programs:
+            yield Starts(flow.name)
+        if start is None:
+            return
+        yield from (Writes(text) for text, _ in start.words[:1])
+        if start.pattern is not None:
+            fitting = (text for text in self._hints.texts if start.pattern.fullmatch(text))
+            yield from (Writes(text) for text in islice(fitting, 2))
+            yield from (Writes(text) for text in text_like(start.pattern.pattern))
+        yield from (Happens(event) for event in start.events if not event.startswith("message.in"))
+
+    # -- in a flow ---------------------------------------------------------------------------------------------------
+
+    def _at_step(self, state: State, frame: Frame) -> Iterator[Act]:
+        flow = self._library.flows[frame.flow]
+        step = flow.steps[frame.step]
+        if step.kind.deaf:
+            yield Happens("conversation.resolved")
+            yield Happens("conversation.assigned")  # whoever has it keeps it: no time-out comes any more
+            return
+        if step.kind.waits:
+            yield from self._taps(state, frame)
+            yield from self._answers_of(state, flow, step)
+        if step.kind.pauses:
+            yield from (Writes(word.text) for word in self._heard(flow, step))
+            yield from self._interrupting(flow)
+
+    def _taps(self, state: State, frame: Frame) -> Iterator[Act]:
+        """On the question that waits, each option once: of equal ones, the newest."""
+        newest = {option.title: option for option in state.options}
+        for option in newest.values():
+            tap = ReplyId.parse(option.reply)
+            if tap is not None and (tap.flow, tap.step, tap.visit) == (frame.flow, frame.step, frame.visit):
+                yield Taps(option.reply, option.title, option.picked)
+
+    def _answers_of(self, state: State, flow: Flow, step: Step) -> Iterator[Act]:
+        """In writing, and by what else may be asked for; and one that is none."""
+        shown = {option.title for option in state.options}
+        owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
+        yield from (Writes(text) for text in owners.values())
+        variable = flow.variables.get(step.riders.save or "")
+        match variable:
+            case MediaVariable(kinds=kinds):
+                yield from map(Sends, kinds)
+            case LocationVariable():
+                yield Sends("location")
+            case None:
+                yield Writes("Ann")
+            case _:
+                yield from map(Writes, self._fitting(state, flow, variable))
+        yield Writes(JUNK)
+        yield Sends("sticker")
+
+    def _fitting(self, state: State, flow: Flow, variable: Variable) -> tuple[str, ...]:
+        """Texts that the step takes for a variable: at its bounds, what conditions compare it with, what tests write."""
+        assert state.frame is not None
+        key = (flow.name, state.frame.step, state.now.date(), repr(state.frame.vars))
+        if key not in self._fit:
+            constants = map(str, self._reads[flow.name].constants(variable.name))
+            samples = answers_to(variable, state.local(self._library.bot.timezone), large=self._large)
+            texts = dict.fromkeys([*samples, *constants, *self._hints.texts])
+            work = Work(self._library, state.session, TimeReached("", state.session.contact, state.now))
+            fitting = (text for text in texts if takes(work, text))
+            self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
+        return self._fit[key]
+
+    def _heard(self, flow: Flow, step: Step) -> Iterator[Any]:
+        yield from self._library.bot.words.values()
+        yield from flow.words.values()
+        yield from step.riders.words.values()
+
+    def _interrupting(self, flow: Flow) -> Iterator[Act]:
+        if flow.interrupted is not None:
+            others = (other for other in self._library.flows.values() if other.name != flow.name)
+            yield from (move for other in others if other.start is not None for move in self._starting(other))
+
+
+def _may_be_refused(step: Step) -> bool:
+    """Whether it matters to a step that its message was not taken."""
+    return not step.kind.needs_window and any(outcome.startswith("errors.") for outcome in step.ways)
+
+
+def takes(work: Work, text: str) -> bool:
+    """Whether the step at which a turn finds the conversation takes a text as an answer."""
+    try:
+        return work.known_step is not None and work.step.kind.answer(work.at(), Reply(text)) is not None
+    except BotError:
+        return False
+
+
+def _once(moves: Iterable[Move]) -> Iterator[Move]:
+    seen: set[str] = set()
+    for move in moves:
+        key = repr(move)
+        if key not in seen:
+            seen.add(key)
+            yield move

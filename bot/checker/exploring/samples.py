@@ -1,0 +1,194 @@
+"""Values that fit: what a contact may answer where a variable is asked for, and what a handler may return."""
+
+import dataclasses
+import enum
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import islice, zip_longest
+from typing import Any
+
+from bot.checker.exploring.patterns import text_like
+from bot.lang.addresses import EmailVariable, PhoneVariable
+from bot.lang.moments import DateTimeVariable, DateVariable, TimeVariable
+from bot.lang.quantities import NumberVariable
+from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.lang.texts import BooleanVariable, ChoiceVariable, TextVariable
+from bot.lang.variables import Variable
+from bot.steps.run import MOST_ELEMENTS
+
+NAME, EMAIL, PHONE, ADDRESS = "Ann", "ann@shop.example", "+6281234567890", "https://shop.example/a"
+DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
+"""Days from today, of which one fits most variables."""
+
+CLOCKS = (time(10), time(15), time(23))
+
+
+def answers_to(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
+    """What a contact may write where a variable is asked for: values within its bounds, and at them.
+
+    ``large``: the longest text, too.
+    """
+    match variable:
+        case NumberVariable(least=least, most=most):
+            yield from _numbers(least, most)
+        case ChoiceVariable(of=of):
+            yield from of
+        case BooleanVariable():
+            yield from ("yes", "no")
+        case EmailVariable():
+            yield EMAIL
+        case PhoneVariable():
+            yield PHONE
+        case TextVariable():
+            yield from _texts(variable, large=large)
+        case _:
+            yield from _moments(variable, now)
+
+
+def _moments(variable: Variable, now: datetime) -> Iterator[str]:
+    match variable:
+        case DateVariable(after=after, before=before):
+            yield from (day.isoformat() for day in _days(now, after, before))
+        case DateTimeVariable(after=after, before=before):
+            days = _days(now, after, before)
+            yield from (f"{day.isoformat()} {clock:%H:%M}" for day in days for clock in CLOCKS)
+        case TimeVariable(least=least, most=most):
+            yield from (f"{clock:%H:%M}" for clock in (least, most, *CLOCKS) if clock is not None)
+
+
+def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
+    if variable.pattern is None:
+        yield from (longest(variable.most),) if large else ()
+        yield variable.example or NAME[: variable.most]
+    else:
+        yield from text_like(variable.pattern.pattern) if variable.example is None else (variable.example,)
+
+
+def longest(most: int) -> str:
+    """A text of so many characters, in words."""
+    return ("many words " * (most // 11 + 1))[: most - 1] + "x"
+
+
+def _numbers(least: float | None, most: float | None) -> Iterator[str]:
+    """The bounds, what is near them, and beyond them."""
+    low, high = (3 if least is None else least), (most if most is not None else (least or 0) + 10)
+    small = (3, 1, 0) if least is None and most is None else ()
+    yield from (f"{number:g}" for number in dict.fromkeys((*small, low, high, (low + high) // 2, low - 1, high + 1)))
+
+
+def _days(now: datetime, after: str | None, before: str | None) -> Iterator[date]:
+    bounds = [day for day in map(_read, (after, before)) if day is not None]
+    near = [bound + timedelta(days=days) for bound in bounds for days in (1, -1)]
+    yield from dict.fromkeys([*near, *(now.date() + timedelta(days=days) for days in DAYS)])
+
+
+def _read(bound: str | None) -> date | None:
+    try:
+        return None if bound is None else datetime.fromisoformat(bound).date()
+    except ValueError:  # today, now
+        return None
+
+
+Compared = Callable[[str], Iterable[Any]]
+"""The texts and numbers that flows compare a field of this name with."""
+
+
+def values_of(annotation: Any, now: datetime, compared: Compared, name: str = "") -> Iterator[Any]:
+    """Values of a type as a test writes them: text, numbers, lists and maps. ``name`` is the field that they are for."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        for each in arguments:
+            yield from values_of(each, now, compared, name)
+    elif origin is typing.Annotated:
+        yield from values_of(arguments[0], now, compared, name)
+    elif origin is typing.Literal:
+        yield from arguments
+    elif origin in (list, tuple, set, frozenset, typing.get_origin(typing.Sequence[Any])):
+        yield list(islice(values_of(arguments[0] if arguments else Any, now, compared, name), 2))
+        yield []
+    elif isinstance(kind := origin or annotation, type) and issubclass(kind, Mapping):
+        yield {}
+    elif dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        yield from _records(annotation, now, compared)
+    elif isinstance(annotation, type):
+        yield from _plain(annotation, name, now, [*compared(name)])
+
+
+def words_for(name: str) -> tuple[str, ...]:
+    """Texts for a field of this name: what it is called, and an address, since it may have to be one."""
+    if _LINKS.search(name):
+        return (ADDRESS,)
+    return name.replace("_", " ").strip().capitalize() or NAME, ADDRESS
+
+
+_LINKS = re.compile("url|link|href|image|photo|picture|file|map")
+
+
+def _records(annotation: type, now: datetime, compared: Compared) -> Iterator[Any]:
+    """A record for each value of a field; the other fields have their first or their next."""
+    hints = typing.get_type_hints(annotation)
+    names = [each.name for each in dataclasses.fields(annotation)]
+    columns = [list(values_of(hints[name], now, compared, name)) or [None] for name in names]
+    for row in zip_longest(*columns):
+        cells = zip(names, row, columns, strict=True)
+        yield {name: column[0] if value is None else value for name, value, column in cells}
+
+
+def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) -> Iterator[Any]:
+    if issubclass(annotation, enum.Enum):
+        yield from (member.value for member in annotation)
+    elif annotation is type(None):
+        yield None
+    elif annotation is bool:
+        yield from (True, False)
+    elif issubclass(annotation, int | float | Decimal):
+        yield from (3, *(each for each in compared if isinstance(each, int | float)))
+    elif issubclass(annotation, datetime):
+        yield f"{now + timedelta(days=3):%Y-%m-%dT%H:%M:%S}"
+    elif issubclass(annotation, date):
+        yield f"{now + timedelta(days=3):%Y-%m-%d}"
+    elif issubclass(annotation, time):
+        yield "10:00"
+    elif issubclass(annotation, str):
+        yield from (*words_for(name), *(each for each in compared if isinstance(each, str)))
+
+
+def lengthened(value: Any) -> Any:
+    """The same with lists as long as a flow may go through."""
+    match value:
+        case list():
+            return [lengthened(item) for item in value] * (MOST_ELEMENTS // max(len(value), 1))
+        case Mapping():
+            return {key: lengthened(item) for key, item in value.items()}
+    return value
+
+
+def values_for(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
+    """Values for a variable that a call saves to, of which nothing else is known: a list or a map has this ``shape``."""
+    match variable:
+        case ListVariable():
+            yield from ([shape or ADDRESS, shape or NAME], [])
+        case ObjectVariable():
+            yield dict(shape)
+        case NumberVariable(least=least):
+            yield int(least or 3)
+        case BooleanVariable():
+            yield from (True, False)
+        case (
+            DateVariable()
+            | DateTimeVariable()
+            | TimeVariable()
+            | ChoiceVariable()
+            | TextVariable()
+            | EmailVariable()
+            | PhoneVariable()
+        ):
+            yield from islice(answers_to(variable, now), 2)
+        case None:
+            yield None
+        case MediaVariable() | LocationVariable():
+            return

@@ -1,0 +1,214 @@
+"""Finding moves that make the engine take given edges: the likely ones first, each tried with the real engine."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+
+from bot.checker.exploring.answers import Responds, Returns, Speaks
+from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.moves import Happens, Move, Taps, Waits, Writes
+from bot.checker.exploring.proposals import LONG, Proposals
+from bot.checker.exploring.state import State
+from bot.checker.graph import Cause, Edge
+from bot.core.session import Frame
+from bot.core.turn import StepTaken, Turn
+from bot.lang.words import normalise
+
+_OF_HOLD = ("question", "until")  # what tells visits of a step from each other, and nothing else
+_UNLIKELY = 3  # moves that one counts as which does not look like one of the next edges
+_ASTRAY = 10  # ... and a conversation that is somewhere else
+_AHEAD = 4  # edges that are looked at: another way may lead to the third as well
+_SHORTENING = 1500  # turns that are spent on leaving out what is not needed
+_SILENT = (Cause.TIMEOUT, Cause.TIME, Cause.REMINDER)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Try:
+    """A move that is to be tried at a state by which the first ``taken`` edges of the story have been taken."""
+
+    rank: int
+    number: int
+    state: State = field(compare=False)
+    move: Move = field(compare=False)
+    moves: int = field(compare=False)
+    taken: int = field(compare=False)
+
+
+class Search:
+    """Looks for a conversation that takes edges in their order, with whatever happens between them."""
+
+    def __init__(self, explorer: Explorer, proposals: Proposals) -> None:
+        self._explorer = explorer
+        self._proposals = proposals
+
+    def find(
+        self,
+        begins: Sequence[State],
+        story: Sequence[Edge],
+        shown: Callable[[State], bool],
+        turns: int,
+        *,
+        short: bool = True,
+        whole: bool = True,
+    ) -> State | None:
+        """A state at which something is ``shown``; None where so many turns have found none.
+
+        A story is one of several ways: edges of it may be left out. ``whole``: its last edge may not, and what is shown
+        before counts for nothing. ``short``: without moves that are not needed.
+        """
+        self._aim(begins, story, shown, whole=whole)
+        end = self._explorer.taken + turns
+        while self._explorer.taken < end and (tried := self._next()) is not None:
+            state = self._explorer.take(tried.state, tried.move)
+            taken = progress(self._story, tried.taken, state.turns)
+            if (taken == len(self._story) or not whole) and shown(state):
+                return self._shortened(state, self._explorer.taken + _SHORTENING) if short else state
+            self._open(state, taken, tried.moves + 1)
+        return None
+
+    def _aim(
+        self, begins: Iterable[State], story: Sequence[Edge], shown: Callable[[State], bool], *, whole: bool
+    ) -> None:
+        """Begin to look for something else."""
+        last = len(story) - 1
+        self._story = [edge for number, edge in enumerate(story) if number == last or not edge.ends_all]
+        self._shown, self._whole = shown, whole
+        self._numbers, self._turns = count(), count()
+        self._tries: defaultdict[int, list[_Try]] = defaultdict(list)  # heaps, by how many edges have been taken
+        self._met: set[int] = set()
+        for state in begins:
+            self._open(state, 0, 0)
+
+    def _next(self) -> _Try | None:
+        """The best that can be tried: every other time of those that are farthest, else of all by turns.
+
+        Where somebody has come far, and gets no further, another value a few moves before may be what it takes.
+        """
+        left = sorted((taken for taken, tries in self._tries.items() if tries), reverse=True)
+        if not left:
+            return None
+        turn = next(self._turns)
+        return heappop(self._tries[left[0 if turn % 2 else turn // 2 % len(left)]])
+
+    def _open(self, state: State, taken: int, moves: int) -> None:
+        """What can be tried at a state, unless one like it was met before."""
+        key = hash((taken, digest(state)))
+        if key in self._met:
+            return
+        self._met.add(key)
+        ahead = self._story[taken : taken + _AHEAD]
+        rank = moves + (_ASTRAY if self._is_astray(state, taken) else 0)
+        for move in self._proposals.moves(state):
+            likely = not ahead or any(suits(edge, move) for edge in ahead)
+            rated = rank + (0 if likely else _UNLIKELY)
+            heappush(self._tries[taken], _Try(rated, next(self._numbers), state, move, moves, taken))
+
+    def _is_astray(self, state: State, taken: int) -> bool:
+        """Whether the next edges lead on from nowhere where the conversation is, or it has ended before its time."""
+        story, frames = self._story, state.session.frames
+        if taken == len(story):
+            return False
+        if not frames:
+            return taken > 0 and story[taken - 1].target is not None
+        here = [(frame.flow, frame.step) for frame in frames]
+        return all(edge.source not in here for edge in story[taken : taken + _AHEAD])
+
+    def _shortened(self, state: State, end: int) -> State:
+        """The same without the moves that are not needed: the longest that can be left out at once come first."""
+        moves = [each.move for each in state.path() if each.move is not None]
+        for length in range(len(moves) - 1, 0, -1):
+            for start in range(len(moves) - length):
+                if self._explorer.taken > end:
+                    return state
+                again = self._again(state.path()[0], [*moves[:start], *moves[start + length :]])
+                if again is not None and self._tells(again):
+                    return self._shortened(again, end)
+        return state
+
+    def _tells(self, state: State) -> bool:
+        """Whether a state shows what is looked for, behind its story where that matters."""
+        turns = (turn for each in state.path() for turn in each.turns)
+        behind = not self._whole or progress(self._story, 0, turns) == len(self._story)
+        return behind and self._shown(state)
+
+    def _again(self, first: State, moves: Iterable[Move]) -> State | None:
+        """Make moves from the beginning; None where one cannot be made."""
+        assert first.before is not None
+        state = first.before
+        for move in moves:
+            possible = self._explorer.possible(state, move)
+            if possible is None:
+                return None
+            state = self._explorer.take(state, possible)
+        return state
+
+
+def progress(story: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
+    """How many edges of a story are behind a conversation after these turns, of which so many had been before."""
+    for turn in turns:
+        for step in turn.trace.steps:
+            ahead = enumerate(story[taken : taken + _AHEAD], taken + 1)
+            taken = next((number for number, edge in ahead if is_taken(edge, step)), taken)
+    return taken
+
+
+def is_taken(edge: Edge, step: StepTaken) -> bool:
+    """Whether a turn's step is this edge."""
+    if (step.flow, step.step) != edge.source or step.outcome is None:
+        return False
+    if edge.word is None:
+        return step.outcome == edge.outcome
+    return normalise(step.outcome.removeprefix("word ").strip('"')) == normalise(edge.outcome.removeprefix("word "))
+
+
+def suits(edge: Edge, move: Move) -> bool:
+    """Whether a move looks as if it made a conversation take an edge."""
+    if edge.cause in _SILENT:
+        return isinstance(move, Waits) and move.duration != LONG
+    if edge.cause is Cause.PERSON:
+        return isinstance(move, Happens)
+    failing = edge.outcome.startswith("errors.")
+    match move:
+        case Waits():
+            return edge.cause in (Cause.FLOW, Cause.EXPIRED)
+        case Writes(text) if edge.word is not None:
+            return normalise(text) == edge.word
+        case Taps(title=title):
+            return edge.word is None and edge.outcome in (f"[{title}]", "then", "[picked]", "picked")
+        case Writes():
+            return not edge.outcome.startswith("[")
+        case Responds(status=status, fails=fails):
+            return failing is (fails is not None or status >= 300)
+        case Returns(fails=fails) | Speaks(fails=fails):
+            return failing is (fails is not None)
+    return edge.cause in (Cause.FLOW, Cause.TURN)
+
+
+def digest(state: State) -> str:
+    """All by which a conversation could go on otherwise: of the time, the hours since the contact wrote last."""
+    session = state.session
+    frames = [_of(frame) for frame in session.frames]
+    plans = [(plan.name, plan.flow) for plan in session.plans]
+    contact = (session.kept, session.tags, session.agent, session.language, session.visit > 0, plans)
+    newest = session.last_inbound
+    hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
+    return repr((frames, contact, state.spoiled, hours))
+
+
+def _of(frame: Frame) -> tuple[object, ...]:
+    """All by which one frame could go on otherwise."""
+    hold = {key: value for key, value in frame.hold.items() if key not in _OF_HOLD}
+    counts = (frame.retries, frame.reminders, frame.visits)
+    return (
+        frame.flow,
+        frame.step,
+        frame.vars,
+        hold,
+        *counts,
+        frame.unseen,
+        frame.coming_back,
+        frame.awaits is None,
+        frame.left,
+    )

@@ -1,0 +1,12 @@
+"""A bot as a graph: every step of every flow, and every way in which a conversation gets from one to another.
+
+It says more than can happen, never less: what depends on values may be the case. An edge leads within a frame; what
+opens frames (starts, plans, `run`, interruptions) are roots.
+"""
+
+from bot.checker.graph.edges import Cause as Cause
+from bot.checker.graph.edges import Edge as Edge
+from bot.checker.graph.edges import Place as Place
+from bot.checker.graph.graph import Graph as Graph
+from bot.checker.graph.roots import Opening as Opening
+from bot.checker.graph.roots import Root as Root

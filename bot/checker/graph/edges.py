@@ -1,0 +1,62 @@
+"""What a graph is made of: its steps, and the ways on from them."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from bot.flow.definition import Step
+from bot.lang.nodes import Mark
+from bot.steps.doors import BACK, Door
+
+Place = tuple[str, str]
+"""A flow and one of its steps."""
+
+
+class Cause(Enum):
+    """What makes a conversation take an edge."""
+
+    TURN = "turn"  # nothing: it goes on at once
+    REPLY = "reply"  # the contact wrote or tapped
+    REMINDER = "reminder"  # silence, and it goes on waiting
+    TIMEOUT = "timeout"  # silence
+    TIME = "time"  # a wait is over
+    RESULT = "result"  # a call ended
+    PERSON = "person"  # a hand-over was closed
+    FLOW = "flow"  # a flow that was run has ended
+    EXPIRED = "expired"  # ... because nobody answered
+
+
+def hears(step: Step) -> bool:
+    """Whether words and starts are heard while a conversation rests at a step."""
+    return step.kind.pauses and not step.kind.deaf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """One way on from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.
+
+    ``puts``: the target's question or message is put, which is not so where a door only says something and the step
+    goes on waiting. ``word`` is the word that leads there, where one does.
+    ``fails``: a text or a value fails, at entering or on another way out; ``idle``: none of them can. ``returns``: it leads back to a step at which
+    the conversation has been. ``again``: it puts the step once more, which is no new visit.
+    """
+
+    source: Place
+    target: Place | None
+    outcome: str
+    cause: Cause
+    mark: Mark
+    door: Door | None = None
+    success: bool = False
+    puts: bool = True
+    ends_all: bool = False
+    word: str | None = None
+    fails: bool = False
+    idle: bool = False
+    returns: bool = False
+    again: bool = False
+
+    @property
+    def expires(self) -> bool:
+        """Whether the frame ends here because nobody answered."""
+        ends = self.door is None or self.door.then is None or self.door.then.text != BACK
+        return self.target is None and self.outcome == "timeout" and ends

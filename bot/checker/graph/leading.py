@@ -1,0 +1,191 @@
+"""What leads on from each step: its ways, the words that are heard there, and the ways back to questions before."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bot.checker.graph.edges import Cause, Edge, Place, hears
+from bot.checker.graph.failing import Failing
+from bot.checker.graph.reopening import Reopening
+from bot.flow.definition import Step, Way
+from bot.flow.library import Library
+from bot.lang.templates import Expression, Template
+from bot.steps.declared import RestFor
+from bot.steps.doors import AGAIN, BACK, END, NEXT, ROUTE
+from bot.steps.uses import uses_on_leaving
+
+_BY_REST = {
+    RestFor.CONTACT: Cause.REPLY,
+    RestFor.RESULT: Cause.RESULT,
+    RestFor.TIME: Cause.TIME,
+    RestFor.PERSON: Cause.PERSON,
+    RestFor.FLOW: Cause.FLOW,
+}
+_BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
+
+
+Text = Template | Expression
+
+
+class Leading:
+    """The edges of a bot."""
+
+    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+        self._library, self._steps = library, steps
+        self._failing = Failing(library)
+
+    def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
+        """What leads on from each step."""
+        found = {
+            place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
+        }
+        for edge in Reopening(self._library, self._steps).edges():
+            found[edge.source].append(edge)
+        self._lead_back(found)
+        self._correct(found)
+        return {place: tuple(edges) for place, edges in found.items()}
+
+    def _by_ways(self, place: Place, step: Step) -> Iterator[Edge]:
+        rest = step.kind.rest
+        cause = Cause.TURN if rest is None else _BY_REST[rest.what]
+        failing = self._failing_at(place, step, cause)
+        for way in step.ways.values():
+            if not way.outcome.startswith("errors."):
+                yield from (self._edge(place, way, each) for each in self._causes(step, way, cause))
+        own = set(self._failures(step, cause)) if "errors.else" in step.outcomes else set()
+        for way in step.ways.values():
+            if way.outcome.startswith("errors."):
+                yield from (self._edge(place, way, each) for each in Cause if each in own)
+                for each, can_be in failing.items():
+                    if each not in own:
+                        yield self._edge(place, way, each, fails=True, idle=not can_be)
+
+    def _causes(self, step: Step, way: Way, cause: Cause) -> list[Cause]:
+        first = _BY_OUTCOME.get(way.outcome, cause)
+        return [first, Cause.TURN] if step.kind.takes_unread and first is Cause.REPLY else [first]
+
+    def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
+        """By what makes a step work out texts and values, whether any of them can fail."""
+        found: dict[Cause, bool] = {}
+        self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
+        if found and any(run.listed for run in step.kind.flows_run()):
+            found[Cause.FLOW] = found[Cause.TURN]
+        for way in step.ways.values():
+            if not way.outcome.startswith("errors."):
+                self._note(found, self._causes(step, way, cause), place, tuple(_texts_on(step, way)))
+        return found
+
+    def _note(self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[Text]) -> None:
+        if not all(isinstance(text, Template) and text.constant for text in texts):
+            can_be = self._failing.any_of(place[0], texts)
+            found.update((cause, can_be or found.get(cause, False)) for cause in causes)
+
+    def _failures(self, step: Step, cause: Cause) -> Iterator[Cause]:
+        """When a step can fail by itself: a question also before anybody replies, as it is refused."""
+        yield cause
+        if step.kind.asks:
+            yield Cause.RESULT
+        elif step.kind.takes_unread:
+            yield Cause.TURN
+
+    def _edge(self, place: Place, way: Way, cause: Cause, *, fails: bool = False, idle: bool = False) -> Edge:
+        target, puts, ends_all = self._lead(place, way.target)
+        again, door = way.target == AGAIN, way.door
+        own = place, target, way.outcome, cause, way.mark, door, way.success, puts, ends_all
+        return Edge(*own, fails=fails, idle=idle, again=again)
+
+    def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
+        """A word leads on from each step at which it is heard; one text may be heard at several levels."""
+        if not hears(step):
+            return
+        flow, bot = self._library.flows[place[0]], self._library.bot
+        for words in (bot.words, flow.words, step.riders.words):
+            for said, word in words.items():
+                door = word.door
+                written = None if door.then is None else door.then.text
+                written = flow.following(step.name) if written == NEXT else written
+                target, puts, ends_all = self._lead(place, written)
+                ends_all = ends_all or (words is bot.words and written == END)
+                name, mark = f"word {word.text}", word.mark
+                again = written == AGAIN
+                yield Edge(place, target, name, Cause.REPLY, mark, door, False, puts, ends_all, said, again=again)
+
+    def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
+        """The step that a target leads to, whether it is put there, and whether everything ends."""
+        if target is None:
+            return place, False, False
+        if target == AGAIN:
+            return place, True, False
+        if target in (END, BACK, ROUTE):
+            return None, False, target == ROUTE
+        if target.startswith("/"):
+            return opened_by(self._library, target), True, False
+        return (place[0], target), True, False
+
+    def _lead_back(self, edges: dict[Place, list[Edge]]) -> None:
+        """Add where `back` leads beside the end of its frame: to questions left before."""
+        returning = [edge for found in edges.values() for edge in found if _written(edge) == BACK]
+        if not returning:
+            return
+        left = [e for found in edges.values() for e in found if self._leaves_question(e)]
+        before = _reverse(edges)
+        for edge in returning:
+            reached = _all_before(edge.source, before)
+            for question in dict.fromkeys(e.source for e in left if e.target in reached):
+                edges[edge.source].append(_to(edge, question))
+
+    def _correct(self, edges: dict[Place, list[Edge]]) -> None:
+        """Add where a corrected answer leads: back to where the contact corrected it."""
+        correcting = [
+            edge for found in edges.values() for edge in found if edge.door is not None and edge.door.corrects
+        ]
+        for edge in correcting:
+            assert edge.target is not None  # the checks of loading see to it
+            answers = [e for e in edges[edge.target] if e.cause is Cause.REPLY and e.success]
+            edges[edge.target] += [_to(answer, edge.source) for answer in answers]
+
+    def _leaves_question(self, edge: Edge) -> bool:
+        """Whether it leaves a question without an answer, which `back` returns to."""
+        unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
+        return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
+
+
+def opened_by(library: Library, target: str) -> Place:
+    """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""
+    name, _, step = target.removeprefix("/").partition("/")
+    return name, step or library.flows[name].first
+
+
+def _texts_on(step: Step, way: Way) -> Iterator[Text]:
+    """What is worked out when a step is left by a way."""
+    if way.door is not None:
+        yield from way.door.uses()
+    if way.success:
+        yield from uses_on_leaving(step.riders)
+
+
+def _written(edge: Edge) -> str | None:
+    return None if edge.door is None or edge.door.then is None else edge.door.then.text
+
+
+def _to(edge: Edge, target: Place) -> Edge:
+    """The same way on, to another step, where the conversation comes from."""
+    door, success, word = edge.door, edge.success, edge.word
+    return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, door, success, word=word, returns=True)
+
+
+def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
+    before: dict[Place, list[Place]] = {}
+    for place, found in edges.items():
+        for edge in found:
+            if edge.target is not None:
+                before.setdefault(edge.target, []).append(place)
+    return before
+
+
+def _all_before(place: Place, before: Mapping[Place, list[Place]]) -> set[Place]:
+    """A step, and all from which it can be reached."""
+    reached, open_ = {place}, [place]
+    while open_:
+        found = [other for other in before.get(open_.pop(), ()) if other not in reached]
+        reached.update(found)
+        open_ += found
+    return reached

@@ -1,0 +1,100 @@
+"""How many messages each flow of a bot can send: in one turn, in one conversation, and to begin with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.checker.graph import Cause, Edge, Graph, Place
+from bot.checker.paths.longest import Longest
+from bot.checker.paths.rests import AFTER_RUN, stays
+from bot.checker.paths.stages import Stage, Stages
+from bot.checker.paths.terms import UNBOUNDED, Node, Term
+from bot.checker.rules.load import Load, said
+from bot.flow.definition import Step
+from bot.flow.library import Library
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLoad:
+    """The most messages of a flow: of the turn that begins it, of any turn from one of its steps on, and of a
+    conversation that begins it, None where that goes round and round at the step ``circle``.
+    """
+
+    flow: str
+    first: int
+    turn: int
+    conversation: int | None
+    circle: Place | None
+
+
+def loads(library: Library) -> list[FlowLoad]:
+    """What each flow can send.
+
+    Of a conversation it is not counted what is sent again in return for a wrong answer or a word.
+    """
+    graph = Graph(library)
+    load, conversations = Load(graph), _Conversations(graph)
+    found = []
+    for flow in library.flows.values():
+        begun = (flow.name, flow.first)
+        turn = max(load.turn_from((flow.name, step)) for step in flow.steps)
+        most = conversations.most(begun)
+        circle = conversations.circle(begun) if most is None else None
+        found.append(FlowLoad(flow.name, load.turn[begun], turn, most, circle))
+    return found
+
+
+class _Conversations:
+    """The most messages from a step on, by the longest way in messages in place of seconds."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._stages = Stages(graph)
+        terms: dict[Node, list[Term]] = {}
+        for node, term in self._terms():
+            terms.setdefault(node, []).append(term)
+        self._longest = Longest(terms, dict(self._stages.bounds.items()))
+        self._order = {place: number for number, place in enumerate(graph.steps)}
+
+    def most(self, place: Place) -> int | None:
+        """The most messages from a step on; None: it goes round and round."""
+        found = self._longest.seconds[self._stages.first(place)]
+        return None if found >= UNBOUNDED else int(found)
+
+    def circle(self, place: Place) -> Place | None:
+        """A step that such a conversation comes to again and again: one that waits, the first of them."""
+        node: Node | None = self._stages.first(place)
+        while node is not None:
+            knot = self._longest.knots.get(node)
+            if knot is not None and knot.endless:
+                around = {each.place for each in knot.nodes if isinstance(each, Stage)}
+                return min(around, key=lambda each: (not self._graph.steps[each].kind.pauses, self._order[each]))
+            term = self._longest.best[node] if knot is None else knot.exit
+            node = next((each for each in term.counted if self._longest.seconds[each] >= UNBOUNDED), None)
+        return None
+
+    def _terms(self) -> Iterator[tuple[Node, Term]]:
+        yield from ((entered, Term(onward=put)) for entered, put in self._stages.entered())
+        for place, step in self._graph.steps.items():
+            put, own = self._stages.put(place), step.kind.most_messages + self._reminders(place, step)
+            runs = [(self._stages.first(self._graph.opened_by(run.flow)), run.most) for run in step.kind.flows_run()]
+            yield put, Term(own)
+            yield from ((put, Term(own, inner=opened, times=most)) for opened, most in runs)
+            for edge in filter(_counts, self._graph.edges[place]):
+                here = self._stages.of(edge)
+                sent = said(edge) + (own if here.puts else 0)
+                inner, times = runs[0] if runs and edge.cause in AFTER_RUN else (None, 1)
+                for after in self._stages.after(edge) or (None,):
+                    yield here, Term(sent, after, inner, times)
+
+    def _reminders(self, place: Place, step: Step) -> int:
+        """What is sent to remind of a question, as often as that may be."""
+        remind = step.defaults.remind
+        most = 1 if remind is None or remind.most is None else remind.most
+        edges = (edge for edge in self._graph.edges[place] if edge.cause is Cause.REMINDER and stays(edge))
+        return most * max((said(edge) or step.kind.most_messages for edge in edges), default=0)
+
+
+def _counts(edge: Edge) -> bool:
+    """Whether a way on counts: none that the contact takes again and again, and none on which something fails."""
+    goes_round = edge.again and edge.cause is Cause.REPLY
+    return not (edge.fails or edge.returns or edge.word is not None or goes_round or stays(edge))

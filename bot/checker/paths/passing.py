@@ -1,0 +1,125 @@
+"""Which flows can come to an end, and so which steps a conversation can come to: the graph followed through runs."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from bot.checker.graph import Cause, Edge, Graph, Opening, Place
+from bot.checker.paths.rests import AFTER_RUN as AFTER_RUN
+from bot.checker.paths.trails import Trail, begun_with, edges_of
+
+
+class Passing:
+    """What leads somewhere. ``ending`` are the steps from which a frame can end by itself, by whether it expires.
+
+    A way back to where a conversation has been leads nowhere new, and nobody can count on a text that fails.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._below = graph.below
+        self._runs_of: dict[Place, list[Place]] = {}
+        for root in graph.roots:
+            if root.opening is Opening.RUN and root.by is not None:
+                self._runs_of.setdefault(root.place, []).append(root.by)
+        self.ending: dict[Cause, dict[Place, Trail]] = {cause: {} for cause in AFTER_RUN}
+        self._find_ends()
+        self._leaving = self._find_leaving()
+        self.reached: dict[Place, Trail | None] = self._spread()
+
+    def way_to(self, place: Place) -> tuple[Edge, ...]:
+        """A shortest way to a step that is reached, from a root."""
+        return edges_of(self.reached[place])
+
+    def can_end(self, place: Place) -> bool:
+        """Whether the frame can end from there, in whatever way: alone, or with what lies below it."""
+        return place in self._leaving or any(place in found for found in self.ending.values())
+
+    def passable(self, edge: Edge) -> bool:
+        """Whether an edge can be taken at all: what follows a run is not, where the flow never ends like that."""
+        return edge.cause not in AFTER_RUN or self._inner(edge) is not None
+
+    def _inner(self, edge: Edge) -> Trail | None:
+        """A way through the flow that a step runs, to the end that the edge follows."""
+        runs = self._graph.steps[edge.source].kind.flows_run()
+        found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
+        return next((trail for trail in found if trail is not None), None)
+
+    # -- ends, backwards -------------------------------------------------------------------------------------------
+
+    def _find_ends(self) -> None:
+        waiting: deque[tuple[Place, Cause]] = deque()
+        for place, edges in self._graph.edges.items():
+            for edge in edges:
+                if edge.target is None and not edge.ends_all:
+                    self._note(place, _how(edge), edge, None, waiting)
+        while waiting:
+            place, cause = waiting.popleft()
+            for edge in self._graph.edges_to[place]:
+                self._note(edge.source, cause, edge, self.ending[cause][place], waiting)
+            for run in self._runs_of.get(place, ()):
+                self._after_run(run, cause, waiting)
+
+    def _after_run(self, run: Place, cause: Cause, waiting: deque[tuple[Place, Cause]]) -> None:
+        """The flow that a step runs can end: now what follows can be come to."""
+        for edge in self._graph.edges[run]:
+            if edge.cause is cause and not edge.ends_all:
+                hows = [_how(edge)] if edge.target is None else [c for c in AFTER_RUN if edge.target in self.ending[c]]
+                for how in hows:
+                    onward = None if edge.target is None else self.ending[how][edge.target]
+                    self._note(run, how, edge, onward, waiting)
+
+    def _note(
+        self, place: Place, cause: Cause, edge: Edge, onward: Trail | None, waiting: deque[tuple[Place, Cause]]
+    ) -> None:
+        if place not in self.ending[cause] and self._leads_on(edge) and not self._goes_below(edge):
+            inner = self._inner(edge) if edge.cause in AFTER_RUN else None
+            self.ending[cause][place] = begun_with(edge, inner, onward)
+            waiting.append((place, cause))
+
+    def _leads_on(self, edge: Edge) -> bool:
+        return not edge.fails and not edge.returns and self.passable(edge)
+
+    def _goes_below(self, edge: Edge) -> bool:
+        """Whether it goes back to a flow that is open below: the frame is over then, and nobody is returned to."""
+        return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
+
+    def _find_leaving(self) -> set[Place]:
+        """The steps from which a frame can end together with what lies below it."""
+        edges = [edge for several in self._graph.edges.values() for edge in several if self._leads_on(edge)]
+        before: dict[Place, list[Place]] = {opened: list(runs) for opened, runs in self._runs_of.items()}
+        found = {edge.source for edge in edges if edge.ends_all}
+        for edge in edges:
+            if edge.target is not None:
+                before.setdefault(edge.target, []).append(edge.source)
+                if self._goes_below(edge) and any(edge.target in ending for ending in self.ending.values()):
+                    found.add(edge.source)
+        waiting = list(found)
+        while waiting:
+            fresh = [place for place in before.get(waiting.pop(), ()) if place not in found]
+            found.update(fresh)
+            waiting += fresh
+        return found
+
+    # -- what is reached, forwards ---------------------------------------------------------------------------------
+
+    def _spread(self) -> dict[Place, Trail | None]:
+        roots = (root for root in self._graph.roots if root.by is None and root.opening is not Opening.TAP)
+        found: dict[Place, Trail | None] = {root.place: None for root in roots}
+        waiting = deque(found)
+        while waiting:
+            place = waiting.popleft()
+            onward = [(root.place, found[place]) for root in self._graph.roots_by.get(place, ())]
+            for target, trail in (*onward, *self._onward(place, found[place])):
+                if target not in found:
+                    found[target] = trail
+                    waiting.append(target)
+        return found
+
+    def _onward(self, place: Place, trail: Trail | None) -> Iterator[tuple[Place, Trail]]:
+        for edge in self._graph.edges[place]:
+            if edge.target is not None and not edge.returns and self.passable(edge):
+                yield edge.target, (trail, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)
+
+
+def _how(edge: Edge) -> Cause:
+    return Cause.EXPIRED if edge.expires else Cause.FLOW

@@ -1,0 +1,112 @@
+"""What an edit of the flows does to the conversations that are under way: what the engine will do when it meets them.
+
+It asks the engine itself: `bot.engine.edits` for frames, `bot.engine.plans` for planned starts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+
+from bot.core.session import Frame, Session
+from bot.engine.edits import Change, led_to, met
+from bot.engine.plans import is_there
+from bot.flow.library import Library
+from bot.lang.nodes import Mark
+from bot.lang.variables import Mismatch
+from bot.steps.doors import END
+
+
+class Becomes(Enum):
+    """What becomes of somebody who waits at a step, of a planned start, of a kept value."""
+
+    UNCHANGED = "goes on unchanged"
+    RENAMED = "the step has another name: goes on unchanged"
+    EDITED = "goes on, at the step's new form"
+    ASKED = "the question is put again, in its new form"
+    ANEW = "the step waits in another way now: it is entered anew"
+    LED = "the step is gone: led as `gone` says"
+    DROPPED = "the step is gone, and no `gone` is declared: dropped"
+    NOT_STARTED = "what is to start is gone: it does not start"
+    FORGOTTEN = "the value does not fit any more: it starts at its declared one"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
+
+    ``to`` is where it goes: the step's new name, or where `gone` leads. ``below``: the frame is met when what lies
+    above it has ended. ``mark`` is where the step, else its flow, stands now.
+    """
+
+    place: str
+    becomes: Becomes
+    to: str = ""
+    below: bool = False
+    mark: Mark | None = None
+
+
+_BECOMES = {
+    Change.NONE: Becomes.UNCHANGED,
+    Change.EDITED: Becomes.EDITED,
+    Change.ASKED: Becomes.ASKED,
+    Change.ANEW: Becomes.ANEW,
+}
+
+
+def fates(library: Library, session: Session, now: datetime) -> Iterator[Fate]:
+    """What becomes of everything that a contact is in, waits for and has kept. ``now`` is in the bot's time zone."""
+    yield from _fates_of_frames(library, session.frames)
+    for plan in session.plans:
+        if not is_there(library, plan):
+            flow = library.flows.get(plan.flow.partition("/")[0])
+            yield Fate(plan.flow, Becomes.NOT_STARTED, mark=None if flow is None else flow.mark)
+    yield from _forgotten(library, session, now)
+
+
+def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[Fate]:
+    """From the active one down. What ends may take with it what lies below, as the engine does it."""
+    taken_along = len(frames)  # from this one up
+    fate: Fate | None = None
+    for depth in reversed(range(len(frames))):
+        frame, below = frames[depth], depth < len(frames) - 1
+        if fate is not None and depth >= taken_along:
+            fate = replace(fate, place=f"{frame.flow}/{frame.step}", below=below)
+        else:
+            fate = _fate(library, frame, below)
+            taken_along = min(depth, _taken_along(frames, depth, fate))
+        yield fate
+
+
+def _fate(library: Library, frame: Frame, below: bool) -> Fate:
+    found, place = met(library, frame), f"{frame.flow}/{frame.step}"
+    flow = library.flows.get(frame.flow)
+    if found.change is Change.GONE:
+        to, mark = led_to(library, frame), None if flow is None else flow.mark
+        return Fate(place, Becomes.DROPPED if to is None else Becomes.LED, to or "", below, mark)
+    assert flow is not None  # the step is there
+    to = "" if found.step == frame.step else f"{frame.flow}/{found.step}"
+    becomes = Becomes.RENAMED if to and found.change is Change.NONE else _BECOMES[found.change]
+    return Fate(place, becomes, to, below, flow.steps[found.step].mark)
+
+
+def _taken_along(frames: tuple[Frame, ...], depth: int, fate: Fate) -> int:
+    """The lowest frame that shares a frame's fate."""
+    if fate.becomes is Becomes.DROPPED or (fate.becomes is Becomes.LED and fate.to == END):
+        return 0 if frames[depth].interrupts else depth  # who was interrupted by what has expired is dropped
+    if fate.becomes is Becomes.LED and fate.to.startswith("/"):
+        flow = fate.to[1:].partition("/")[0]  # one that is open below is gone back to
+        return next((n for n in reversed(range(depth + 1)) if frames[n].flow == flow), depth)
+    return depth
+
+
+def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[Fate]:
+    """Kept values that no longer fit their declaration."""
+    for flow in library.flows.values() if session.kept else ():
+        for name, value in session.kept.items():
+            variable = flow.variables.get(name)
+            if variable is not None and variable.keep:
+                try:
+                    variable.coerce(value, now)
+                except Mismatch:
+                    yield Fate(f"{flow.name}: {name}", Becomes.FORGOTTEN, mark=variable.mark)

@@ -1,0 +1,132 @@
+"""Hiding what is personal in what a bot says: whatever a conversation knows of its contact, and every number.
+
+A text that was sent does not say which of its words were values. But what can have been a value is known: what the
+contact is called and wrote, what the variables hold, and what calls, requests and models came to.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bot.checker.replaying.differences import Difference
+from bot.core.events import (
+    CallEnded,
+    CallProgressed,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    MessageReceived,
+    StartRequested,
+    Tapped,
+)
+from bot.core.session import Session
+from bot.core.values import Location, Media
+from bot.flow.library import Library
+from bot.flow.uses import uses_of_bot, uses_of_flow
+from bot.lang.shown import shown
+from bot.lang.templates import Template
+
+HIDDEN = "‹…›"
+_WORD = re.compile(r"[^\W_]+")
+_INSERTED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_SIDE_BY_SIDE = re.compile(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
+_SHORTEST = 3  # characters of a value that is hidden as it stands, whatever words it is made of
+
+
+def common_words(library: Library) -> frozenset[str]:
+    """The words that stand in the flows themselves, in all languages: they are nobody's."""
+    return frozenset(_words(text for spoken in (library, *library.translations.values()) for text in _written(spoken)))
+
+
+class Veil:
+    """Hides what a conversation knew where a difference was found. ``common`` are the flows' own words."""
+
+    def __init__(self, difference: Difference, common: frozenset[str]) -> None:
+        sessions, events = difference.sessions, difference.events
+        values = {text for value in (*map(_kept, sessions), *map(_result, events)) for text in _texts_in(value)}
+        self._whole = {line.casefold() for text in values for line in text.split("\n") if len(line) >= _SHORTEST}
+        names = {text for each in sessions for text in _texts_in([each.contact, each.name, each.email])}
+        said = {text for event in events for text in _texts_in(_said(event))}
+        known = {word for word in _words(values | said) if _has_digit(word) or word not in common}
+        self._hidden = known.union(_words(names))
+        self._common = common
+
+    def over(self, text: str) -> str:
+        """The text, without what is personal. What is hidden side by side is hidden as one."""
+        folded = text.casefold()
+        there = sorted((line for line in self._whole if line in folded), key=len, reverse=True)
+        if there:
+            whole = "|".join(rf"(?<!\w){re.escape(line)}(?!\w)" for line in there)
+            text = re.sub(whole, HIDDEN, text, flags=re.IGNORECASE)
+        return _SIDE_BY_SIDE.sub(HIDDEN, _WORD.sub(self._word, text))
+
+    def _word(self, found: re.Match[str]) -> str:
+        word = found[0].casefold()
+        personal = word in self._hidden or (_has_digit(word) and word not in self._common)
+        return HIDDEN if personal else found[0]
+
+
+def _written(library: Library) -> Iterator[str]:
+    """Every text of the flows in one language, without what is put in when it is said."""
+    used = [*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow))]
+    for each in used:
+        for wording in each.text.wordings if isinstance(each.text, Template) else ():
+            yield _INSERTED.sub(" ", wording.source)
+
+
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    return (found[0].casefold() for text in texts for found in _WORD.finditer(text))
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def _kept(session: Session) -> Any:
+    """All values that a session holds."""
+    return [session.kept, *(frame.vars for frame in session.frames), *(plan.inputs for plan in session.plans)]
+
+
+def _result(event: Event) -> Any:
+    """What an event brings from elsewhere than the contact."""
+    match event:
+        case CallEnded(value=value, detail=detail):
+            return [value, detail]
+        case CallProgressed(text=text):
+            return text
+        case StartRequested(data=data):
+            return data
+    return None
+
+
+def _said(event: Event) -> Any:
+    """What an event says of the contact, or the contact by it."""
+    match event:
+        case MessageReceived(text=text, media=media, location=location):
+            return [text, media, location]
+        case Tapped(title=title):
+            return title
+        case ContactChanged(name=name, email=email):
+            return [name, email]
+        case ConversationOpened(name=name) | ConversationAssigned(name=name):
+            return name
+    return None
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """Every single value in a value, as a contact reads it."""
+    match value:
+        case None | bool():
+            return
+        case Media(url=url, caption=caption, file=file):
+            yield from _texts_in([url, caption, file])
+        case Location(latitude=latitude, longitude=longitude, name=name, address=address):
+            yield from _texts_in([latitude, longitude, name, address])
+        case Mapping():
+            yield from _texts_in(list(value.values()))
+        case list() | tuple():
+            for item in value:
+                yield from _texts_in(item)
+        case _:
+            yield shown(value)

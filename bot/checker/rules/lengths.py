@@ -1,0 +1,143 @@
+"""W401 and W404: texts that may be longer than the gateway takes, or empty where it refuses that."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.checker.findings import Finding
+from bot.checker.graph import Graph
+from bot.checker.rules.sent import Message, Seen, messages
+from bot.flow.library import Library
+from bot.lang.bounds import is_plain
+from bot.lang.cases import LOST, Cases, just
+from bot.lang.failures import TemplateFailed
+from bot.lang.nodes import Mark
+from bot.lang.reach import Reach
+from bot.lang.reads import Reads
+from bot.lang.templates import Template
+from bot.lang.trials import Values, told
+from bot.steps.declared import SentText
+
+_LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
+_TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text of which nobody can tell how long it is: what is too long is cut when it is sent."""
+
+    mark: Mark
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One wording of a text that is sent."""
+
+    message: Message
+    sent: SentText
+    text: Template
+
+    @property
+    def seen(self) -> Seen:
+        """What it sees."""
+        return self.message.seen
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
+
+    @property
+    def reach(self) -> Reach:
+        """How long it can be."""
+        return self.seen.bounds.of(self.text)
+
+    def rendered(self) -> Iterator[tuple[Values, str]]:
+        """What it may come to, with the values that make it so."""
+        names = set(self.text.names).union(*(given.condition.names for given in self.sent.given))
+        for values in self.seen.trials.of(names):
+            scope = self.seen.trials.scope(values)
+            try:
+                if all(bool(each.condition.evaluate(scope)) == each.holds for each in self.sent.given):
+                    yield values, self.text.render(scope)
+            except TemplateFailed:
+                continue
+
+
+def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
+    """Each text once, in the first language in which it does not fit."""
+    found: dict[tuple[Mark, str], Finding] = {}
+    for text in _texts(graph.library):
+        for finding in (_too_long(text), _empty(text)):
+            if finding is not None:
+                found.setdefault((text.text.mark, finding.code), finding)
+    yield from found.values()
+
+
+def notes(library: Library) -> list[Note]:
+    """Texts that may be cut when they are sent, since nobody can tell how long they are."""
+    found: dict[Mark, Note] = {}
+    for text in _texts(library):
+        if text.sent.most is not None and text.sent.cut and text.reach.open:
+            found.setdefault(
+                text.text.mark, Note(text.text.mark, f"{text.name}: at most {text.sent.most} characters are sent")
+            )
+    return sorted(found.values(), key=lambda note: (note.mark.path, note.mark.line, note.mark.column))
+
+
+def _texts(library: Library) -> Iterator[_Text]:
+    """Every wording, once for each language in which it may come to something else."""
+    known: set[tuple[Mark, str | None, int | None, str]] = set()
+    for message in messages(library):
+        for sent in message.texts:
+            for text in sent.text.wordings:
+                if text.constant and len(text.source) <= (sent.most or len(text.source)):
+                    continue  # most are
+                language = message.seen.language if _LANGUAGE.search(text.source) else None
+                key = (text.mark, language, sent.most, text.source)
+                if key not in known:
+                    known.add(key)
+                    yield _Text(message, sent, text)
+
+
+def _too_long(text: _Text) -> Finding | None:
+    most = text.sent.most
+    if most is None or text.reach.most <= most:
+        return None
+    longest = max(text.rendered(), key=lambda found: len(found[1]), default=None)
+    if longest is None or len(longest[1]) <= most:
+        return None
+    values, written = longest
+    then = "it is cut" if text.sent.cut else "it is refused"
+    what = f"{text.name} may have {len(written)} characters{told(values)}, {most} are allowed: {then}"
+    return Finding.at("W401", text.text.mark, what, _shorter(text.text, most))
+
+
+def _shorter(text: Template, most: int) -> str:
+    return "shorten it" if text.constant else f"shorten it, bound its variables, or write | truncate({most})"
+
+
+def _empty(text: _Text) -> Finding | None:
+    if not text.sent.needed or text.text.constant or _always_there(text.text.source):
+        return None
+    reads = Reads(text.text)
+    for values, written in text.rendered():
+        if not written.strip() and not _has_hole(reads, values):
+            what = f"{text.name} is empty{told(values, nulls=True)}, and the gateway refuses the message"
+            return Finding.at("W404", text.text.mark, what, "write what stands there otherwise, as in default('...')")
+    return None
+
+
+def _always_there(source: str) -> bool:
+    """Whether something is written out beside its values, or it is one value alone (whose null is another rule's)."""
+    return is_plain(source) or ("{%" not in source and bool(_TAGS.sub("", source).strip()))
+
+
+def _has_hole(reads: Reads, values: Values) -> bool:
+    """Whether null shows, which `bot.checker.rules.unset` tells."""
+    known: dict[str, Cases] = {
+        name: frozenset({LOST if value is None else just(value)}) for name, value in values.items()
+    }
+    reading = reads.reading(known, shown=True)
+    return reading.hole or reading.fails

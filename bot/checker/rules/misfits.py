@@ -1,0 +1,130 @@
+"""W305: values that never fit what they are for: a variable, a flow's input, an argument of a handler, a calculation."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from bot.checker.data.nulls import Nulls
+from bot.checker.data.ways import place_uses
+from bot.checker.findings import Finding
+from bot.checker.graph import Graph, Place
+from bot.flow.definition import Flow, Step
+from bot.lang.cases import Kind
+from bot.lang.domains import KINDS, kinds_of_type, may_be_taken, may_fit
+from bot.lang.nodes import Mark
+from bot.lang.templates import Template
+from bot.lang.variables import Variable
+from bot.steps.declared import Null, Saved, Used
+from bot.steps.doors import Assignment
+from bot.steps.uses import uses_on_leaving
+
+_PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]{2}")
+_NO_WORDS = frozenset({"integer", "number", "date", "time"})
+"""Types of which no value has two letters on end."""
+Found = tuple[Mark, str, str]
+"""Where something never fits, what, and what to do."""
+
+
+def find_misfits(graph: Graph) -> Iterator[Finding]:
+    """Each value once, wherever it is inherited."""
+    misfits, told = _Misfits(graph), set[tuple[Mark, str]]()
+    for place, step in graph.steps.items():
+        for mark, what, fix in misfits.at(place, step):
+            if (mark, what) not in told:
+                told.add((mark, what))
+                yield Finding.at("W305", mark, f'step "{place[1]}": {what}', fix)
+
+
+class _Misfits:
+    """Holds values against what they are for."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._nulls = graph.fact(Nulls)
+
+    def at(self, place: Place, step: Step) -> Iterator[Found]:
+        """What never fits at a step."""
+        flow = self._graph.flow(place)
+        doors = (edge.door for edge in self._graph.edges[place] if edge.door is not None)
+        for item in (*step.riders.set, *(item for door in doors for item in door.set)):
+            yield from self._assigned(item, flow, flow)
+        for root in self._graph.roots_by.get(place, ()):
+            for item in root.inputs:
+                yield from self._assigned(item, flow, self._graph.flow(root.place))
+        yield from self._saved(step, flow)
+        yield from self._brought(step, flow)
+        yield from self._arguments(step, flow)
+        doors = (edge.door for edge in self._graph.edges[place] if edge.door is not None)
+        passed = (Used(text, step.kind.tells) for door in doors for text in door.uses())
+        for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.riders)), *passed):
+            yield from self._hopeless(used, flow)
+
+    def _assigned(self, item: Assignment, flow: Flow, theirs: Flow) -> Iterator[Found]:
+        variable = theirs.variables.get(item.name)
+        if variable is not None and isinstance(item.value, Template):
+            yield from self._given(item.value, flow, variable)
+        elif (
+            variable is not None
+            and isinstance(item.value, list | dict)
+            and KINDS[variable.type] is not _kind(item.value)
+        ):
+            yield _misfit(item.mark, _kind(item.value), variable)
+
+    def _saved(self, step: Step, flow: Flow) -> Iterator[Found]:
+        variable = flow.variables.get(step.riders.save or "")
+        for outcome in step.outcomes.values() if variable is not None else ():
+            assert variable is not None
+            if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):
+                yield from self._given(outcome.saves.value, flow, variable)
+            kinds = kinds_of_type(outcome.annotation) - {Kind.NULL}
+            if kinds and not any(may_fit(kind, variable) for kind in kinds):
+                yield _misfit(step.riders.save_mark, min(kinds, key=lambda kind: kind.value), variable)
+
+    def _brought(self, step: Step, flow: Flow) -> Iterator[Found]:
+        for run in step.kind.flows_run():
+            for ours, theirs in run.outputs.items() if not run.listed else ():
+                variable, brought = flow.variables[ours], self._graph.library.flows[run.flow].variables[theirs]
+                if not may_fit(KINDS[brought.type], variable):
+                    yield _misfit(step.riders.save_mark, KINDS[brought.type], variable)
+
+    def _given(self, value: Template, flow: Flow, variable: Variable) -> Iterator[Found]:
+        """A value that is worked out. What is written out was held against its variable before."""
+        if value.constant:
+            return
+        kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {Kind.NULL}
+        if kinds and not any(may_fit(kind, variable) for kind in kinds):
+            yield _misfit(value.mark, min(kinds, key=lambda kind: kind.value), variable)
+        elif not value.single and variable.type in _NO_WORDS and _WORD.search(_PARTS.sub("", value.source)):
+            yield _misfit(value.mark, Kind.TEXT, variable)
+
+    def _arguments(self, step: Step, flow: Flow) -> Iterator[Found]:
+        for used in step.kind.uses():
+            if used.annotation is Any or (isinstance(used.text, Template) and used.text.constant):
+                continue
+            kinds = self._nulls.text(used, flow).kinds - {Kind.NULL}
+            if kinds and not any(may_be_taken(kind, used.annotation) for kind in kinds):
+                wanted = " or ".join(sorted(kind.value for kind in kinds_of_type(used.annotation) - {Kind.NULL}))
+                is_ = min(kinds, key=lambda kind: kind.value).value
+                fix = "give it what it takes" if wanted != Kind.TEXT.value else 'make it a text, as in {{ 3 ~ "" }}'
+                yield used.text.mark, f"{is_} never fits the argument, which takes {wanted}", fix
+
+    def _hopeless(self, used: Used, flow: Flow) -> Iterator[Found]:
+        """A text that fails whatever its variables are. Of conditions another rule says so."""
+        if not isinstance(used.text, Template) or used.text.constant:
+            return
+        text = self._nulls.text(used, flow)
+        if not text.never_fails and not text.kinds:
+            known = (name for name in sorted(used.text.names - used.extra) if name in flow.variables)
+            kinds = ", ".join(f'"{name}" is {KINDS[flow.variables[name].type].value}' for name in known)
+            what = "this text can never be worked out" + (f": {kinds}" if kinds else "")
+            yield used.text.mark, what, "join texts with ~, and calculate with numbers, days and durations"
+
+
+def _kind(value: Any) -> Kind:
+    return Kind.LIST if isinstance(value, list) else Kind.RECORD
+
+
+def _misfit(mark: Mark, kind: Kind, variable: Variable) -> Found:
+    what = f'{kind.value} never fits "{variable.name}", which is of type {variable.type}'
+    return mark, what, "give it a value of its type, or declare another one"

@@ -1,0 +1,82 @@
+"""W501: messages that may come when the 24 hours since the contact's last message are over (spec: the window)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.checker.findings import Finding
+from bot.checker.graph import Cause, Edge, Graph
+from bot.checker.paths.rests import speaks
+from bot.checker.paths.silence import Sender, Silences
+from bot.checker.paths.terms import DAY, UNBOUNDED
+from bot.flow.definition import Step
+from bot.lang.nodes import Mark
+
+_FIX = "declare `window_closed` with a template here or under `defaults`, or let it come sooner"
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """A message that can come too late: of a step, or on an edge."""
+
+    sent_by: Sender
+    mark: Mark
+    step: str
+    what: str
+    seconds: float
+
+
+def find_late_messages(graph: Graph) -> Iterator[Finding]:
+    """Messages that the gateway would refuse, and for which no template stands in; of several in one silence the first.
+
+    What is inherited by several steps is one finding.
+    """
+    silences = Silences(graph)
+    late = {message.sent_by: message for message in _late_messages(graph, silences)}
+    told: dict[tuple[Mark, str], list[_Late]] = {}
+    for sender in dict.fromkeys(silences.first(late).values()):
+        told.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
+    for (mark, what), messages in told.items():
+        latest = max(messages, key=lambda message: message.seconds)
+        yield _finding(mark, what, latest, len({message.step for message in messages}), silences.way_to(latest.sent_by))
+
+
+def senders_too_late(graph: Graph) -> set[Sender]:
+    """Every step and edge with a message that may come too late, and for which no template stands in."""
+    return {message.sent_by for message in _late_messages(graph, Silences(graph))}
+
+
+def _late_messages(graph: Graph, silences: Silences) -> Iterator[_Late]:
+    for place, step in graph.steps.items():
+        if step.defaults.window_closed is not None:
+            continue
+        silent = silences.before(place)
+        if silent is not None and silent >= DAY and step.kind.needs_window and step.kind.most_messages:
+            yield _Late(place, step.mark, step.name, "its message", silent)
+        for edge in (lead.edge for lead in silences.leads[place] if speaks(lead.edge)):
+            silent, what = silences.before(edge), _said_on(edge, step)
+            if silent is not None and silent >= DAY and what:
+                mark = step.mark if edge.door is None else edge.door.mark
+                yield _Late(edge, mark, step.name, what, silent)
+
+
+def _said_on(edge: Edge, step: Step) -> str:
+    """What is sent on the way through a door, or put again by a reminder; empty where nothing is."""
+    door = edge.door
+    if door is not None and (door.say is not None or door.ask is not None):
+        return f"what `{edge.outcome}` says"
+    again = edge.cause is Cause.REMINDER and edge.puts and edge.target == edge.source
+    return "its reminder" if again and step.kind.needs_window else ""
+
+
+def _finding(mark: Mark, what: str, latest: _Late, steps: int, way: tuple[Edge, ...]) -> Finding:
+    where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
+    text = f"{where}: {what} can come {_long(latest.seconds)}, when only templates may"
+    return Finding.at("W501", mark, text, _FIX, way)
+
+
+def _long(seconds: float) -> str:
+    """How long after the contact's last message, for people."""
+    if seconds >= UNBOUNDED:
+        return "any time after the contact's last message"
+    hours = f"{seconds / 3600:.1f}".removesuffix(".0")
+    return f"{hours} hours after the contact's last message"

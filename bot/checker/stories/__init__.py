@@ -1,0 +1,1 @@
+"""Findings told as conversations, which a test can hold once more."""

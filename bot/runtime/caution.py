@@ -1,0 +1,14 @@
+"""What is done otherwise while the engine is careful: after crashes, until it has done all there was."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.store.rows import CallRow
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """``careful`` says whether the engine is. ``claim`` returns when it is durable that a row is about to be done."""
+
+    careful: Callable[[], bool]
+    claim: Callable[[CallRow], None]

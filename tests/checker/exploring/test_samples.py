@@ -1,0 +1,111 @@
+"""Values that fit: each is an answer that its variable takes, or a result that its annotation does."""
+
+import dataclasses
+import enum
+import re
+from datetime import UTC, date, datetime
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.checker.exploring.patterns import text_like
+from bot.checker.exploring.samples import answers_to, lengthened, values_of
+from bot.lang.nodes import Map
+from bot.lang.problems import Problems
+from bot.lang.results import reader
+from bot.lang.source import read
+from bot.lang.variables import Answer, Unfit, Variable, read_variable
+
+NOW = datetime(2030, 5, 6, 10, tzinfo=UTC)
+
+
+def variable(declared: str) -> Variable:
+    problems = Problems()
+    (node,) = read("flow.yml", declared, problems)
+    assert isinstance(node, Map)
+    found = read_variable("it_", node, problems)
+    assert not problems, [str(problem) for problem in problems.sorted()]
+    return found
+
+
+def taken(declared: str) -> list[Any]:
+    """The values of the answers that the variable takes."""
+    declared_variable, values = variable(declared), []
+    for text in answers_to(declared_variable, NOW, large=True):
+        try:
+            values.append(declared_variable.accept(Answer(text), NOW))
+        except Unfit:
+            continue
+    return values
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "{type: text}", "{type: text, max: 3}", "{type: text, pattern: '[A-Z]{2}\\d{6}'}", "{type: text, example: x}",
+        "{type: number}", "{type: number, min: 0.5, max: 0.75}", "{type: choice, of: [a, b]}", "{type: boolean}",
+        "{type: date}", "{type: date, after: today, within: 14d}", "{type: date, before: 1990-01-01}",
+        "{type: date, after: 2031-12-31}", "{type: datetime, after: now, within: 3d}", "{type: time, min: '9:00'}",
+        "{type: time, max: '8:00'}", "{type: email}", "{type: phone}", "{type: phone, country: DE}",
+        "{type: integer, check: it % 2 == 0}",
+    ],
+)  # fmt: skip
+def test_whatever_is_asked_for_some_answer_is_taken(declared: str) -> None:
+    assert taken(declared)
+
+
+def test_numbers_are_tried_at_their_bounds_and_beyond_them() -> None:
+    assert {*taken("{type: integer, min: 2, max: 9}")} == {2, 5, 9}
+    assert "10" in list(answers_to(variable("{type: integer, min: 2, max: 9}"), NOW))
+
+
+def test_the_longest_text_that_is_taken_is_among_them() -> None:
+    assert max(map(len, taken("{type: text, max: 40}"))) == 40
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.sampled_from(["[A-Z]{2}", r"\d{1,4}", "(a|bc)", "x?", "[^0-9]", "-", r"\w+", "(?:no|yes)", ".*"])))
+def test_a_text_is_found_for_a_pattern(parts: list[str]) -> None:
+    pattern = "".join(parts)
+    (text,) = text_like(pattern)
+    assert re.fullmatch(pattern, text)
+
+
+class Size(enum.Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+@dataclasses.dataclass
+class Slot:
+    name: str
+    url: str
+    day: date
+    starts: datetime
+    size: Size
+    state: Literal["free", "taken"]
+    seats: int | None = None
+
+
+def compared(name: str) -> list[Any]:
+    return ["gone"] if name == "name" else []
+
+
+def test_a_handlers_result_is_made_of_its_annotation_and_of_what_flows_compare() -> None:
+    slots = [reader(Slot)(value) for value in values_of(Slot, NOW, compared)]
+    assert all(isinstance(slot, Slot) for slot in slots)
+    assert {slot.state for slot in slots} == {"free", "taken"}
+    assert {slot.size for slot in slots} == {Size.SMALL, Size.LARGE}
+    assert "gone" in [slot.name for slot in slots]
+    assert slots[0].url.startswith("https://")
+    assert [len(each) for each in values_of(list[Slot], NOW, compared)] == [2, 0]
+
+
+def test_a_map_of_which_nothing_is_known_is_returned_empty() -> None:
+    assert [list(values_of(kind, NOW, compared)) for kind in (dict, dict[str, Any])] == [[{}], [{}]]
+
+
+def test_a_list_is_lengthened_wherever_it_is() -> None:
+    assert len(lengthened({"a": {"b": [1]}})["a"]["b"]) == 100

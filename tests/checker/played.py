@@ -1,0 +1,33 @@
+"""The test of a talk, run by the real path, as `bot test` does."""
+
+from bot.checker.stories.stories import Talk
+from bot.folder import Folder
+from bot.lang.nodes import Map
+from bot.lang.problems import Problems
+from bot.lang.source import read
+from bot.program import Program
+from bot.testing.known import Known
+from bot.testing.reading import read_transcript
+from bot.testing.run import run
+from bot.testing.transcript import Act, Expect, Says
+
+
+def why_not_shown(talk: Talk, program: Program, folder: Folder) -> str:
+    """Why the test does not fail by the fault of the talk alone: it has to, at what is expected of its last turn."""
+    problems = Problems()
+    (node,) = read("found.yml", talk.test, problems)
+    assert isinstance(node, Map)
+    known = Known(program.library.flows, program.extensions.calls, program.library.bot.languages, folder.path)
+    transcript = read_transcript(node, known, problems)
+    if problems:
+        return "\n".join(map(str, problems.sorted()))
+    failure = run(transcript, program, folder)
+    if failure is None:
+        return "it passes"
+    lines = list(transcript.talk)
+    number = next(number for number, line in enumerate(lines) if line.mark == failure.mark)
+    acts = sum(isinstance(line, Act) for line in lines[number:])
+    early = isinstance(lines[number], Expect) and acts == 1  # it is expected before the last thing that happens
+    if isinstance(lines[number], Says | Expect) and (acts == 0 or early):
+        return ""
+    return f"it fails before its end, at line {failure.mark.line}: {failure.what}"

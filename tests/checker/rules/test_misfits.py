@@ -1,0 +1,102 @@
+"""W305: values that never fit what they are for."""
+
+import pytest
+
+from bot.checker.graph import Graph
+from bot.checker.rules.misfits import find_misfits
+from bot.lang.handlers import handler
+from tests.checker.proved import BOT
+from tests.talk import library_of
+
+HEAD = """
+flow: a
+start: {words: [a]}
+vars: {n: integer, p: number, t: text, b: boolean, d: date, l: list, o: object, m: media, c: {type: choice, of: [A, B]}}
+steps:
+"""
+
+
+@handler("find")
+def find(number: str, count: int | None = None, found: list[str] | None = None) -> list[str]:
+    return []
+
+
+def told(step: str, *flows: str) -> list[str]:
+    """What is found in this step, without its name."""
+    library = library_of("\n---\n".join([f"{HEAD}  x: {step}", *flows]), BOT, {"find": find})
+    return [finding.what.partition(": ")[2] for finding in find_misfits(Graph(library))]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("n", "{{ l }}", 'a list never fits "n", which is of type integer'),
+        ("n", "about {{ p }}", 'a text never fits "n", which is of type integer'),
+        ("d", "on {{ d }}", 'a text never fits "d", which is of type date'),
+        ("t", "{{ b }}", 'true or false never fits "t", which is of type text'),
+        ("d", "{{ n }}", 'a number never fits "d", which is of type date'),
+        ("l", "{{ t }}", 'a text never fits "l", which is of type list'),
+        ("l", "{{ l | join }}", 'a text never fits "l", which is of type list'),
+        ("o", "{{ l | length }}", 'a number never fits "o", which is of type object'),
+        ("p", "{{ d + days(1) }}", 'a date never fits "p", which is of type number'),
+        ("b", "{{ today }}", 'a date never fits "b", which is of type boolean'),
+        ("n", "{{ t }}", ""),
+        ("n", "{{ n / 2 }}", ""),
+        ("t", "{{ n }} cups", ""),
+        ("t", "{{ d }}", ""),
+        ("d", "{{ now }}", ""),
+        ("d", "{{ o.day }}", ""),
+        ("n", "{{ n }}{{ n }}", ""),
+        ("l", "{{ l | append(1) }}", ""),
+        ("b", "{{ n > 3 }}", ""),
+        ("c", "{{ t }}", ""),
+    ],
+)
+def test_a_variable_gets(name: str, value: str, what: str) -> None:
+    assert told(f"{{set: {{{name}: '{value}'}}}}") == ([what] if what else [])
+
+
+def test_it_is_found_wherever_a_value_is_given() -> None:
+    child = "flow: c\nvars: {x: integer, y: list}\nsteps: {s: {say: S}}"
+    steps = [
+        "{ask: Q, options: {A: {value: '{{ l }}'}}, save: n}",
+        "{ask: Q, options: {A: {set: {n: '{{ l }}'}, then: end}}}",
+        "{ask: Q, words: {w: {set: {n: '{{ l }}'}}}}",
+        "{run: /c, with: {x: '{{ l }}'}}",
+        "{run: /c, save: {n: y}}",
+        "{say: Q, schedule: {flow: c, after: 1h, with: {x: '{{ l }}'}}}",
+        "{set: {n: ['{{ t }}']}}",
+        "{call: find, with: {number: '{{ t }}'}, save: n}",
+    ]
+    assert [len(told(step, child)) for step in steps] == [1] * len(steps)
+
+
+def test_a_handlers_argument_takes_what_its_annotation_says() -> None:
+    assert told("{call: find, with: {number: '{{ n }}'}, save: l}") == [
+        "a number never fits the argument, which takes a text"
+    ]
+    assert told("{call: find, with: {number: '{{ t }}', count: '{{ l }}'}, save: l}") == [
+        "a list never fits the argument, which takes a number"
+    ]
+    assert told("{call: find, with: {number: '{{ o.a }}', count: '{{ t }}', found: '{{ l }}'}, save: l}") == []
+
+
+@pytest.mark.parametrize(
+    "text", ['{{ "Total " + n }}', "{{ n + t }}", "{{ t | date }}", "{{ l | round }}", "{{ d + 1 }}", '{{ n < "3" }}']
+)
+def test_a_text_that_can_never_be_worked_out(text: str) -> None:
+    (what,) = told(f"{{say: '{text}'}}")
+    assert what.startswith("this text can never be worked out: ")
+
+
+@pytest.mark.parametrize(
+    "text", ['{{ "Total " ~ n }}', "{{ n + 1 }}", "{{ o.day | date }}", "{{ d - today }}", "{{ l + l }}"]
+)
+def test_a_text_that_may_be_worked_out(text: str) -> None:
+    assert told(f"{{say: '{text}'}}") == []
+
+
+def test_what_is_inherited_is_found_once() -> None:
+    flow = HEAD.replace("steps:", "defaults: {remind: {after: 1h, say: '{{ t | date }}'}}\nsteps:")
+    library = library_of(f"{flow}  x: {{ask: X}}\n  y: {{ask: Y}}", BOT)
+    assert len({(finding.line, finding.column) for finding in find_misfits(Graph(library))}) == 1

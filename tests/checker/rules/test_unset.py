@@ -1,0 +1,305 @@
+"""W301 and W308: variables that are read where they may be null."""
+
+import pytest
+
+from bot.checker.graph import Graph
+from bot.checker.rules.unset import find_unset
+from bot.lang.extensions import extensions_in
+from bot.lang.handlers import handler
+from tests.checker.proved import BOT, library
+from tests.talk import library_of
+
+VARS = "vars: {name: text, size: text, n: {type: integer, value: 1}, day: date, items: list, order: object}"
+HEAD = f"flow: a\nstart: {{words: [a]}}\n{VARS}\nsteps:\n"
+HOLE = "the text has a hole then"
+FAILS = "this fails then"
+
+
+def told(*flows: str, bot: str = BOT) -> list[str]:
+    """What is found of variables, without where and what to do."""
+    return [finding.what for finding in find_unset(Graph(library(*flows, bot=bot)))]
+
+
+def read(steps: str, **more: str) -> list[str]:
+    """The step and the variable of each finding, in one flow with these steps."""
+    found = told(HEAD + steps, **more)
+    return [" ".join(what.split('"')[1:4:2]) for what in found]
+
+
+def way(steps: str) -> list[str]:
+    """The outcomes on the way to the only finding, in one flow with these steps."""
+    (finding,) = find_unset(Graph(library(HEAD + steps)))
+    return [edge.outcome for edge in finding.story]
+
+
+def test_what_nothing_has_set_on_the_way_is_null() -> None:
+    why = "nothing has given it a value on the way from /a/b"
+    assert told(HEAD + '  b: {say: "{{ name }}"}') == [f'step "b": "name" may be null, and {HOLE}: {why}']
+
+
+def test_it_says_what_to_do() -> None:
+    text, expression = '  b: {say: "{{ name }}", then: end}\n', "  c: {branch: [{if: n < day, then: end}]}"
+    fixes = [finding.fix for finding in find_unset(Graph(library(HEAD + text)))]
+    assert fixes == ["give it a value before, or write {{ name | default('...') }}"]
+    fixes = [finding.fix for finding in find_unset(Graph(library(HEAD + expression)))]
+    assert fixes == ['give it a value before, or ask for it first, as in "day and ..."']
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["q: {ask: Q, save: name}", "q: {ask: Q, options: [S, M], save: name}", "q: {set: {name: Ann}}",
+     "q: {say: Q, set: {name: '{{ n }}'}}", "q: {branch: [{if: not name, then: end}]}",
+     "q: {branch: [{if: name is none, then: end}]}", "q: {branch: [{if: name, then: b}, {else: end}]}",
+     'q: {branch: [{if: name == "x", then: b}, {else: end}]}', "q: {branch: [{if: name and n, then: b}, {else: end}]}",
+     "q: {ask: Q, options: {A: {then: b, if: name}, B: end}}", "q: {ask: Q, options: {A: {then: b, set: {name: x}}, B: end}}"],
+)  # fmt: skip
+def test_what_was_given_a_value_or_asked_for_on_every_way_is_there(before: str) -> None:
+    assert read(f'  {before}\n  b: {{say: "{{{{ name }}}}"}}') == []
+
+
+@pytest.mark.parametrize(
+    ("before", "outcomes"),
+    [
+        ("q: {ask: Q, save: name, skip: [skip]}", ["skip"]),
+        ("q: {ask: Q, save: name, timeout: {after: 1h, then: b}}", ["timeout"]),
+        ("q: {ask: Q, save: name, retry: {max: 1, else: b}}", ["retry.else"]),
+        ("q: {ask: Q, save: name, words: {go on: b}}", ["word go on"]),
+        ("q: {ask: Q, save: name, visits: {max: 1, else: b}}", ["visits.else"]),
+        ("q: {ask: Q, options: {A: {value: a}, B: b}, save: name}", ["[B]"]),
+        ("q: {ask: Q, other: b, save: name}", ["other"]),
+        ("q: {branch: [{if: n > 1, then: b}]}", ["if 1: n > 1"]),
+        ("q: {set: {name: '{{ size }}'}}", ["then"]),
+        ("q: {set: {name: null}}", ["then"]),
+    ],
+)
+def test_what_one_way_leaves_without_a_value_may_be_null(before: str, outcomes: list[str]) -> None:
+    steps = f'  {before}\n  z: {{set: {{name: "{{{{ name or 1 }}}}"}}}}\n  b: {{say: "{{{{ name }}}}"}}'
+    direct = f'  {before}\n  b: {{say: "{{{{ name }}}}"}}'
+    assert way(steps if "then: b" in before else direct) == outcomes
+
+
+@pytest.mark.parametrize(
+    "step",
+    ['b: {ask: "{{ name }}"}', 'b: {ask: Q, header: "{{ name }}", buttons: [A]}', 'b: {ask: Q, options: {"{{ name }}": end}}',
+     'b: {say: Q, tag: "{{ name }}"}', 'b: {ask: Q, options: {A: {say: "{{ name }}", then: end}}}',
+     'b: {ask: Q, timeout: {after: 1h, say: "{{ name }}", then: end}}', 'b: {ask: Q, retry: {say: "{{ name }}"}}',
+     'b: {ask: Q, words: {why: {say: "{{ name }}"}}}', 'b: {template: {name: t, language: en, body: ["{{ name }}"]}}',
+     'b: {handoff: {team: t, note: "{{ name }}"}, closed: end}', 'b: {set: {size: "Size {{ name }}"}}',
+     'b: {say: {any: [Hi, "Hi {{ name }}"]}}', 'b: {say: Q, link: {title: Go, url: "https://x.example/{{ name }}"}}',
+     'b: {http: "GET https://x.example/{{ name }}"}', 'b: {ask: Q, remind: {after: 1h, ask: "{{ name }}"}}',
+     "b: {ask: Q, window_closed: {template: {name: t, language: en, body: ['{{ name }}']}}}"],
+)  # fmt: skip
+def test_a_hole_may_be_in(step: str) -> None:
+    assert read(f"  {step}") == ["b name"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    ['b: {wait: "{{ day }}"}', "b: {say: Q, schedule: {flow: a, at: '{{ day }}'}}", 'b: {say: "{{ day | date }}"}',
+     "b: {set: {day: '{{ day + days(1) }}'}}", "b: {branch: [{if: day > today, then: end}]}",
+     "b: {ask: Q, options: {A: {then: end, if: day > today}, B: end}}", "b: {ask: Q, words: {w: {if: day > today, say: W}}}"],
+)  # fmt: skip
+def test_null_may_fail_in(step: str) -> None:
+    assert read(f"  {step}") == ["b day"]
+
+
+def test_a_question_of_which_null_leaves_no_choice_fails() -> None:
+    assert read("  b: {ask: Q, options: {from: items}}") == ["b items"]
+    assert read("  b: {ask: Q, options: {from: items, extra: {None: end}}}") == []
+
+
+@pytest.mark.parametrize(
+    "step",
+    ['b: {say: "{% if name %}{{ name }}{% endif %}"}', "b: {say: \"{{ name | default('you') }}\"}", "b: {set: {name: '{{ size }}'}}",
+     "b: {http: 'GET https://x.example/', query: {q: '{{ name }}'}, headers: {A: '{{ name }}'}}",
+     "b: {http: 'POST https://x.example/', json: {q: '{{ name }}'}}", "b: {run: /c, each: items, with: {x: '{{ it }}'}}",
+     "b: {say: '{{ items | length }}'}", 'b: {say: "{% for i in items %}{{ i }}{% endfor %}"}',
+     "b: {ask: Q, options: {'{{ name }}': {then: end, if: name}, B: end}}"],
+)  # fmt: skip
+def test_null_does_no_harm_in(step: str) -> None:
+    assert told(f"{HEAD}  {step}", "flow: c\nvars: {x: text}\nsteps: {d: {say: D}}") == []
+
+
+def test_what_has_failed_for_certain_is_there_behind_it() -> None:
+    assert read('  b: {say: "{{ day | date }}"}\n  c: {say: "{{ day | weekday }}"}') == ["b day"]
+
+
+def test_a_failure_that_the_step_names_is_expected() -> None:
+    assert read('  b: {wait: "{{ day }}", errors: {mismatch: end}}') == []
+
+
+def test_an_inherited_text_is_found_once() -> None:
+    flow = (
+        f'flow: a\nstart: {{words: [a]}}\n{VARS}\ndefaults: {{remind: {{after: 1h, say: "{{{{ name }}}}?"}}}}\nsteps:\n'
+    )
+    assert len(told(f"{flow}  b: {{ask: B}}\n  c: {{ask: C}}")) == 1
+
+
+def test_failures_lead_on_only_where_something_can_fail() -> None:
+    plain = '  q: {ask: Q, save: name, errors: {else: b}}\n  b: {say: "{{ name }}"}'
+    assert read(plain) == []
+    assert read(plain.replace("ask: Q", 'ask: "{{ order.price or 1 }}"')) == ["q order", "b name"]
+
+
+def test_a_check_of_an_answer_reads_other_variables() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {least: integer, n: {type: integer, check: it > least}}\n"
+    (what,) = told(flow + "steps: {b: {ask: B, save: n}}")
+    assert what.startswith('step "b": "least" may be null')
+
+
+# -- other flows -------------------------------------------------------------------------------------------------------
+
+PICK = "flow: pick\nvars: {shade: text, colour: text}\nsteps: {q: {ask: Q, save: colour}, z: {say: Z}}"
+RUN = "flow: a\nstart: {words: [a]}\nvars: {mine: text, shade: text}\nsteps:\n"
+
+
+def test_a_flow_that_is_run_has_what_goes_in_and_gives_what_comes_out() -> None:
+    child = PICK.replace("ask: Q", 'ask: "{{ shade }}?"')
+    assert told(f'{RUN}  r: {{run: /pick, with: {{shade: dark}}, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}',
+                child) == []  # fmt: skip
+
+
+def test_a_flow_that_was_not_given_what_the_one_below_it_has_is_a_rule_of_its_own() -> None:
+    child = PICK.replace("ask: Q", 'ask: "{{ shade }}?"')
+    (finding,) = find_unset(Graph(library(f"{RUN}  q: {{ask: Q, save: shade}}\n  r: {{run: /pick}}", child)))
+    assert finding.code == "W308"
+    assert finding.what.endswith('flow pick has variables of its own, and step "r" does not pass this one on')
+    assert finding.fix == 'pass it on, with: {shade: "{{ shade }}"}'
+    assert [edge.source for edge in finding.story] == [("a", "q")]
+
+
+def test_null_goes_into_a_flow_in_place_of_what_its_variable_starts_at() -> None:
+    child = 'flow: pick\nvars: {shade: {type: text, value: dark}}\nsteps: {q: {say: "{{ shade }}"}}'
+    assert told(f"{RUN}  r: {{run: /pick}}", child) == []
+    (what,) = told(f'{RUN}  r: {{run: /pick, with: {{shade: "{{{{ shade }}}}"}}}}', child)
+    assert what.startswith('step "q": "shade" may be null')
+
+
+@pytest.mark.parametrize(
+    ("child", "expired", "found"),
+    [
+        (PICK, "b", True),  # silence brings nothing
+        (PICK, "end", False),
+        (PICK.replace("save: colour", "save: colour, skip: [no]"), "end", True),
+        (PICK.replace("save: colour", "save: colour, retry: {max: 1, else: end}"), "end", True),
+        (PICK.replace("save: colour", "save: colour, words: {stop: end}"), "end", True),
+        (PICK.replace("colour: text", "colour: {type: text, value: red}"), "b", True),
+        (PICK.replace("colour: text", "colour: {type: text, value: red}").replace("save: c", "words: {s: end}, save: c"), "end",
+         False),
+    ],
+)  # fmt: skip
+def test_what_comes_out_may_be_null_where_the_flow_may_end_without_it(child: str, expired: str, *, found: bool) -> None:
+    run = f'{RUN}  r: {{run: /pick, save: {{mine: colour}}, expired: {expired}}}\n  b: {{say: "{{{{ mine }}}}"}}'
+    assert bool(told(run, child)) is found
+
+
+def test_the_story_of_what_did_not_come_out_goes_through_the_flow() -> None:
+    child = PICK.replace("save: colour", "save: colour, retry: {max: 1, else: end}")
+    run = f'{RUN}  r: {{run: /pick, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}'
+    (finding,) = find_unset(Graph(library(run, child)))
+    assert finding.what.endswith('flow pick may end without "colour"')
+    assert [(edge.source[0], edge.outcome) for edge in finding.story] == [("pick", "retry.else"), ("a", "then")]
+
+
+def test_what_comes_out_of_each_run_is_a_list_and_never_null() -> None:
+    child = PICK.replace("save: colour", "save: colour, skip: [no]")
+    run = "flow: a\nstart: {words: [a]}\nvars: {all: list}\nsteps:\n  r: {run: /pick, each: '[1, 2]', save: {all: colour}, expired: end}\n"
+    assert told(f"{run}  b: {{say: '{{{{ all | length }}}} {{{{ all[0] }}}}'}}", child) == []
+
+
+def test_what_goes_through_a_flow_comes_out_as_it_went_in() -> None:
+    child = "flow: pick\nvars: {x: text}\nsteps: {q: {say: Q}}"
+    other = "flow: other\nstart: {words: [o]}\nsteps: {r: {run: /pick}}"
+    run = f'{RUN}  r: {{run: /pick, with: {{x: red}}, save: {{mine: x}}}}\n  b: {{say: "{{{{ mine }}}}"}}'
+    assert told(run, child, other) == []
+    assert told(run.replace("with: {x: red}, ", ""), child, other)
+
+
+def test_going_over_takes_variables_along_as_far_as_they_fit() -> None:
+    first = "flow: a\nstart: {words: [a]}\nvars: {x: text, y: text}\nsteps: {q: {ask: Q, save: x}, p: {ask: P, save: y, then: /b}}"
+    there = 'flow: b\nvars: {x: text, y: %s, z: {type: text, value: Z}}\nsteps: {s: {say: "{{ x }} {{ y }} {{ z }}"}}'
+    assert told(first, there % "text") == []
+    (what,) = told(first, there % "integer")
+    assert what.startswith('step "s": "y" may be null')
+
+
+def test_a_flow_that_is_gone_back_to_has_its_own_variables() -> None:
+    main = "flow: a\nstart: {words: [a]}\nvars: {x: text}\nsteps: {r: {run: /b}, s: {say: S, then: end}, t: {say: '{{ x }}'}}"
+    child = "flow: b\nvars: {x: text}\nsteps: {q: {ask: Q, save: x, then: /a/t}}"
+    (what,) = told(main, child)
+    assert what.endswith("where flow a is open already, /a/t leads back to it, and to its own variables")
+    assert told(main.replace("r: {run: /b}", "r: {say: R, set: {x: X}}, r2: {run: /b}"), child) == []
+
+
+def test_a_flow_that_starts_later_has_what_goes_in() -> None:
+    later = 'flow: later\nvars: {name: text}\nsteps: {s: {say: "{{ name }}"}}'
+    plan = "schedule: {flow: later, after: 1h, with: {name: '{{ name }}'}}"
+    assert told(f"{HEAD}  q: {{ask: Q, save: name, {plan}}}", later) == []
+    (what,) = told(f"{HEAD}  q: {{ask: Q, save: name, skip: [no], {plan}}}", later)
+    assert what.startswith('step "s": "name" may be null')
+
+
+def test_a_variable_that_is_kept_comes_along_where_both_flows_keep_it() -> None:
+    child = 'flow: pick\nvars: {x: {type: text, keep: true}}\nsteps: {q: {say: "{{ x }}"}}'
+    flow = "flow: a\nstart: {words: [a]}\nvars: {x: {type: text%s}}\nsteps:\n  q: {ask: Q, save: x}\n  r: {run: /pick}"
+    assert told(flow % ", keep: true", child) == []
+    assert told(flow % "", child)
+
+
+def test_coming_back_finds_what_was_there() -> None:
+    flow = 'words: {help: /desk}\nsteps:\n  q: {ask: Q, save: name}\n  b: {ask: "{{ name }}?", buttons: {"Yes": end, Name: {correct: q}}}'
+    desk = "flow: desk\nstart: {words: [desk]}\nsteps: {d: {ask: D, then: back}}"
+    assert told(f"flow: a\nstart: {{words: [a]}}\n{VARS}\n{flow}", desk) == []
+
+
+def test_a_pattern_gives_what_its_groups_have() -> None:
+    flow = 'flow: a\nstart: {pattern: %s}\nvars: {x: text}\nsteps: {b: {say: "{{ x }}"}}'
+    assert told(flow % r"'order (?P<x>\w+)'") == []
+    assert told(flow % r"'order(?P<x> \w+)?'")
+    assert told(flow % r"'order (?P<x>\w*)'")
+    assert told((flow % r"'order (?P<x>\w+)'").replace("{pattern", "{words: [order], pattern"))
+
+
+def test_a_program_gives_what_nothing_in_the_flow_does() -> None:
+    flow = 'flow: a\nvars: {x: text, y: text}\nsteps: {b: {say: "{{ x }} {{ y }}"}, c: {ask: C, save: y}}'
+    (what,) = told(flow)
+    assert what.startswith('step "b": "y" may be null')
+
+
+def test_a_handlers_annotations_say_what_null_is() -> None:
+    @handler("find")
+    def find(name: str, note: str | None = None) -> str | None:
+        return None
+
+    flow = (
+        HEAD + "  f: {call: find, with: {name: '{{ name }}', note: '{{ size }}'}, save: name}\n  b: {say: '{{ name }}'}"
+    )
+    lines = [finding.what for finding in find_unset(Graph(library_of(flow, BOT, {"find": find})))]
+    assert lines == [
+        f'step "f": "name" may be null, and {FAILS}: nothing has given it a value on the way from /a/f',
+        f'step "b": "name" may be null, and {HOLE}: step "f" may leave it so, by `then`',
+    ]
+    assert extensions_in([{"find": find}]).handlers["find"].gives_null
+
+
+def test_a_model_leaves_by_an_exit_with_what_it_needs() -> None:
+    ai = "  t: {ai: Talk., exits: {a: {needs: [name], then: b}, c: d}}\n  b: {say: '{{ name }}', then: end}\n  d: {say: '{{ name }}'}"
+    assert read(ai) == ["d name"]
+
+
+def test_variables_of_one_name_in_interruptions_are_their_own() -> None:
+    main = f'{HEAD}  q: {{ask: Q, save: name}}\n  b: {{say: "{{{{ name }}}}"}}'.replace(
+        "steps:", "interrupted: resume\nsteps:"
+    )
+    other = 'flow: o\nstart: {words: [o]}\nvars: {name: text}\nsteps: {b: {ask: B, save: name}, c: {say: "{{ name }}"}}'
+    assert told(main, other) == []
+
+
+def test_where_nothing_but_null_would_be_asked_the_step_fails_and_nobody_comes_past_it() -> None:
+    assert told(HEAD + '  b: {ask: "{{ name }}"}\n  c: {say: "Hi {{ name }}."}') == [
+        f'step "b": "name" may be null, and {FAILS}: nothing has given it a value on the way from /a/b'
+    ]
+    assert read('  b: {ask: "Hi {{ name }}."}\n  c: {say: "{{ name }}"}') == ["b name", "c name"]
+    assert read('  b: {ask: Q, then: {say: "{{ name }}", then: next}}\n  c: {say: "{{ name }}"}') == ["b name"]
+    assert read('  b: {say: Q, cancel: "{{ name }}"}\n  c: {say: "{{ name }}"}') == ["b name"]
+    assert read('  b: {ask: "{{ name }} {{ size }}"}\n  c: {say: "{{ name }}"}') == ["b name", "b size", "c name"]

@@ -1,0 +1,227 @@
+"""W501: messages that can come after the 24 hours."""
+
+import pytest
+
+from tests.checker.proved import BOT, findings, found
+
+NOTICE = "{template: {name: hello, language: en}}"
+
+
+def late(*flows: str, bot: str = "name: Test") -> list[tuple[str, str]]:
+    """The steps whose messages can come too late, and how late."""
+    sorts = [finding for finding in findings(*flows, bot=bot) if finding.code == "W501"]
+    return [(each.what.split('"')[1], each.what.split("can come ")[1].split(" after")[0]) for each in sorts]
+
+
+def test_a_time_out_of_a_day_comes_too_late_to_say_anything() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, timeout: {after: 24h, say: Bye, then: end}}"
+    assert found(flow) == [
+        'flow1.yml:4:27: W501 step "q": what `timeout` says can come 24 hours after the contact\'s last message, when '
+        "only templates may (declare `window_closed` with a template here or under `defaults`, or let it come sooner)"
+    ]
+    assert late(flow.replace("24h", "1439m")) == []
+
+
+def test_reminders_put_the_time_out_off() -> None:
+    flow = """
+flow: a
+start: {words: [a]}
+steps:
+  q: {ask: How?, remind: {after: 4h, max: 2, say: Still there?}, timeout: {after: 16h, say: Bye, then: end}}"""
+    assert late(flow) == [("q", "24 hours")]
+    assert late(flow.replace("16h", "15h")) == []
+    assert late(flow.replace("16h,", "23h, fixed: true,")) == []
+
+
+def test_a_reminder_that_puts_the_question_again_may_come_too_late() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, remind: {after: 9h, max: 3}, timeout: {after: 9h, then: end}}"
+    assert late(flow) == [("q", "27 hours")]
+
+
+def test_no_reminder_comes_after_the_time_out() -> None:
+    asking = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, remind: {after: 9h, max: 3}, timeout: "
+    assert late(asking + "{after: 8h, say: Bye, then: end}}") == []
+    assert late(asking + "{after: 26h, fixed: true, then: end}}") == []
+    assert late(asking + "{after: 27h, fixed: true, then: end}}") == [("q", "27 hours")]
+
+
+def test_what_cannot_fail_leads_to_no_errors() -> None:
+    flow = """
+flow: a
+start: {words: [a]}
+vars: {paid: {type: boolean}, count: {type: number}}
+steps:
+  talk: {handoff: {team: desk}, closed: right}
+  right: {branch: [{if: paid, then: end}, {else: end}]}
+  sorry: {say: Sorry., then: end}"""
+    bot = "name: T\ndefaults: {errors: {else: /a/sorry}}"
+    assert findings(flow, bot=bot) == []
+    assert late(flow.replace("if: paid", "if: count > 3"), bot=bot) == [("sorry", "any time")]
+
+
+def test_a_reminder_that_leads_elsewhere_is_the_last_one() -> None:
+    flow = """
+flow: a
+start: {words: [a]}
+steps:
+  q: {ask: How?, remind: {after: 9h, max: 3, then: b}, timeout: {after: 10h, then: end}}
+  b: {say: B}"""
+    assert late(flow) == []
+    assert late(flow.replace("then: b", "then: q")) == [("q", "any time")]
+
+
+def test_waits_add_up_over_steps_and_calls_until_the_contact_writes() -> None:
+    steps = "  one: {wait: 20h}\n  two: {branch: [{if: now, then: next}]}\n  three: {wait: 5h}\n  said: {say: Hello}"
+    begun = f"flow: a\nstart: {{words: [a]}}\ndefaults: {{errors: {{else: end}}}}\nsteps:\n{steps}"
+    assert late(begun) == [("said", "25 hours")]
+    asked = begun.replace("  three", "  q: {ask: Well?, timeout: {after: 1h, then: end}}\n  three")
+    assert late(asked) == []
+
+
+def test_of_several_messages_in_one_silence_only_the_first_is_reported() -> None:
+    assert late("flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 25h}\n  b: {say: B}\n  c: {say: C}") == [
+        ("b", "25 hours")
+    ]
+
+
+@pytest.mark.parametrize("where", ["step", "flow", "bot"])
+def test_a_template_that_stands_in_is_enough_wherever_it_is_declared(where: str) -> None:
+    notice = f"window_closed: {NOTICE}"
+    step = f", {notice}" if where == "step" else ""
+    defaults = f"defaults: {{{notice}}}\n"
+    flow = f"flow: a\nstart: {{words: [a]}}\n{defaults if where == 'flow' else ''}"
+    flow += f"steps:\n  w: {{wait: 25h}}\n  b: {{say: B{step}}}"
+    assert late(flow, bot="name: Test\n" + (defaults if where == "bot" else "")) == []
+
+
+def test_a_template_may_come_at_any_time() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 25h}\n  t: {template: {name: hello, language: en}}"
+    assert late(flow) == []
+
+
+def test_a_wait_until_a_moment_that_is_not_written_out_may_be_long() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {day: {type: date, value: 2030-01-01}}\n"
+    flow += 'steps:\n  w: {wait: "{{ day }}"}\n  b: {say: B}'
+    assert late(flow, bot="name: Test\ndefaults: {errors: {else: end}}") == [("b", "any time")]
+
+
+def test_a_wait_that_goes_round_without_a_word_grows_without_end() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}"
+    assert late(flow) == [("b", "any time")]
+
+
+def test_a_bound_on_visits_bounds_how_long_it_goes_round() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, visits: {max: 5, else: end}}\n  w: {wait: 4h, then: b}"
+    assert late(flow) == []
+    assert late(flow.replace("max: 5", "max: 9")) == [("b", "32 hours")]
+
+
+def test_what_a_flow_takes_that_is_run_is_counted_where_it_returns() -> None:
+    child = "flow: child\nsteps:\n  w: {wait: 15h}"
+    parent = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 10h}\n  r: {run: /child}\n  b: {say: B}"
+    assert late(parent, child) == [("b", "25 hours")]
+    asking = child.replace("w: {wait: 15h}", "q: {ask: Well?, timeout: {after: 1h, then: end}}\n  w: {wait: 15h}")
+    assert late(parent, asking) == []
+
+
+def test_a_flow_that_two_run_is_late_only_where_its_caller_was() -> None:
+    child = "flow: child\nsteps:\n  w: {wait: 10h}"
+    soon = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child}\n  b: {say: B}"
+    later = "flow: z\nstart: {words: [z]}\nsteps:\n  w: {wait: 20h}\n  r: {run: /child}\n  late: {say: B}"
+    assert late(soon, later, child) == [("late", "30 hours")]
+
+
+def test_a_flow_that_expired_brings_its_silence_back() -> None:
+    child = "flow: child\nsteps:\n  q: {ask: Well?, timeout: {after: 20h, then: end}}"
+    parent = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child, expired: again_}\n  x: {say: X, then: end}\n"
+    parent += "  again_: {ask: Still?, timeout: {after: 5h, say: Bye, then: end}}"
+    assert late(parent, child) == [("again_", "25 hours")]
+
+
+def test_a_scheduled_flow_speaks_when_it_is_due() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  s: {say: A, schedule: {flow: later, after: 2d}}\n---\n"
+    flow += "flow: later\nsteps:\n  b: {say: B}"
+    assert late(flow) == [("b", "48 hours")]
+    assert late(flow.replace("2d", "2h")) == []
+
+
+def test_nobody_knows_when_a_hand_over_is_closed() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  h: {handoff: team, closed: b}\n  b: {say: B}"
+    assert late(flow) == [("b", "any time")]
+
+
+def test_a_flow_that_only_a_program_starts_may_begin_with_the_window_shut() -> None:
+    assert late("flow: a\nsteps:\n  b: {say: B}") == [("b", "any time")]
+    assert late("flow: a\nstart: {event: contact.created}\nsteps:\n  b: {say: B}") == [("b", "any time")]
+
+
+def test_a_question_that_is_come_back_to_is_put_when_the_interruption_is_over() -> None:
+    asking = (
+        "flow: a\nstart: {words: [a]}\ninterrupted: resume\nsteps:\n  q: {ask: How?, timeout: {after: 1h, then: end}}"
+    )
+    other = "flow: b\nstart: {words: [b]}\nsteps:\n  w: {wait: 30h}"
+    assert late(asking, other) == [("q", "30 hours")]
+    assert late(asking.replace("resume", "drop"), other) == []
+
+
+def test_a_flow_does_not_cut_in_on_one_that_it_runs_itself() -> None:
+    inner = "flow: a\ninterrupted: resume\nsteps:\n  q: {ask: How?, timeout: {after: 20h, say: Bye, then: end}}"
+    outer = "flow: b\nstart: {words: [b]}\nsteps:\n  r: {run: /a, expired: end}"
+    assert late(inner, outer) == []
+
+
+def test_a_step_that_visits_may_lead_past_does_not_stand_for_what_is_said_after_it() -> None:
+    steps = "  form: {ask: Form, timeout: {after: 1h, then: w}, visits: {max: 1, else: bye}}\n"
+    steps += "  w: {wait: 25h, then: form}\n  bye: {say: Bye}"
+    assert late(f"flow: a\nstart: {{words: [a]}}\nsteps:\n{steps}") == [("form", "26 hours"), ("bye", "52 hours")]
+
+
+def test_a_question_that_is_only_gone_back_to_is_never_put() -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  h: {handoff: team, closed: back}\n  q: {ask: Q, other: h}"
+    assert late(flow, bot=BOT) == []
+    begun = (
+        "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: Q, other: h, then: end}\n  h: {handoff: team, closed: back}"
+    )
+    assert late(begun, bot=BOT) == [("q", "any time")]
+
+
+def test_a_flow_that_runs_for_each_element_takes_as_long_as_all_of_them() -> None:
+    each = "flow: a\nstart: {words: [a]}\nvars: {all: {type: list}}\ndefaults: {errors: {else: end}}\n"
+    each += "steps:\n  r: {run: /one, each: all}\n  b: {say: B}"
+    assert late(each, "flow: one\nsteps:\n  w: {wait: 10m}") == []
+    assert late(each, "flow: one\nsteps:\n  w: {wait: 15m}") == [("b", "25 hours")]
+
+
+def test_what_is_planned_waits_until_the_contact_is_free() -> None:
+    asks = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: Q, timeout: {after: 20h, then: w}, schedule: {flow: b, after: 1h}}\n"
+    asks += "  again_: {ask: Again, timeout: {after: 20h, then: w}}\n  w: {wait: 5h}"
+    plan = "flow: b\nsteps:\n  b: {say: B}"
+    assert late(asks, plan) == [("b", "25 hours")]
+    assert late(asks.replace("after: 1h}", "after: 1h, busy: skip}"), plan) == []
+
+
+def test_a_question_is_put_again_when_a_planned_flow_has_cut_in() -> None:
+    asks = "flow: a\nstart: {words: [a]}\nsteps:\n  s: {say: S, schedule: {flow: b, after: 23h, busy: interrupt}}\n  q: {ask: Q}"
+    plan = "flow: b\nsteps:\n  w: {wait: 2h}"
+    bot = "name: Test\ndefaults: {timeout: {after: 50h, then: end}}"
+    assert late(asks, plan, bot=bot) == [("q", "25 hours")]
+
+
+def test_a_tap_on_an_old_button_may_open_a_question_within_a_flow_that_was_run() -> None:
+    bot = "name: Test\ndefaults: {old_taps: reopen, timeout: {after: 1h, then: end}}"
+    parent = (
+        "flow: a\nstart: {words: [a]}\nsteps:\n  o: {ask: O, buttons: [A], then: r}\n  r: {run: /child}\n  b: {say: B}"
+    )
+    child = "flow: child\nsteps:\n  q: {ask: Q}"
+    slow = "flow: slow\nstart: {words: [slow]}\nsteps:\n  p: {ask: P, buttons: [A]}\n  w: {wait: 30h}"
+    assert late(parent, child, slow, bot=bot) == [("b", "30 hours")]
+    assert late(parent, child, slow, bot=bot.replace("reopen", "explain")) == []
+
+
+def test_the_story_leads_from_a_beginning_to_the_message() -> None:
+    child = "flow: child\nsteps:\n  w: {wait: 15h}"
+    parent = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 10h}\n  r: {run: /child}\n  b: {say: B}"
+    (finding,) = findings(parent, child, bot="name: Test")
+    assert [(edge.source, edge.outcome) for edge in finding.story] == [
+        (("a", "w"), "then"), (("child", "w"), "then"), (("a", "r"), "then")
+    ]  # fmt: skip

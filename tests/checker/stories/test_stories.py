@@ -1,0 +1,343 @@
+"""Findings told as talks: what is told is so, and the test of it fails for this reason alone."""
+
+from datetime import UTC, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.checker.exploring.explorer import Explorer
+from bot.checker.exploring.moves import Waits, Writes
+from bot.checker.exploring.proposals import Proposals
+from bot.checker.graph import Graph
+from bot.checker.stories.stories import BEGINS, Talk, tell
+from bot.checker.stories.written import CONTACT
+from bot.folder import read_folder
+from bot.lang.writing import flow_style
+from bot.testing.loading import load_with_tests
+from bot.testing.run import Failure, run
+from tests.checker.proved import BOT, findings, library
+
+SILENT = "the 24-hour window is shut, and no window_closed template is declared"
+
+
+def told(code: str, *flows: str, bot: str = BOT) -> Talk:
+    """The talk of the first finding of a code."""
+    finding = next(each for each in findings(*flows, bot=bot) if each.code == code)
+    talk = tell(library(*flows, bot=bot), finding)
+    assert talk is not None, finding
+    return talk
+
+
+def failure(folder: Path, talk: Talk, *flows: str, bot: str = BOT) -> Failure:
+    """What `bot test` says of the test."""
+    (folder / "bot.yml").write_text(bot)
+    for number, flow in enumerate(flows, 1):
+        (folder / f"flow{number}.yml").write_text(flow)
+    (folder / "found.yml").write_text(talk.test)
+    bot_folder = read_folder(folder)
+    loaded = load_with_tests(bot_folder)
+    assert loaded.program is not None and not loaded.problems, [str(problem) for problem in loaded.problems]
+    failed = run(loaded.transcripts[0], loaded.program, bot_folder)
+    assert failed is not None, f"it passes:\n{talk.test}"
+    return failed
+
+
+BOOKING = """
+flow: booking
+start: {words: [book]}
+vars: {day: {type: choice, of: [Mon, Tue]}}
+steps:
+  day:
+    ask: Which day suits you?
+    buttons: [Mon, Tue]
+    save: day
+    remind: {after: 26h}
+    timeout: {after: 30h, then: end}"""
+
+
+def test_a_message_that_comes_too_late_is_told_and_its_test_shows_it(tmp_path: Path) -> None:
+    talk = told("W501", BOOKING)
+    assert talk.sentences == (
+        'you write "book"',
+        'the bot asks "Which day suits you?" [Mon] [Tue]',
+        "you wait 26 hours",
+        'the bot may not write "Which day suits you?" any more: the last message from you is 26 hours old',
+    )
+    failed = failure(tmp_path, talk, BOOKING)
+    assert failed.what == "the bot says nothing here"
+    assert [says.parts["says"] for says in failed.expected] == ["Which day suits you?"]
+    assert failed.complaints[0] == SILENT
+
+
+def test_the_test_names_the_finding_and_says_when_and_what() -> None:
+    lines = told("W501", BOOKING).test.splitlines()
+    assert lines[0].startswith("# flow1.yml:10:13: W501 ")
+    assert lines[1].startswith('test: "W501: ')
+    assert lines[2:] == [
+        "now: 2030-05-06T10:00:00",
+        "talk:",
+        "  - user: book",
+        "  - bot: {says: Which day suits you?, buttons: [Mon, Tue]}",
+        "  - wait: 1d 2h",
+        "  - bot: {says: Which day suits you?, buttons: [Mon, Tue]}",
+    ]
+
+
+def test_values_are_found_that_a_branch_asks_for() -> None:
+    flow = """
+flow: cups
+start: {words: [cups]}
+vars: {cups: {type: integer, min: 1}}
+steps:
+  cups: {ask: How many?, save: cups}
+  many: {branch: [{if: cups > 17, then: person}, {else: end}]}
+  person: {handoff: {team: x, say: One moment.}, closed: back_}
+  back_: {say: Here I am.}"""
+    assert told("W501", flow).sentences == (
+        'you write "cups"',
+        'the bot asks "How many?"',
+        'you write "18"',
+        'the bot says "One moment."',
+        "you wait 25 hours",
+        "a person gives the conversation back to the bot",
+        'the bot may not write "Here I am." any more: the last message from you is 25 hours old',
+    )
+
+
+def test_what_happens_again_and_again_is_told_once() -> None:
+    talk = told("W501", "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}")
+    assert talk.sentences == (
+        'you write "a"',
+        'the bot says "B"',
+        "you wait 1 hour",
+        'the bot says "B"',
+        "and so on, 22 times more",
+        "you wait 1 hour",
+        'the bot may not write "B" any more: the last message from you is 24 hours old',
+    )
+
+
+def test_who_has_never_written_is_told_so(tmp_path: Path) -> None:
+    flow = "flow: news\nsteps:\n  b: {say: News!}"
+    talk = told("W501", flow)
+    assert talk.sentences == (
+        "a program starts the flow news",
+        'the bot may not write "News!" any more: you have never written to it',
+    )
+    assert failure(tmp_path, talk, flow).complaints[0] == SILENT
+
+
+HOLE = """
+flow: order
+start: {words: [order]}
+vars: {name: {type: text}}
+steps:
+  name: {ask: Your name?, save: name, skip: ["no"]}
+  thanks: {say: "Thank you, {{ name }}.", then: end}"""
+
+
+def test_a_hole_in_a_text_is_shown_in_the_message_that_has_it(tmp_path: Path) -> None:
+    talk = told("W301", HOLE)
+    assert talk.sentences[-2:] == ('the bot says "Thank you, ."', 'nothing stands there for "name"')
+    failed = failure(tmp_path, talk, HOLE)
+    assert failed.what == "the bot says something else"
+    assert (failed.expected[0].parts["says"], failed.found[0].text) == ("Thank you, ….", "Thank you, .")
+
+
+FAILS = """
+flow: order
+start: {words: [order]}
+vars: {day: {type: date}}
+steps:
+  day: {ask: Which day?, save: day, skip: ["no"]}
+  thanks: {say: "On {{ day | date }}.", then: end}"""
+
+
+def test_a_text_that_cannot_be_worked_out_is_told_and_its_test_misses_the_value(tmp_path: Path) -> None:
+    talk = told("W301", FAILS)
+    assert talk.sentences[-1] == "`On {{ day | date }}.` cannot be worked out: null is no date"
+    failed = failure(tmp_path, talk, FAILS)
+    assert [(each.what, each.expected, each.found) for each in failed.differences] == [("day", "something", "null")]
+    assert any("null is no date" in complaint for complaint in failed.complaints)
+
+
+def test_a_conversation_that_never_ends_is_gone_round_once(tmp_path: Path) -> None:
+    flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B}\n  w: {wait: 1h, then: b}"
+    talk = told("W102", flow)
+    assert talk.sentences[-1] == "the conversation is at a/w again, and nothing ends it"
+    assert [(each.what, each.found) for each in failure(tmp_path, talk, flow).differences] == [("flow", "a")]
+
+
+def test_too_many_messages_at_once_are_counted(tmp_path: Path) -> None:
+    flows = (
+        """
+flow: all
+start: {words: [all]}
+vars: {shelf: {type: list}}
+steps:
+  get: {http: "GET https://api.example/shelf", save: shelf}
+  each: {run: /one, each: shelf, with: {name: "{{ it.name }}"}}""",
+        "flow: one\nvars: {name: {type: text}}\nsteps:\n  said: {say: \"{{ name | default('?') }}\"}",
+    )
+    talk = told("W601", *flows)
+    assert talk.sentences[-1].endswith("messages at once, and the gateway takes 60 a minute")
+    assert [each.expected for each in failure(tmp_path, talk, *flows).differences] == ["60"]
+
+
+CUT = """
+flow: order
+start: {words: [order]}
+vars: {city: {type: text, max: 40}}
+steps:
+  city: {ask: Where are you?, save: city}
+  where: {ask: Where to?, buttons: {"To {{ city }}": {say: On our way., then: end}, Elsewhere: city}}"""
+
+
+def test_a_text_that_is_cut_is_expected_whole(tmp_path: Path) -> None:
+    talk = told("W401", CUT)
+    whole = "To many words many words many words many wx"
+    assert talk.sentences[-1] == f'"{whole}" has 43 characters, and is cut'
+    (difference,) = failure(tmp_path, talk, CUT).differences
+    assert difference.found == "To many words many… | Elsewhere"
+    assert difference.expected == f"{whole} | Elsewhere"
+
+
+def test_a_message_without_a_text_is_not_sent(tmp_path: Path) -> None:
+    flow = "flow: a\nstart: {words: [a]}\nvars: {vip: {type: boolean, value: false}}\nsteps:\n"
+    flow += '  q: {ask: "{% if vip %}The usual?{% endif %}"}'
+    talk = told("W404", flow)
+    assert talk.sentences == ('you write "a"', "the text is empty, and the gateway would refuse the message")
+    assert [each.found for each in failure(tmp_path, talk, flow).differences] == ["null", "null"]
+
+
+def test_two_choices_that_read_the_same_are_told_apart_by_a_number(tmp_path: Path) -> None:
+    flow = """
+flow: a
+start: {words: [a]}
+vars: {one: {type: choice, of: [S, L]}, two: {type: choice, of: [L, XL]}}
+steps:
+  one: {ask: One?, save: one}
+  two: {ask: Two?, save: two}
+  which: {ask: Which?, buttons: {"{{ one }}": end, "{{ two }}": end}}"""
+    talk = told("W403", flow)
+    (difference,) = failure(tmp_path, talk, flow).differences
+    assert (difference.expected, difference.found) == ("L | L", "L | L (2)")
+
+
+def test_more_answers_are_asked_for_than_there_are(tmp_path: Path) -> None:
+    flow = """
+flow: order
+start: {words: [order]}
+vars: {vip: {type: boolean, value: false}, toppings: {type: list}}
+steps:
+  pick: {ask: Which two?, options: {Ham: {value: h}, Truffle: {value: t, if: vip}}, many: {min: 2}, save: toppings}"""
+    talk = told("W402", flow)
+    assert talk.sentences[-1] == "2 answers are asked for, and there are 1 to choose from"
+    (difference,) = failure(tmp_path, talk, flow).differences
+    assert (difference.expected, difference.found) == ("Ham | …", "Ham")
+
+
+HANDED = """
+flow: a
+start: {words: [a]}
+steps:
+  b: {handoff: {team: x, say: B}, closed: c, timeout: {after: AFTER, then: end}}
+  c: {say: C, then: b}"""
+
+
+def test_a_person_is_late_who_has_the_conversation_or_is_just_in_time_again_and_again() -> None:
+    kept = told("W501", HANDED.replace("AFTER", "2h").replace("then: b}", "then: end}"))
+    assert kept.sentences[2:-1] == (
+        "a person takes the conversation over",
+        "you wait 25 hours",
+        "a person gives the conversation back to the bot",
+    )
+    again = Proposals(Graph(library(HANDED.replace("AFTER", "2h"))))
+    walk = Explorer(library(HANDED.replace("AFTER", "2h")))
+    state = walk.take(walk.begin(CONTACT, BEGINS.replace(tzinfo=UTC)), Writes("a"))
+    assert Waits(timedelta(hours=1, minutes=59)) in again.moves(state)
+
+
+BRANCH = """
+flow: order
+start: {words: [order]}
+vars: {size: {type: choice, of: [S, L]}}
+steps:
+  size: {ask: Which size?, options: {S: {value: S}, L: {value: L}}, save: size}
+  dear: {branch: [{if: CONDITION, then: cheap}, {else: costly}]}
+  cheap: {say: Two euros., then: end}
+  costly: {say: Four euros., then: end}"""
+
+
+@pytest.mark.parametrize(
+    ("code", "condition", "sentence", "expected", "found"),
+    [
+        ("W302", "size != 'M'", "`size != 'M'` is true, as ever", "Four euros.", "Two euros."),
+        ("W303", "size == 'M'", "`size == 'M'` does not lead on, as ever", "Two euros.", "Four euros."),
+    ],
+)
+def test_a_way_that_nobody_takes_is_expected_and_the_other_one_taken(
+    code: str, condition: str, sentence: str, expected: str, found: str, tmp_path: Path
+) -> None:
+    flow = BRANCH.replace("CONDITION", condition)
+    talk = told(code, flow)
+    assert talk.sentences[-1] == sentence
+    failed = failure(tmp_path, talk, flow)
+    assert (failed.expected[0].parts["says"], failed.found[0].text) == (expected, found)
+
+
+def test_a_way_that_would_end_the_conversation_is_expected_to(tmp_path: Path) -> None:
+    flow = BRANCH.replace("CONDITION, then: cheap", "size == 'M', then: end").replace(
+        "say: Four euros., then: end", "ask: Four?"
+    )
+    assert [each.expected for each in failure(tmp_path, told("W303", flow), flow).differences] == ["null"]
+
+
+@pytest.mark.parametrize("value", ["{{ size }} cups", "{{ size - 1 }}"])
+def test_a_value_that_never_fits_fails_whoever_comes_there(value: str, tmp_path: Path) -> None:
+    flow = f"""
+flow: order
+start: {{words: [order]}}
+vars: {{size: {{type: choice, of: [S, L]}}, cups: {{type: integer}}}}
+steps:
+  size: {{ask: Which size?, options: {{S: {{value: S}}, L: {{value: L}}}}, save: size}}
+  cups: {{set: {{cups: "{value}"}}}}
+  done: {{say: Done.}}"""
+    talk = told("W305", flow)
+    assert talk.sentences[-1].startswith(f"`{value}` never fits: ")
+    assert failure(tmp_path, talk, flow).what == "the bot says nothing here"
+
+
+def test_null_that_nobody_reads_is_told_of_when_it_is_there_or_just_before(tmp_path: Path) -> None:
+    head = "flow: a\nstart: {words: [a]}\nvars: {name: text}\nsteps:\n  b: {ask: Q}\n"
+    get = '  c: {http: "GET https://api.example/{{ name }}", then: END}\n  d: {ask: R}'
+    for then in ("d", "end"):
+        flow = head + get.replace("END", then)
+        talk = told("W301", flow)
+        assert talk.sentences[-1] == '"name" is null in `{{ name }}`'
+        assert [each.what for each in failure(tmp_path, talk, flow).differences] == ["name"]
+
+
+def test_a_hole_in_a_tag_is_shown_there(tmp_path: Path) -> None:
+    head = "flow: a\nstart: {words: [a]}\nvars: {name: text}\nsteps:\n"
+    for tag, expected in (("is {{ name }}", "is …"), ("{{ name }}", "…")):
+        flow = f'{head}  b: {{say: B, tag: "{tag}", then: end}}'
+        (difference,) = failure(tmp_path, told("W301", flow), flow).differences
+        assert (difference.what, expected in difference.expected) == ("tags", True)
+
+
+def test_a_finding_that_cannot_happen_and_a_code_without_a_talk_are_left_untold() -> None:
+    never = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 1}}\nsteps:\n"
+    never += "  b: {branch: [{if: n > 1, then: w}, {else: end}]}\n  w: {wait: 25h}\n  s: {say: S}"
+    (late,) = (finding for finding in findings(never) if finding.code == "W501")
+    assert tell(library(never), late) is None
+    lost = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}"
+    (unreached,) = findings(lost)
+    assert (unreached.code, tell(library(lost), unreached)) == ("W101", None)
+
+
+@pytest.mark.parametrize("name", ["no", "Ann: Lee # 5", "two\nlines", "- [x]"])
+def test_what_is_written_is_yaml_whatever_is_said(name: str, tmp_path: Path) -> None:
+    flow = f"flow: a\nstart: {{words: [a]}}\nsteps:\n  q: {{ {flow_style({'ask': name})}, remind: {{after: 26h}} }}"
+    bot = "name: Test\ndefaults: {timeout: {after: 30h, then: end}}"
+    assert failure(tmp_path, told("W501", flow, bot=bot), flow, bot=bot).what == "the bot says nothing here"

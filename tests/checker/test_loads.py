@@ -1,0 +1,53 @@
+"""How many messages each flow of a bot can send."""
+
+from bot.checker.loads import FlowLoad, loads
+from tests.checker.proved import BOT, library
+
+BEGIN = "flow: a\nstart: {words: [a]}\n"
+
+
+def load_of(*flows: str, bot: str = BOT) -> FlowLoad:
+    """Of the first of them."""
+    return loads(library(*flows, bot=bot))[0]
+
+
+def most(steps: str, *flows: str) -> int | None:
+    """The most messages of one conversation."""
+    return load_of(f"{BEGIN}steps:\n{steps}", *flows).conversation
+
+
+def test_the_first_turn_is_what_a_start_sends_at_once() -> None:
+    load = load_of(BEGIN + "steps:\n  b: {say: B}\n  q: {ask: Q}\n  c: {say: C}\n  d: {say: D}\n  e: {say: E}")
+    assert (load.first, load.turn, load.conversation) == (2, 3, 5)
+
+
+def test_a_conversation_takes_the_way_on_which_most_is_said() -> None:
+    branch = "  q: {ask: Q, buttons: {One: {say: One it is., then: end}, Two: {then: two}}}\n  two: {say: B}\n  three: {say: C}"
+    assert most(branch) == 3
+
+
+def test_reminders_count_as_often_as_they_come() -> None:
+    assert (
+        most(
+            "  q: {ask: Q, remind: {after: 10m, max: 3, say: Still there?}, timeout: {after: 1h, say: Bye, then: end}}"
+        )
+        == 5
+    )
+
+
+def test_flows_that_are_run_count_once_for_each_element() -> None:
+    one = "flow: one\nsteps:\n  x: {ask: X}\n  y: {say: Y}"
+    assert most("  r: {run: /one}\n  b: {say: B}", one) == 3
+    each = BEGIN + "vars: {all: {type: list}}\nsteps:\n  r: {run: /one, each: all}\n  b: {say: B}"
+    assert load_of(each, one).conversation == 201
+
+
+def test_a_conversation_that_can_be_led_round_and_round_has_no_end() -> None:
+    steps = "  b: {say: B}\n  q: {ask: Q, buttons: {Again: b, Enough: end}}"
+    load = load_of(f"{BEGIN}steps:\n{steps}")
+    assert (load.conversation, load.circle) == (None, ("a", "q"))
+    assert most(steps.replace("{say: B}", "{say: B, visits: {max: 3, else: end}}")) == 6
+
+
+def test_what_answers_a_word_or_a_wrong_reply_is_not_counted() -> None:
+    assert most("  q: {ask: Q, retry: {say: No.}, words: {why: {say: So., then: again}}}") == 1

@@ -1,0 +1,314 @@
+"""Random small bots: every verb with every rider, whether or not that makes sense. The same seed writes the same bot."""
+
+import json
+from random import Random
+from typing import Any
+
+from bot import handler
+from bot.core.session import BUSY
+from bot.flow.documents import Source
+from bot.flow.library import Library, load
+from bot.lang.extensions import extensions_in
+from tests.talk import sources_of
+
+
+class NotFound(LookupError):
+    pass
+
+
+@handler("find", errors=[NotFound])
+def find(number: object = None) -> dict[str, Any]:
+    return {}
+
+
+@handler("orders.find")
+def find_order(number: str, contact: str, most: int = 3) -> str:
+    """Find an order."""
+    return number
+
+
+HANDLERS = {"find": find, "find_order": find_order}
+FLOWS = ("main", "two", "three")
+STEPS = ("a", "b", "c", "d")
+ROWS = [{"k": "One"}, {"k": "One"}, {"k": "x" * 90}, {"k": None}]
+VARS: dict[str, dict[str, Any]] = {
+    "t": {"type": "text"},
+    "n": {"type": "integer", "value": 2},
+    "o": {"type": "object", "value": {"a": {"b": 1}}},
+    "m": {"type": "media"},
+    "l": {"type": "list", "value": ROWS},
+}
+# a text that works, and ones that fail or come out empty, too long or as source
+TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90)
+FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
+LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
+CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
+VALUES = {
+    "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
+    "n": (1, "{{ n + 1 }}", "{{ l | length }}", "{{ t }}"),
+    "o": ({"a": "{{ t }}"}, "{{ o }}", None, "x"),
+}
+
+
+class Author:
+    """Writes flows at random, every verb with every rider, without asking whether they make sense."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._steps: tuple[str, ...] = STEPS  # of the flow that is being written
+
+    def one(self, *options: Any) -> Any:
+        return self._random.choice(options)
+
+    def some(self, **options: Any) -> dict[str, Any]:
+        """Some of the keys, and for each what its function writes."""
+        return {key: write() for key, write in options.items() if self.one(0, 0, 1)}
+
+    def text(self) -> Any:
+        return self.one(*["Hi."] * 10, *TEXTS)
+
+    def target(self) -> Any:
+        return self.one(*2 * self._steps, "/main", "/two", "/three/a", "next", "again", "back", "end", "route")
+
+    def set(self) -> Any:
+        name = self.one(*VALUES)
+        return {name: self.one(*VALUES[name])}
+
+    def door(self) -> Any:
+        return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
+
+    def speech(self) -> dict[str, Any]:
+        return self.some(say=self.text, ask=self.text, set=self.set, tag=self.text, then=self.target)
+
+    def timed(self) -> Any:
+        return {"after": self.one("1h", "2h", "3h"), **self.speech()}
+
+    def retry(self) -> Any:
+        return {**self.speech(), **({"max": self.one(0, 1, 2), "else": self.door()} if self.one(0, 1) else {})}
+
+    def waiting(self) -> dict[str, Any]:
+        return self.some(
+            remind=lambda: {**self.timed(), "max": self.one(1, 2, 3)},
+            timeout=lambda: {**self.timed(), "then": self.target(), "fixed": self.one(True, False)},
+            words=lambda: self.words("go", "more"),
+            **({"other": self.door} if self.one(0, 0, 1) else {"retry": self.retry}),
+        )
+
+    def words(self, *texts: str) -> dict[str, Any]:
+        return {text: self.word() for text in texts if self.one(0, 1)}
+
+    def word(self) -> Any:
+        heard = {"if": self.one(*CONDITIONS), **self.speech(), "then": self.target()}
+        return self.one(self.door(), heard, {"correct": self.one(*self._steps)})
+
+    def riders(self) -> dict[str, Any]:
+        return self.some(
+            then=self.door,
+            set=self.set,
+            tag=self.text,
+            errors=lambda: {"else": self.door(), **self.some(mismatch=self.door, failed=self.door)},
+            visits=lambda: {"max": self.one(1, 2), "else": self.door()},
+            renamed_from=lambda: self.one(*STEPS),
+            schedule=lambda: [self.schedule() for _ in range(self.one(1, 2))],
+            cancel=lambda: [self.one("x", "{{ t }}")],
+        )
+
+    def schedule(self) -> dict[str, Any]:
+        when = self.one(
+            *({"after": after} for after in ("1s", "1h", "2d")),
+            {"every": self.one("day at 9:00", "*/20 * * * *"), **self.some(until=lambda: "2030-05-08")},
+            {"at": self.one("{{ now + hours(n) }}", "{{ today }}", "{{ t }}"), "past": self.one("now", "skip")},
+        )
+        optional = self.some(name=lambda: self.one("x", "{{ n }}", "{{ t }}"), **{"with": self.set})
+        return {"flow": self.one(*FLOWS), "busy": self.one(*BUSY), **when, **optional}
+
+    def choices(self) -> dict[str, Any]:
+        named = {title: self.choice() for title in ("A", "B", "{{ t }}", "2") if self.one(0, 1)} or {"A": "end"}
+        rows = {"from": self.one("l", "l + l", "l + l + l", "o"), "title": self.one("{{ it.k }}", "{{ it.x.y }}")}
+        shown = self.one(named, named, ["Yes", "No", "{{ n + 1 }}"], rows)
+        form = self.one("options", "buttons", "list", None)
+        how = self.some(
+            many=lambda: self.one(True, {"min": 0}, {"min": 2, "max": 3}), match=lambda: self.one("anywhere", "close")
+        )
+        if form is None:
+            return {}
+        if form == "list":
+            return {"list": {"rows": shown, **self.some(extra=lambda: ["More", "Done"])}, **how}
+        return {form: shown, **how, **(self.some(show=lambda: "numbers") if form == "options" else {})}
+
+    def choice(self) -> Any:
+        condition = self.some(**{"if": lambda: self.one(*CONDITIONS)})
+        value = {"value": self.one(1, "x", "{{ n }}"), "words": [self.one("uno", "dos")]}
+        return self.one(self.door(), {**value, **condition})
+
+    def ask(self) -> dict[str, Any]:
+        choices, saved = self.choices(), self.one(*VARS)
+        optional = self.some(save=lambda: "l" if "many" in choices else saved, skip=lambda: ["skip"])
+        return {"ask": self.text(), **choices, **optional, **self.waiting()}
+
+    def template(self) -> dict[str, Any]:
+        waits = {"replies": {"Go": self.door(), "Stop": self.door()}, **self.waiting()}
+        return {"template": {"name": "nudge", "language": "en", "body": [self.text()]}, **self.one({}, waits)}
+
+    def say(self) -> dict[str, Any]:
+        link = {"title": self.one("Go", "{{ t }}"), "url": self.one("https://x.example", "{{ t }}")}
+        place = {"latitude": self.one(1, "{{ n }}"), "longitude": 1}
+        more = self.one({}, {"link": link}, {"image": self.one("https://x.example/a.png", "{{ t }}")}, None)
+        return {"say": None, "location": place} if more is None else {"say": self.text(), **more}
+
+    def call(self) -> dict[str, Any]:
+        return {
+            "call": "find",
+            "with": {"number": self.one(1, "{{ n }}", "{{ o }}")},
+            **self.some(save=lambda: self.one(*VARS)),
+        }
+
+    def http(self) -> dict[str, Any]:
+        parts = {"t": "answer.a", "n": "status"}
+        failures = {
+            "else": self.door(),
+            **self.some(**{"404": self.door, "4xx": lambda: {"say": "{{ answer.a }}", "then": "end"}}),
+        }
+        optional = self.some(
+            query=lambda: {"q": self.text(), "n": "{{ n }}", "l": "{{ l }}"},
+            headers=lambda: {"X-Own": self.text()},
+            save=lambda: self.one(*VARS, parts),
+        )
+        address = self.one("GET https://shop.example/{{ t }}/x", "DELETE https://shop.example/{{ n }}?o={{ o.a }}")
+        body = self.one(
+            {"json": {"o": "{{ o }}", "l": ["{{ l }}", self.text()]}}, {"form": {"t": "{{ t }}", "o": "{{ o }}"}}
+        )
+        asked = self.one({"http": address}, {"http": "POST https://shop.example/", **body})
+        return {**asked, "errors": failures, **optional}
+
+    def branch(self) -> dict[str, Any]:
+        ways = [{"if": self.one(*CONDITIONS), "then": self.target()}]
+        return {"branch": [*ways, *self.one([], [{"else": self.target()}])]}
+
+    def run(self) -> dict[str, Any]:
+        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.door)
+        return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
+
+    def exits(self, *needs: dict[str, Any]) -> dict[str, Any]:
+        ways = {name: {"when": "they said it", **self.speech(), "then": self.target()} for name in ("a", "b")}
+        return {name: self.one(self.target(), {**way, **self.one({}, *needs)}) for name, way in ways.items()}
+
+    def ai(self) -> dict[str, Any]:
+        tools = ["orders.find", {"call": "orders.find", "with": {"number": "{{ t }}"}, "about": "Find it."}]
+        careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?")}
+        failures = {"else": self.door(), **self.some(unsafe=self.door, down=self.door, confused=self.door)}
+        optional = self.some(
+            tools=lambda: [self.one(*tools, careful, careful)],
+            fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
+            turns=lambda: {"max": self.one(1, 2), "else": self.door()},
+            budget=lambda: {"contact": 100, "else": self.door()},
+            while_busy=lambda: self.one("merge", "wait"),
+            messages=lambda: self.one(1, 2),
+            history=lambda: self.one(0, 30),
+            facts=lambda: "facts.md",
+        )
+        waiting = {key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words")}
+        instructions = self.one(LEAK, LEAK + " {{ t }} of {{ contact.name }}, {{ n }}")
+        exits = self.exits({"needs": ["n"]}, {"needs": ["t", "n"]})
+        return {"ai": instructions, "exits": exits, "errors": failures, **optional, **waiting}
+
+    def classify(self) -> dict[str, Any]:
+        ways = {"exits": self.exits(), "other": self.door(), "errors": {"else": self.door()}}
+        return {"classify": self.text(), **ways, **self.some(text=self.text)}
+
+    def handoff(self) -> dict[str, Any]:
+        closes = {"closed": self.door(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
+        return {"handoff": {"team": "x", "say": self.text()}, **closes}
+
+    def wait(self) -> dict[str, Any]:
+        return {"wait": self.one("1h", "2h", {"until": "office"}, "{{ now + hours(n) }}", "{{ t }}", "2030-05-07")}
+
+    def step(self) -> dict[str, Any]:
+        write = self.one(
+            self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
+            self.ai, self.ai, lambda: {"set": self.set()}, self.wait,
+        )  # fmt: skip
+        riders = self.riders()
+        if write in (self.ai, self.classify, self.handoff):
+            riders.pop("then", None)
+        return {**riders, **write()}
+
+    def flow(self, name: str) -> dict[str, Any]:
+        self._steps = tuple(step for step in STEPS if self.one(0, 1, 1)) or ("a",)
+        return {
+            "flow": name,
+            "start": {
+                "main": {"otherwise": True},
+                "two": {"words": ["two"], "event": "contact.updated", "match": self.one("whole", "anywhere", "close")},
+                "three": {"pattern": ".*three", "event": self.one("message.read", "conversation.opened"), **self.who()},
+            }[name],
+            **self.some(interrupted=lambda: self.one("resume", "ask", "drop"), words=lambda: self.words("help", "x")),
+            "vars": VARS,
+            "defaults": self.some(errors=lambda: {"else": "end"}, old_taps=lambda: self.one("ignore", "reopen")),
+            "steps": {step: self.step() for step in self._steps},
+        }
+
+    def who(self) -> dict[str, Any]:
+        return self.some(contact=lambda: self.one("first", "returning"))
+
+    def edited(self, flow: dict[str, Any]) -> dict[str, Any]:
+        """The flow after an edit: steps changed, removed, put in; sometimes its variables too."""
+        self._steps = tuple(flow["steps"])
+        steps = {name: self.one(step, step, None) or self.step() for name, step in flow["steps"].items()}
+        gone = self.one(*STEPS, "none")
+        steps = {name: step for name, step in steps.items() if name != gone} or {"d": self.step()}
+        types = {"n": {"type": "text"}, "t": {"type": "integer", "value": 3}} if self.one(0, 0, 1) else {}
+        return {**flow, "vars": {**VARS, **types}, "steps": steps}
+
+    def bot(self) -> dict[str, Any]:
+        words = {
+            "menu": "/main",
+            "stop": {"say": "Bye.", "then": "end"},
+            "why": {**self.speech(), "then": self.target(), **self.one({}, {"if": "'vip' in contact.tags"})},
+        }
+        defaults = self.some(
+            retry=lambda: {"say": self.one("Hm?", "Well?"), "max": 2, "else": "/main"},
+            gone=lambda: self.one("end", "/main", {"say": "Moved.", "then": "/main"}),
+            old_taps=lambda: self.one("explain", "message"),
+            window_closed=lambda: {"template": {"name": "late", "language": "en"}},
+        )
+        hours = {"office": {"mon-fri": "9:00-17:00", "holidays": ["2030-05-07"]}}
+        return {
+            "name": "T",
+            "words": words,
+            "hours": hours,
+            "defaults": {"timeout": {"after": "9h", "then": "end"}, **defaults},
+        }
+
+
+def written(flows: list[dict[str, Any]]) -> tuple[str, dict[int, tuple[dict[str, Any], str]]]:
+    """The flows as a file, and what stands in each of its lines: a step of a flow, or its head."""
+    lines: list[str] = []
+    owners: dict[int, tuple[dict[str, Any], str]] = {}
+    for flow in flows:
+        head = {key: value for key, value in flow.items() if key != "steps"}
+        lines += ["---", json.dumps(head)[:-1] + ', "steps": {']
+        owners[len(lines)] = (flow, "defaults")
+        for name, step in flow["steps"].items():
+            lines.append(f"{json.dumps(name)}: {json.dumps(step)},")
+            owners[len(lines)] = (flow["steps"], name)
+        lines.append("}}")
+    return "\n".join(lines), owners
+
+
+def library_of(bot: dict[str, Any], flows: list[dict[str, Any]]) -> Library:
+    """A bot that loads: whatever the checks refuse gives way to something plain."""
+    for _ in range(20):
+        text, owners = written(flows)
+        loaded = load(sources_of(text, json.dumps(bot)), extensions_in([HANDLERS]), FACTS)
+        if loaded.library is not None:
+            return loaded.library
+        for problem in loaded.problems:
+            if problem.path == "bot.yml":
+                bot["words"]["why"] = "again"
+                continue
+            part, name = owners[problem.line]
+            part[name] = {} if name == "defaults" else {"ask": "Plain?"}
+            if name == "defaults":
+                part["words"] = {}
+    raise AssertionError("\n".join(map(str, loaded.problems)))
