@@ -219,7 +219,7 @@ def _refuse_riders(fields: Fields, kind: StepKind) -> None:
     anything = "where every reply is taken", "leave it out"
     nowhere = "where every way out has a target of its own", "write the target there"
     refused = {} if kind.waits else dict.fromkeys(("retry", "remind", *(() if kind.deaf else ("timeout",))), nobody)
-    if not kind.pauses or kind.deaf:
+    if not kind.hears:
         refused["words"] = nobody
     if kind.takes_unread:
         refused["retry"] = anything

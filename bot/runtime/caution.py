@@ -10,5 +10,9 @@ from bot.store.rows import CallRow
 class Caution:
     """``careful`` says whether the engine is. ``claim`` returns when it is durable that a row is about to be done."""
 
-    careful: Callable[[], bool]
-    claim: Callable[[CallRow], None]
+    careful: Callable[[], bool] = lambda: False
+    claim: Callable[[CallRow], None] = lambda row: None
+
+
+NEVER = Caution()
+"""For what cannot end the process."""

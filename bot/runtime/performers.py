@@ -14,7 +14,7 @@ from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.runtime.backoff import backoff
 from bot.runtime.batch import place_of
-from bot.runtime.caution import Caution
+from bot.runtime.caution import NEVER, Caution
 from bot.runtime.crew import Crew
 from bot.runtime.lines import Line
 from bot.store.rows import CallRow
@@ -94,7 +94,7 @@ class Performers:
         threads: int = 16,
         spare: int = 16,
         random: Random | None = None,
-        caution: Caution | None = None,
+        caution: Caution = NEVER,
     ) -> None:
         self._perform = perform
         self._caution = caution
@@ -185,10 +185,7 @@ class Performers:
 
     def _hangs(self, threads: int) -> None:
         self._hanging = threads
-        self._crew.size = (1 if self._careful() else self._threads) + min(threads, self._spare)
-
-    def _careful(self) -> bool:
-        return self._caution is not None and self._caution.careful()
+        self._crew.size = (1 if self._caution.careful() else self._threads) + min(threads, self._spare)
 
     def _all_hang(self) -> bool:
         return self._hanging >= self._threads + self._spare
@@ -236,7 +233,7 @@ class Performers:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return Ended("error", detail="the engine crashed twice while this was done")
         try:
-            if self._caution is not None and self._caution.careful():
+            if self._caution.careful():
                 self._caution.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun

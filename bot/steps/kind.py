@@ -175,6 +175,11 @@ class StepKind:
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
+    def hears(self) -> bool:
+        """True where words and starts are heard while the conversation rests at the step."""
+        return self.pauses and not self.deaf
+
+    @property
     def gives(self) -> frozenset[str]:
         """The variables that it gives values to itself, without `save` or `set`."""
         return frozenset()

@@ -85,7 +85,7 @@ class Paths:
     def aim(self) -> None:
         """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
         graph = Graph(self._explorer.library)
-        passing = Passing(graph)
+        passing = graph.fact(Passing)
         search = Search(self._explorer, self._proposals)
         for key, edges in self._left(graph, passing).items():
             stories = (found for edge in edges for found in self._stories(edge, graph, passing))

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bot.flow.definition import Step
 from bot.lang.nodes import Mark
 from bot.steps.doors import BACK, Door
 
@@ -23,11 +22,6 @@ class Cause(Enum):
     PERSON = "person"  # a hand-over was closed
     FLOW = "flow"  # a flow that was run has ended
     EXPIRED = "expired"  # ... because nobody answered
-
-
-def hears(step: Step) -> bool:
-    """Whether words and starts are heard while a conversation rests at a step."""
-    return step.kind.pauses and not step.kind.deaf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from bot.checker.graph.edges import Edge, Place, hears
+from bot.checker.graph.edges import Edge, Place
 from bot.checker.graph.leading import Leading, opened_by
 from bot.checker.graph.roots import Opening, Root, roots_of
 from bot.flow.definition import Flow, Step
@@ -101,4 +101,4 @@ class Graph:
 
     def hears(self, place: Place) -> bool:
         """Whether words and starts are heard while a conversation rests there."""
-        return hears(self.steps[place])
+        return self.steps[place].kind.hears

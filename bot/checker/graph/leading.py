@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bot.checker.graph.edges import Cause, Edge, Place, hears
+from bot.checker.graph.edges import Cause, Edge, Place
 from bot.checker.graph.failing import Failing
+from bot.checker.graph.reaching import reached
 from bot.checker.graph.reopening import Reopening
 from bot.flow.definition import Step, Way
 from bot.flow.library import Library
@@ -94,7 +95,7 @@ class Leading:
 
     def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
         """A word leads on from each step at which it is heard; one text may be heard at several levels."""
-        if not hears(step):
+        if not step.kind.hears:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
         for words in (bot.words, flow.words, step.riders.words):
@@ -128,8 +129,8 @@ class Leading:
         left = [e for found in edges.values() for e in found if self._leaves_question(e)]
         before = _reverse(edges)
         for edge in returning:
-            reached = _all_before(edge.source, before)
-            for question in dict.fromkeys(e.source for e in left if e.target in reached):
+            come_from = reached([edge.source], lambda place: before.get(place, ()))
+            for question in dict.fromkeys(e.source for e in left if e.target in come_from):
                 edges[edge.source].append(_to(edge, question))
 
     def _correct(self, edges: dict[Place, list[Edge]]) -> None:
@@ -179,13 +180,3 @@ def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
             if edge.target is not None:
                 before.setdefault(edge.target, []).append(place)
     return before
-
-
-def _all_before(place: Place, before: Mapping[Place, list[Place]]) -> set[Place]:
-    """A step, and all from which it can be reached."""
-    reached, open_ = {place}, [place]
-    while open_:
-        found = [other for other in before.get(open_.pop(), ()) if other not in reached]
-        reached.update(found)
-        open_ += found
-    return reached

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from bot.checker.graph.edges import Cause, Edge, Place, hears
+from bot.checker.graph.edges import Cause, Edge, Place
 from bot.flow.definition import Step
 from bot.flow.library import Library
 
@@ -31,7 +31,7 @@ class Reopening:
     def edges(self) -> Iterator[Edge]:
         """Enough ways to all such questions. Where one question can be opened, so can the next."""
         for place, step in self._steps.items():
-            if self._flows and hears(step) and step.defaults.old_taps == REOPEN:
+            if self._flows and step.kind.hears and step.defaults.old_taps == REOPEN:
                 for target in self._opened_from(place):
                     yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from bot.checker.graph import Cause, Graph, Opening, Place
+from bot.checker.graph.reaching import reached
 from bot.checker.paths.rests import Lead, stays
 from bot.checker.paths.stages import End, Ends, Stages
 from bot.checker.paths.terms import Node, Term
@@ -44,14 +45,11 @@ class Passages:
 
     def _in_frames(self) -> list[Place]:
         """The steps that such frames come to."""
-        found = dict.fromkeys(root.place for root in self._graph.roots if root.opening in _OPENING)
-        waiting = list(found)
-        while waiting:
-            targets = (lead.edge.target for lead in self._leads[waiting.pop()])
-            fresh = [target for target in targets if target is not None and target not in found]
-            found.update(dict.fromkeys(fresh))
-            waiting += fresh
-        return list(found)
+        opened = (root.place for root in self._graph.roots if root.opening in _OPENING)
+        return list(reached(opened, self._targets))
+
+    def _targets(self, place: Place) -> Iterator[Place]:
+        return (lead.edge.target for lead in self._leads[place] if lead.edge.target is not None)
 
     def _on(self, lead: Lead) -> Iterator[tuple[Node, Term]]:
         """An edge leads to the end of its frame, or on. What goes back to a flow below does neither."""

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place
+from bot.checker.graph.reaching import reached
 from bot.checker.paths.rests import AFTER_RUN as AFTER_RUN
 from bot.checker.paths.trails import Trail, begun_with, edges_of
 
@@ -93,12 +94,7 @@ class Passing:
                 before.setdefault(edge.target, []).append(edge.source)
                 if self._goes_below(edge) and any(edge.target in ending for ending in self.ending.values()):
                     found.add(edge.source)
-        waiting = list(found)
-        while waiting:
-            fresh = [place for place in before.get(waiting.pop(), ()) if place not in found]
-            found.update(fresh)
-            waiting += fresh
-        return found
+        return set(reached(found, lambda place: before.get(place, ())))
 
     # -- what is reached, forwards ---------------------------------------------------------------------------------
 

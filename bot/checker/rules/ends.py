@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
+from bot.checker.graph.reaching import reached
 from bot.checker.paths.circles import circle_through
 from bot.checker.paths.passing import Passing
 
@@ -23,20 +24,15 @@ def _unreached(graph: Graph, passing: Passing) -> Iterator[Finding]:
     told: set[Place] = set()
     for place in (*heads, *lost):
         if place not in told:
-            _tell(place, graph, told)
+            told.update(reached([place], lambda here: (other for other in _led_to(here, graph) if other not in told)))
             step = graph.steps[place]
             yield Finding.at("W101", step.mark, f'nobody reaches step "{step.name}"', _why(place, graph, passing))
 
 
-def _tell(place: Place, graph: Graph, told: set[Place]) -> None:
-    """Note all that is lost with a step: what it leads to, runs and schedules."""
-    waiting = [place]
-    while waiting:
-        here = waiting.pop()
-        if here not in told:
-            told.add(here)
-            waiting += [edge.target for edge in graph.edges[here] if edge.target is not None]
-            waiting += [root.place for root in graph.roots_by.get(here, ())]
+def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
+    """What a step leads to, runs and schedules: all that is lost with it."""
+    yield from (edge.target for edge in graph.edges[place] if edge.target is not None)
+    yield from (root.place for root in graph.roots_by.get(place, ()))
 
 
 def _why(place: Place, graph: Graph, passing: Passing) -> str:
@@ -67,11 +63,9 @@ def _endless(graph: Graph, passing: Passing) -> Iterator[Finding]:
 
 def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
     """The stuck steps that lead to each other: one report is enough for them."""
-    found, waiting = {place}, [place]
-    while waiting:
-        here = waiting.pop()
-        near = [e.target for e in graph.edges[here] if e.target] + [e.source for e in graph.edges_to[here]]
-        fresh = [other for other in near if other in stuck and other not in found]
-        found.update(fresh)
-        waiting += fresh
-    return found
+
+    def near(here: Place) -> Iterator[Place]:
+        others = [e.target for e in graph.edges[here]] + [e.source for e in graph.edges_to[here]]
+        return (other for other in others if other in stuck)
+
+    return set(reached([place], near))

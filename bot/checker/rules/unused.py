@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
+from bot.checker.graph.reaching import reached
 from bot.flow.definition import Flow
 from bot.flow.uses import uses_of_flow
 
@@ -28,20 +29,11 @@ class _Inputs:
 
     def unread(self, root: Root, by: Place) -> Iterator[Finding]:
         """What neither the flow that a step opens looks at, nor any that it goes over to."""
-        flows = self._frame(root.place[0]) if root.inputs else ()
+        flows = reached([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
         for item in root.inputs:
             if not any(item.name in self._read[name] for name in flows):
                 what = f'step "{by[1]}": flow {root.place[0]} never reads "{item.name}"'
                 yield Finding.at("W307", item.mark, what, "leave it out, or let a step of that flow read it")
-
-    def _frame(self, first: str) -> set[str]:
-        """The flows that a frame may come to be in which begins with one."""
-        found, waiting = {first}, [first]
-        while waiting:
-            fresh = self._graph.crossed[waiting.pop()] - found
-            found |= fresh
-            waiting += fresh
-        return found
 
 
 def _read_in(flow: Flow) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Teller:
     def __init__(self, library: Library, hints: Hints = NO_HINTS) -> None:
         self._library = library
         self._graph = Graph(library)
-        self._passing = Passing(self._graph)
+        self._passing = self._graph.fact(Passing)
         self._hints = hints
 
     def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Talk | None, int]:
