@@ -135,6 +135,7 @@ def test_a_handler_that_ends_the_process_costs_its_call_and_no_other(serve: Serv
         serving.line_with('handler "leave" is not done again: the engine crashed twice while it was')
         gateway.receive(CONTACT, "hi")
         until(lambda: [sent.to for sent in gateway.sent] == ["6281234567891", CONTACT])
+        until(lambda: serving.get("/readyz") == 200)  # the engine takes events a moment before it answers questions
         assert serving.status()["calls"] == 0
 
 
@@ -151,4 +152,5 @@ def test_python_within_a_turn_that_nothing_can_stop_costs_its_event_and_no_other
         for _ in range(4):  # twice until the engine takes events one by one, twice until it knows which it is
             serving.line_with("nap cannot be stopped")
         until(lambda: [sent.to for sent in gateway.sent] == [CONTACT])
+        until(lambda: serving.get("/readyz") == 200)  # the engine takes events a moment before it answers questions
         assert serving.status()["dead_letters"] == 1
