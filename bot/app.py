@@ -121,9 +121,7 @@ class Engine:
                 Tell: Performers(self._calling, clock, called, name="hooks", threads=4, caution=caution),
                 Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._requesting, clock, called, name="http"),
-                Complete: Performers(
-                    self._completing or no_service, clock, called, name="models", threads=32, caution=caution
-                ),
+                Complete: Performers(self._completing or no_service, clock, called, name="models", threads=32),
             }
         )
 
