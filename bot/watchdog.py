@@ -11,6 +11,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable
+from math import inf
 from time import monotonic, sleep
 from typing import Any
 
@@ -29,9 +30,9 @@ class _Stopped(BaseException):
 class _Job:
     """Something that runs. Whoever takes ``decided`` first says how it ends: its thread, or the watch."""
 
-    def __init__(self, what: str, seconds: float) -> None:
+    def __init__(self, what: str) -> None:
         self.what = what
-        self.deadline = monotonic() + seconds
+        self.deadline = inf  # set as it begins: what leads up to that is never stopped
         self.thread = threading.get_ident()
         self.decided = threading.Lock()
         self.stopped_at: float | None = None
@@ -67,10 +68,11 @@ class Watchdog:
 
     def run(self, what: str, function: Callable[[], Any], seconds: float) -> Any:
         """Call a function. Raises `OutOfTime` where it was not done within so many seconds."""
-        job = _Job(what, seconds)
-        self._begin(job, seconds)
+        job = _Job(what)
+        self._watch_over(job, seconds)
         try:
             try:
+                job.deadline = monotonic() + seconds
                 result = function()
             finally:
                 late = job.end()
@@ -82,7 +84,7 @@ class Watchdog:
             raise OutOfTime(f"was not done within {seconds:g} s")
         return result
 
-    def _begin(self, job: _Job, seconds: float) -> None:
+    def _watch_over(self, job: _Job, seconds: float) -> None:
         if self._thread is None or seconds < self._shortest:
             with self._lock:
                 self._shortest = min(self._shortest, seconds)

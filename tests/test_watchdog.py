@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import sleep
 
 import pytest
@@ -12,6 +12,15 @@ from bot.lang.own import OutOfTime
 from bot.watchdog import Watchdog
 
 SHORT = 0.02
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads take turns at nearly every instruction."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def endless() -> None:
@@ -78,6 +87,15 @@ def test_what_ends_just_when_it_is_stopped_is_one_or_the_other_and_raises_nothin
         except OutOfTime:
             came[False] += 1
     assert sum(came.values()) == 300
+
+
+def test_what_has_no_time_at_all_is_late_wherever_it_is_stopped(restless: None) -> None:
+    watchdog = Watchdog()
+    for _ in range(3000):
+        try:
+            watchdog.run("it", lambda: sum(range(1000)), 0)
+        except OutOfTime as error:
+            assert str(error) == "was not done within 0 s"
 
 
 def test_what_cannot_be_stopped_is_reported_once() -> None:
