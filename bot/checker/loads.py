@@ -8,7 +8,7 @@ from bot.checker.paths.longest import Longest
 from bot.checker.paths.rests import AFTER_RUN, stays
 from bot.checker.paths.stages import Stage, Stages
 from bot.checker.paths.terms import UNBOUNDED, Node, Term
-from bot.checker.rules.load import Load, said
+from bot.checker.paths.turns import Turns, said
 from bot.flow.definition import Step
 from bot.flow.library import Library
 
@@ -16,12 +16,12 @@ from bot.flow.library import Library
 @dataclass(frozen=True, slots=True)
 class FlowLoad:
     """The most messages of a flow: of the turn that begins it, of any turn from one of its steps on, and of a
-    conversation that begins it, None where that goes round and round at the step ``circle``.
+    conversation that begins it. None where that goes round and round: a conversation at the step ``circle``.
     """
 
     flow: str
-    first: int
-    turn: int
+    first: int | None
+    turn: int | None
     conversation: int | None
     circle: Place | None
 
@@ -32,14 +32,15 @@ def loads(library: Library) -> list[FlowLoad]:
     Of a conversation it is not counted what is sent again in return for a wrong answer or a word.
     """
     graph = Graph(library)
-    load, conversations = Load(graph), _Conversations(graph)
+    turns, conversations = Turns(graph), _Conversations(graph)
     found = []
     for flow in library.flows.values():
         begun = (flow.name, flow.first)
-        turn = max(load.turn_from((flow.name, step)) for step in flow.steps)
+        begins = [turns.most(root.place) for root in graph.roots if root.place[0] == flow.name]
+        turn = max(*begins, *(turns.after_rest((flow.name, step)) for step in flow.steps))
         most = conversations.most(begun)
         circle = conversations.circle(begun) if most is None else None
-        found.append(FlowLoad(flow.name, load.turn[begun], turn, most, circle))
+        found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, circle))
     return found
 
 
@@ -57,8 +58,7 @@ class _Conversations:
 
     def most(self, place: Place) -> int | None:
         """The most messages from a step on; None: it goes round and round."""
-        found = self._longest.seconds[self._stages.first(place)]
-        return None if found >= UNBOUNDED else int(found)
+        return _counted(self._longest.seconds[self._stages.first(place)])
 
     def circle(self, place: Place) -> Place | None:
         """A step that such a conversation comes to again and again: one that waits, the first of them."""
@@ -98,3 +98,7 @@ def _counts(edge: Edge) -> bool:
     """Whether a way on counts: none that the contact takes again and again, and none on which something fails."""
     goes_round = edge.again and edge.cause is Cause.REPLY
     return not (edge.fails or edge.returns or edge.word is not None or goes_round or stays(edge))
+
+
+def _counted(messages: float) -> int | None:
+    return None if messages >= UNBOUNDED else int(messages)

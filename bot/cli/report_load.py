@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import ceil
 
-from bot.checker.loads import FlowLoad, loads
+from bot.checker.loads import loads
 from bot.checker.rules.load import PER_MINUTE
 from bot.cli.output import counted
 from bot.flow.library import Library
@@ -18,15 +18,20 @@ def lines(library: Library) -> Iterator[str]:
     yield f"At most, by {PER_MINUTE} messages a minute and {PER_DAY:,} a day:"
     width = max((len(name) for name in library.flows), default=0)
     for load in loads(library):
-        turn = f"{load.turn:,} in one turn, {_conversation(load)}"
-        started = f"{CONTACTS:,} contacts x {counted(load.first, 'message')}: {_duration(CONTACTS * load.first)}"
-        yield f"  {load.flow:{width}}  {turn}; {started}"
+        rounds = f": round by {'/'.join(load.circle)}" if load.circle else ""
+        said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
+        yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"
 
 
-def _conversation(load: FlowLoad) -> str:
-    if load.conversation is not None:
-        return f"{load.conversation:,} in one conversation"
-    return "no end in one conversation" + (f": round by {'/'.join(load.circle)}" if load.circle else "")
+def _most(messages: int | None) -> str:
+    return "no end" if messages is None else f"{messages:,}"
+
+
+def _started(messages: int | None) -> str:
+    """What it is to start a flow whose first turn sends so many messages."""
+    if messages is None:
+        return "its first turn has no end"
+    return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"
 
 
 def _duration(messages: int) -> str:

@@ -1,8 +1,9 @@
 """Loops that wait for nobody: steps that lead in a circle, within one flow or over several."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
 
-from bot.flow.definition import Flow, Step, Way
+from bot.flow.definition import Flow, Step
 from bot.lang.problems import Problems
 from bot.steps.doors import AGAIN, BACK, END
 
@@ -27,42 +28,56 @@ def check_loops(flows: Mapping[str, Flow], problems: Problems) -> None:
             return
 
 
+class _Leads(NamedTuple):
+    """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its bound
+    on visits. `None` is the end of the flow.
+    """
+
+    runs: list[Place]
+    past: list[Place | None]
+    used_up: list[Place | None]
+
+    def on(self, through: Collection[Place]) -> list[Place | None]:
+        """Where it goes on in its flow, when flows that begin at ``through`` can be over in the same turn."""
+        passes = not self.runs or any(first in through for first in self.runs)
+        return [*self.used_up, *(self.past if passes else ())]
+
+
 def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
     """Where a turn can go on to from each step without a wait: by its ways, into a flow that it runs, and past that."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
-    runs = {
-        place: [
-            (run.flow, flows[run.flow].first)
-            for run in step.kind.flows_run()
-            if run.flow in flows and flows[run.flow].steps
-        ]
-        for place, step in steps.items()
+    leads = {place: _leads(place, step, flows) for place, step in steps.items()}
+    through = _through(leads)
+    return {
+        place: [*each.runs, *(found for found in each.on(through) if found in steps)] for place, each in leads.items()
     }
-    ways = {place: [way.target for way in _passing(step) if way.target is not None] for place, step in steps.items()}
-    leads = {place: [_place(target, place, flows) for target in targets] for place, targets in ways.items()}
-    ending = {place for place, targets in ways.items() if END in targets or BACK in targets}
-    through = _through(leads, runs, ending)
-    onward = {}
-    for place, led in leads.items():
-        passes = not runs[place] or any(first in through for first in runs[place])
-        onward[place] = [*runs[place], *(found for found in led if passes and found in steps)]
-    return onward
 
 
-def _passing(step: Step) -> Iterator[Way]:
-    """The ways that a turn can take through a step at once. Past its bound on visits there is but one.
+def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
+    """Past a bound on visits only `again` leads round and round, being no visit.
 
     A failure counts where it comes from outside, again and again: of calls and templates, not of texts.
     """
-    visits = step.riders.visits
-    if visits is not None and step.ways["visits.else"].target != AGAIN:
-        yield step.ways["visits.else"]
-    elif not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over):
-        fails = "errors.else" in step.outcomes
-        yield from (way for name, way in step.ways.items() if fails or not name.startswith("errors."))
+    bounded = step.riders.visits is not None and step.ways["visits.else"].target != AGAIN
+    passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
+    fails = "errors.else" in step.outcomes
+    past = (
+        way
+        for name, way in step.ways.items()
+        if passes and (way.target == AGAIN or not bounded) and (fails or not name.startswith("errors."))
+    )
+    used_up = (step.ways["visits.else"],) if bounded else ()
+    runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
+    return _Leads(
+        [(flow.name, flow.first) for flow in runs],
+        [_place(way.target, place, flows) for way in past if way.target is not None],
+        [_place(way.target, place, flows) for way in used_up if way.target is not None],
+    )
 
 
-def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place:
+def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place | None:
+    if target in (END, BACK):
+        return None
     if target == AGAIN:
         return place
     if not target.startswith("/"):
@@ -71,25 +86,19 @@ def _place(target: str, place: Place, flows: Mapping[str, Flow]) -> Place:
     return name, step or next(iter(flows[name].steps), "") if name in flows else ""
 
 
-def _through(leads: Mapping[Place, list[Place]], runs: Mapping[Place, list[Place]], ending: set[Place]) -> set[Place]:
+def _through(leads: Mapping[Place, _Leads]) -> set[Place]:
     """The steps from which a turn can reach the end of their flow without a wait."""
-    before: dict[Place, list[Place]] = {}
-    for place, led in leads.items():
-        for found in led:
+    before: dict[Place | None, list[Place]] = {}
+    for place, each in leads.items():
+        for found in (*each.runs, *each.past, *each.used_up):
             before.setdefault(found, []).append(place)
-        for first in runs[place]:
-            before.setdefault(first, []).append(place)
     through: set[Place] = set()
-    reached = list(ending)
-    while reached:
-        place = reached.pop()
-        if place in through or not (
-            (not runs[place] or any(first in through for first in runs[place]))
-            and (place in ending or any(found in through for found in leads[place]))
-        ):
-            continue
-        through.add(place)
-        reached += before.get(place, ())
+    waiting = list(before.get(None, ()))
+    while waiting:
+        place = waiting.pop()
+        if place not in through and any(found is None or found in through for found in leads[place].on(through)):
+            through.add(place)
+            waiting += before.get(place, ())
     return through
 
 

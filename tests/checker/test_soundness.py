@@ -27,7 +27,15 @@ PATIENCE = 0.7
 
 
 class Slower(Slow):
-    """Writes flows that run for each element of a list, and bots in which old questions can be opened again."""
+    """Writes flows that run for each element of a list and wait for what may be over, and bots in which old questions can
+    be opened again.
+    """
+
+    def wait(self) -> dict[str, Any]:
+        worked_out = {
+            "wait": self.one("{{ today }}", "{{ now - hours(1) }}", "{{ now + hours(9) }}", "{{ hours(n or 7) }}")
+        }
+        return worked_out if self.one(True, False) else super().wait()
 
     def run(self) -> dict[str, Any]:
         run = super().run()

@@ -179,8 +179,16 @@ CASES = {
         flow("  a: {branch: [{if: now, then: again}]}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a step with a bound that puts itself again, which is no visit": (
+        flow("  a: {say: x, then: again, visits: {max: 2, else: end}}\n"),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
     "a bound on visits that leads into the loop": (
         flow("  a: {say: x, visits: {max: 2, else: a}}\n"),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a bound on visits of a flow that waits, which leads into the loop": (
+        flow("  a: {run: /two, visits: {max: 2, else: {say: x, then: a}}}\n---\nflow: two\nsteps: {c: {ask: y}}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
     ),
     "a flow that runs itself": (

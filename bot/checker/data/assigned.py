@@ -1,6 +1,7 @@
 """Which variables may be null at each step of a bot, whatever way a conversation has come there."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from bot.checker.data.declarations import Declarations
 from bot.checker.data.giving import Gifts, Seen, State, ignore, shown
@@ -10,10 +11,19 @@ from bot.checker.data.ways import Brought, Way, place_uses
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 from bot.checker.paths.passing import Passing
 
-Came = tuple[Place, Way | Root | None]
-"""How a conversation came to a step with a variable that is null: from where, and by a way on, by the flow that was
-opened there, or (None) by going back to a flow that rested there.
-"""
+By = Way | Root | None
+"""A way on, the flow that was opened, or (None) going back to a flow that rested."""
+
+
+class Came(NamedTuple):
+    """How a conversation came to a step with a variable that is null: from where, and by what.
+
+    ``null`` was known to be null there before: who follows that back never comes to the same variable of a step again.
+    """
+
+    place: Place
+    by: By
+    null: Names
 
 
 class Assigned:
@@ -142,7 +152,7 @@ class Assigned:
                 self._meet(root.place, self._opened(root, left), (place, root))
         self._go_on(way.edge, way.past(left, self._noting(place)), (place, way))
 
-    def _go_on(self, edge: Edge, past: State, came: Came) -> None:
+    def _go_on(self, edge: Edge, past: State, came: tuple[Place, By]) -> None:
         if edge.target is not None and self.stack.goes_over(edge):
             met = self._declarations.crossed(edge, past)
             if edge.returns:  # what had a value there has it still, but for what was given null since then
@@ -151,14 +161,14 @@ class Assigned:
         elif _ends(edge):
             self._end(edge.source, past)
 
-    def _meet(self, place: Place, state: State, came: Came | None) -> None:
+    def _meet(self, place: Place, state: State, came: tuple[Place, By] | None) -> None:
         """A conversation may come to a step like this."""
         known = self.at.get(place)
         met = state if known is None else known | state
         if met != known:
             fresh = met.null & ~(0 if known is None else known.null) & self._declarations.at(place)
             if came is not None and fresh:
-                self._came.setdefault(place, []).append((fresh, came))
+                self._came.setdefault(place, []).append((fresh, Came(*came, self.at[came[0]].null)))
             self.at[place] = met
             self._waiting[place] = None
             self._waiting |= dict.fromkeys(back for back in self._returning.get(place, ()) if back in self.at)

@@ -56,13 +56,13 @@ class Origins:
         """Why a variable may be null at a step, or on a way on from it."""
         origin, backwards = Origin(), list[Edge]()
         if way is not None:
-            name = self._before(way, name, origin, backwards)
+            name = self._before(way, self._assigned.at[place].null, name, origin, backwards)
         while name and (came := self._assigned.came(place, name)) is not None:
-            target, (place, by) = place, came
+            target, (place, by, null) = place, came
             if isinstance(by, Way):
-                name = self._before(by, name, origin, backwards)
+                name = self._before(by, null, name, origin, backwards)
             elif by is not None:
-                name = self._handed(by, name, origin)
+                name = self._handed(by, null, name, origin)
             else:
                 origin.over = origin.over or target
                 backwards += reversed(self._assigned.stack.way_back(place, target))
@@ -70,9 +70,9 @@ class Origins:
         origin.story = (*before, *reversed(backwards))
         return origin
 
-    def _before(self, way: Way, name: Names, origin: Origin, backwards: list[Edge]) -> Names:
-        """The variable that was null before a way, so that this one is past it; none where the way itself made it so."""
-        null, brought = self._assigned.at[way.edge.source].null, self._brought(way, name)
+    def _before(self, way: Way, null: Names, name: Names, origin: Origin, backwards: list[Edge]) -> Names:
+        """Which of those that were null before a way made this variable null past it; none where the way itself did."""
+        brought = self._brought(way, name)
         backwards.append(way.edge)
         if way.edge.cause in AFTER_RUN:
             backwards += reversed(self._through(way.edge, brought))
@@ -84,9 +84,9 @@ class Origins:
         origin.edge, origin.brought = way.edge, brought
         return 0
 
-    def _handed(self, root: Root, name: Names, origin: Origin) -> Names:
-        """The variable that was null where a flow was opened, and went into this one; none where it is not given there."""
-        gifts, null = self._assigned.inputs_of(root), 0 if root.by is None else self._assigned.at[root.by].null
+    def _handed(self, root: Root, null: Names, name: Names, origin: Origin) -> Names:
+        """Which of those that were null where a flow was opened went into this variable; none where it is not given there."""
+        gifts = self._assigned.inputs_of(root)
         if not gifts.names & name:
             origin.opened = root
         return next(bits_of(gifts.copied(name, null)), 0)
@@ -125,12 +125,12 @@ class Origins:
     def _back_to(self, first: Place, way: Way, name: Names, came: dict[Place, Way | None]) -> tuple[Edge, ...]:
         """The edges up to a way, along which the variable is null as far as that can be followed."""
         backwards: list[Edge] = []
-        name = self._before(way, name, Origin(), backwards)
         place = way.edge.source
+        name = self._before(way, self._assigned.at[place].null, name, Origin(), backwards)
         while (shortest := came[place]) is not None:
-            _, by = self._assigned.came(place, name) or (place, None)
+            _, by, null = self._assigned.came(place, name) or (place, None, 0)
             if not isinstance(by, Way) or by.edge.source not in came:
                 by, name = shortest, 0
-            name = self._before(by, name, Origin(), backwards)
+            name = self._before(by, null, name, Origin(), backwards)
             place = by.edge.source
         return tuple(reversed(backwards))

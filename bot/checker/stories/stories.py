@@ -137,6 +137,9 @@ _FAILING = ("W301", "W305", "W308")
 _MOST_ANSWERS = 10
 """Of the world, that a test says beyond the last move."""
 
+_MOST_MESSAGES = 6
+"""Of one move, that a talk tells each for itself."""
+
 _LARGE = ("W4", "W6")
 """The codes that need large values."""
 
@@ -154,4 +157,7 @@ def _sentences(state: State, shown: Shown) -> Iterator[str]:
 def _beat(state: State) -> tuple[str, ...]:
     """What one move came to."""
     assert state.move is not None
-    return state.move.sentence, *(f"the bot {said(sent.shown)}" for sent in state.sent if sent.shown is not None)
+    told = [f"the bot {said(sent.shown)}" for sent in state.sent if sent.shown is not None]
+    if len(told) > _MOST_MESSAGES:
+        told[_MOST_MESSAGES:] = [f"the bot sends {len(told) - _MOST_MESSAGES} more messages"]
+    return state.move.sentence, *told

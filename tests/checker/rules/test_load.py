@@ -1,15 +1,27 @@
 """W601: turns that send more than a minute allows."""
 
 from bot.checker.graph import Graph
-from bot.checker.rules.load import Load
+from bot.checker.loads import FlowLoad, loads
 from tests.checker.proved import findings, library
 
 BEGIN = "flow: a\nstart: {words: [a]}\n"
 
 
-def most(*flows: str) -> int:
-    """The most messages of any turn."""
-    return Load(Graph(library(*flows))).most
+def load_of(*flows: str) -> FlowLoad:
+    """Of the first flow."""
+    return loads(library(*flows))[0]
+
+
+def most(*flows: str) -> int | None:
+    """The most messages of a turn."""
+    return load_of(*flows).turn
+
+
+def heavy(*flows: str) -> list[str]:
+    """The steps that are found to send too much."""
+    names = {step.mark: f"{flow}/{step.name}" for (flow, _), step in Graph(library(*flows)).steps.items()}
+    marks = {(mark.path, mark.line): name for mark, name in names.items()}
+    return [marks[each.path, each.line] for each in findings(*flows) if each.code == "W601"]
 
 
 def test_a_turn_sends_what_its_steps_and_doors_say_until_one_waits() -> None:
@@ -38,3 +50,61 @@ def test_a_flow_that_is_run_counts_where_it_returns_in_the_same_turn() -> None:
     parent = BEGIN + "steps:\n  r: {run: /one}\n  b: {say: B}"
     assert most(parent, "flow: one\nsteps:\n  x: {say: X}\n  y: {say: Y}") == 3
     assert most(parent, "flow: one\nsteps:\n  x: {say: X}\n  y: {wait: 1h}") == 1
+
+
+def test_bounds_within_circles_count_each_for_itself() -> None:
+    inner = "  b: {say: B, visits: {max: 70, else: d}}\n  c: {branch: [{if: x, then: b}, {else: d}]}\n"
+    outer = "  d: {say: D, visits: {max: 2, else: end}, then: b}"
+    assert heavy(f"{BEGIN}vars: {{x: {{type: boolean}}}}\nsteps:\n{inner}{outer}") == ["a/b"]
+
+
+def test_a_point_in_time_may_be_over_when_it_is_waited_for() -> None:
+    until = BEGIN + "vars: {day: {type: time}}\nsteps:\n  b: {say: B}\n  w: {wait: '{{ day }}'}\n  c: {say: C}"
+    assert most(until) == 2
+    assert most(until.replace("'{{ day }}'", "2h")) == 1
+
+
+CIRCLE = """
+flow: a
+start: {words: [a]}
+vars: {day: {type: datetime}}
+steps:
+  when: {ask: When?, save: day}
+  b: {say: B}
+  w: {wait: '{{ MOMENT }}'}
+  c: {say: C, set: {SET}, then: b}
+"""
+
+
+def circle(moment: str, **given: str) -> str:
+    """A flow that goes round past a wait until a moment, and sets some variables on the way."""
+    return CIRCLE.replace("MOMENT", moment).replace("SET", ", ".join(f"{name}: '{it}'" for name, it in given.items()))
+
+
+def test_a_circle_past_a_point_in_time_that_stays_as_it_is_has_no_end_once_it_is_over() -> None:
+    (finding,) = [finding for finding in findings(circle("day")) if finding.code == "W601"]
+    assert finding.what == 'step "b" can send messages without end in one turn, and the gateway takes 60 a minute'
+    assert load_of(circle("day")).turn is None
+
+
+def test_a_circle_past_a_point_in_time_that_moves_on_is_gone_round_once_in_a_turn() -> None:
+    assert heavy(circle("day", day="{{ day + days(1) }}")) == []
+    assert load_of(circle("day", day="{{ day + days(1) }}")).turn == 4
+
+
+def test_a_time_that_is_reckoned_from_now_has_passed_each_time_or_never() -> None:
+    assert load_of(circle("now + hours(1)")).turn == load_of(circle("today + days(1)")).turn == 2
+    assert heavy(circle("today")) == heavy(circle("now - hours(1)")) == ["a/b"]
+    assert heavy(circle("day + (now - now)")) == []
+
+
+def test_a_duration_is_never_over_when_it_begins() -> None:
+    assert load_of(circle("hours(24)")).turn == 2
+    assert load_of(circle("day - now")).turn == 2
+
+
+def test_each_that_sends_too_much_is_told_and_of_a_circle_the_first() -> None:
+    each = "vars: {all: {type: list}}\nsteps:\n  r: {run: /one, each: all}\n  b: {say: B}\n  s: {run: /one, each: all}"
+    assert heavy(BEGIN + each, "flow: one\nsteps:\n  x: {say: X}") == ["a/r", "a/s"]
+    says = "".join(f"\n  s{number}: {{say: S}}" for number in range(100))
+    assert heavy(f"{BEGIN}steps:{says}") == ["a/s39"]

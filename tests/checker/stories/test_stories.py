@@ -180,7 +180,10 @@ steps:
         "flow: one\nvars: {name: {type: text}}\nsteps:\n  said: {say: \"{{ name | default('?') }}\"}",
     )
     talk = told("W601", *flows)
-    assert talk.sentences[-1].endswith("messages at once, and the gateway takes 60 a minute")
+    assert talk.sentences[-2:] == (
+        "the bot sends 94 more messages",
+        "these are 100 messages at once, and the gateway takes 60 a minute",
+    )
     assert [each.expected for each in failure(tmp_path, talk, *flows).differences] == ["60"]
 
 
