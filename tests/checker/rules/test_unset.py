@@ -303,3 +303,16 @@ def test_where_nothing_but_null_would_be_asked_the_step_fails_and_nobody_comes_p
     assert read('  b: {ask: Q, then: {say: "{{ name }}", then: next}}\n  c: {say: "{{ name }}"}') == ["b name"]
     assert read('  b: {say: Q, cancel: "{{ name }}"}\n  c: {say: "{{ name }}"}') == ["b name"]
     assert read('  b: {ask: "{{ name }} {{ size }}"}\n  c: {say: "{{ name }}"}') == ["b name", "b size", "c name"]
+
+
+def test_values_that_are_handed_round_in_a_circle_are_followed_to_where_null_came_first() -> None:
+    variables = (
+        "vars: {a: {type: text, value: x}, b: {type: text}, t: {type: text, value: x}, n: {type: integer, value: 1}}"
+    )
+    round_and_round = (
+        '  p: {ask: P?, save: n, set: {t: "{{ a if n > 1 else b }}"}}\n'
+        '  q: {ask: "Is it {{ t }}?", set: {a: "{{ t }}"}, then: p}'
+    )
+    (finding,) = find_unset(Graph(library(f"flow: a\nstart: {{words: [a]}}\n{variables}\nsteps:\n{round_and_round}")))
+    assert finding.code == "W301"
+    assert [(edge.source, edge.target) for edge in finding.story] == [(("a", "p"), ("a", "q"))]
