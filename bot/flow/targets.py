@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from bot.flow.definition import BotDefinition, Flow
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
+from bot.lang.scalars import is_name
 from bot.steps.doors import AGAIN, BACK, NEXT, RESERVED, ROUTE, Door, Target
 from bot.steps.riders import Defaults
 
@@ -81,7 +82,11 @@ class Targets:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E112", target.mark, what, fix)
         elif self._lacks(flow, target.text):
-            fix = did_you_mean(target.text, [*flow.steps, *RESERVED], f"add the step to flow {flow.name}")
+            if is_name(target.text):
+                fix = did_you_mean(target.text, [*flow.steps, *RESERVED], f"add the step to flow {flow.name}")
+            else:
+                value = f"steps have names in small letters; for a value to be saved write {{value: {target.text}}}"
+                fix = did_you_mean(target.text, flow.steps, value)
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E102", target.mark, f'no step "{target.text}"', fix)

@@ -25,12 +25,17 @@ def text_of(node: Node, problems: Problems, what: str) -> str | None:
 def name_of(node: Node, problems: Problems, what: str) -> str | None:
     """A name: small letters, digits and underscores."""
     text = text_of(node, problems, what)
-    if text is None or _NAME.fullmatch(text):
+    if text is None or is_name(text):
         return text
     problems.add(
         "E108", node.mark, f'{what}: "{text}" is no name', "use small letters, digits and _, a letter first, 64 at most"
     )
     return None
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a flow, a step or a variable."""
+    return _NAME.fullmatch(text) is not None
 
 
 def template_of(node: Node, problems: Problems, what: str) -> Template | None:

@@ -175,6 +175,14 @@ CASES = {
         flow("  a: {say: x, then: /two}\n---\nflow: two\nsteps: {b: {branch: [{if: now, then: /main}]}}\n"),
         "4:3: E140 these steps go round without waiting: a -> /two/b -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a value where a step is meant": (
+        flow("  a: {ask: x, buttons: {Red: Red, Blue: b}, save: t}\n  b: {say: x}\n", "vars: {t: {type: text}}\n"),
+        '5:30: E102 no step "Red" (steps have names in small letters; for a value to be saved write {value: Red})',
+    ),
+    "a step with a capital": (
+        flow("  a: {say: x, then: Pay}\n  pay: {say: x}\n"),
+        '4:21: E102 no step "Pay" (did you mean "pay"?)',
+    ),
     "a step that puts itself again": (
         flow("  a: {branch: [{if: now, then: again}]}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
