@@ -48,7 +48,7 @@ class Turns:
 
     def onward(self, place: Place) -> list[Place]:
         """Where a turn can go on to from a step, and the flows that it runs on the way."""
-        opened = [self._graph.opened_by(run.flow) for run in self._graph.steps[place].kind.flows_run()]
+        opened = (first.place for first, _ in self._runs(place))
         return [*opened, *(stage.place for edge in self._at_once(place) for stage in self._after(edge))]
 
     # -- what it is made of ----------------------------------------------------------------------------------------
@@ -57,24 +57,35 @@ class Turns:
         for entered, put in self._stages.entered():
             yield entered, Term(onward=put)
             yield Through(entered), Term(onward=Through(put))
-        for place, step in self._graph.steps.items():
-            put, own = self._stages.put(place), step.kind.most_messages
-            yield put, Term(own)
-            runs = [(self._stages.first(self._graph.opened_by(run.flow)), run.most) for run in step.kind.flows_run()]
-            for opened, most in runs:
-                yield put, Term(own, opened, opens=True)
-                if most > 1:
-                    yield put, Term(own, opened, Through(opened), most - 1, opens=True)
+        for place in self._graph.steps:
+            yield from self._come_to(place)
             for edge in self._at_once(place):
-                here = self._stages.of(edge)
-                sent = self._said(edge) + (own if here.puts else 0)
-                inner, times = (Through(runs[0][0]), runs[0][1]) if runs and edge.cause is Cause.FLOW else (None, 1)
-                yield here, Term(sent, None, inner, times)
-                if edge.target is None:
-                    yield Through(here), Term(sent, None, inner, times)
-                for after in self._after(edge):
-                    yield here, Term(sent, after, inner, times)
-                    yield Through(here), Term(sent, Through(after), inner, times)
+                yield from self._left_by(edge)
+
+    def _come_to(self, place: Place) -> Iterator[tuple[Node, Term]]:
+        """What a step sends, and what the flows send that it runs: all but the last of them to their ends."""
+        put, own = self._stages.put(place), self._graph.steps[place].kind.most_messages
+        yield put, Term(own)
+        for opened, most in self._runs(place):
+            yield put, Term(own, opened, opens=True)
+            if most > 1:
+                yield put, Term(own, opened, Through(opened), most - 1, opens=True)
+
+    def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Term]]:
+        here, runs = self._stages.of(edge), self._runs(edge.source) if edge.cause is Cause.FLOW else []
+        sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
+        inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
+        yield here, Term(sent, None, inner, times)
+        if edge.target is None:
+            yield Through(here), Term(sent, None, inner, times)
+        for after in self._after(edge):
+            yield here, Term(sent, after, inner, times)
+            yield Through(here), Term(sent, Through(after), inner, times)
+
+    def _runs(self, place: Place) -> list[tuple[Stage, int]]:
+        """The flows that a step runs, by where they begin, and the most times in a row."""
+        runs = self._graph.steps[place].kind.flows_run()
+        return [(self._stages.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def _at_once(self, place: Place) -> Iterator[Edge]:
         """The edges that a turn can take through a step: past a wait too that may be over when it is come to."""
