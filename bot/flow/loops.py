@@ -1,9 +1,9 @@
 """Loops that wait for nobody: steps that lead in a circle, within one flow or over several."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.flow.definition import Flow, Step
+from bot.flow.definition import Flow, Step, Way
 from bot.lang.problems import Problems
 from bot.steps.doors import AGAIN, BACK, END
 
@@ -30,48 +30,50 @@ def check_loops(flows: Mapping[str, Flow], problems: Problems) -> None:
 
 class _Leads(NamedTuple):
     """Where a turn can go on to from a step: into the flows that it runs, past them and its own work, and past its bound
-    on visits. `None` is the end of the flow.
+    on visits. `None` is the end of the flow. ``freely``: those past its work that no bound on visits counts.
     """
 
     runs: list[Place]
     past: list[Place | None]
+    freely: list[Place | None]
     used_up: list[Place | None]
 
-    def on(self, through: Collection[Place]) -> list[Place | None]:
-        """Where it goes on in its flow, when flows that begin at ``through`` can be over in the same turn."""
-        passes = not self.runs or any(first in through for first in self.runs)
-        return [*self.used_up, *(self.past if passes else ())]
+    def passes(self, through: Collection[Place]) -> bool:
+        """Whether it can be passed in one turn, as the flows can that begin at ``through``."""
+        return not self.runs or any(first in through for first in self.runs)
 
 
 def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
-    """Where a turn can go on to from each step without a wait: by its ways, into a flow that it runs, and past that."""
+    """Where a turn can go on to from each step, again and again: by its ways, into a flow that it runs, and past that."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows) for place, step in steps.items()}
     through = _through(leads)
-    return {
-        place: [*each.runs, *(found for found in each.on(through) if found in steps)] for place, each in leads.items()
-    }
+    onward = {}
+    for place, each in leads.items():
+        led = [*each.used_up, *(each.freely if each.passes(through) else ())]
+        onward[place] = [*each.runs, *(found for found in led if found in steps)]
+    return onward
 
 
 def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
-    """Past a bound on visits only `again` leads round and round, being no visit.
+    """A bound on visits counts them in each frame; `again` is none.
 
-    A failure counts where it comes from outside, again and again: of calls and templates, not of texts.
+    A failure leads on where it comes from outside, again and again: of calls and templates, not of texts.
     """
+
+    def places(ways: Iterable[Way]) -> list[Place | None]:
+        return [_place(way.target, place, flows) for way in ways if way.target is not None]
+
     bounded = step.riders.visits is not None and step.ways["visits.else"].target != AGAIN
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
     fails = "errors.else" in step.outcomes
-    past = (
-        way
-        for name, way in step.ways.items()
-        if passes and (way.target == AGAIN or not bounded) and (fails or not name.startswith("errors."))
-    )
-    used_up = (step.ways["visits.else"],) if bounded else ()
+    past = [way for name, way in step.ways.items() if passes and (fails or not name.startswith("errors."))]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(
         [(flow.name, flow.first) for flow in runs],
-        [_place(way.target, place, flows) for way in past if way.target is not None],
-        [_place(way.target, place, flows) for way in used_up if way.target is not None],
+        places(past),
+        places(way for way in past if way.target == AGAIN or not bounded),
+        places([step.ways["visits.else"]] if bounded else []),
     )
 
 
@@ -96,7 +98,9 @@ def _through(leads: Mapping[Place, _Leads]) -> set[Place]:
     waiting = list(before.get(None, ()))
     while waiting:
         place = waiting.pop()
-        if place not in through and any(found is None or found in through for found in leads[place].on(through)):
+        each = leads[place]
+        led = [*each.used_up, *(each.past if each.passes(through) else ())]
+        if place not in through and any(found is None or found in through for found in led):
             through.add(place)
             waiting += before.get(place, ())
     return through

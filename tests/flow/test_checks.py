@@ -199,6 +199,13 @@ CASES = {
         flow("  a: {run: /two, visits: {max: 2, else: {say: x, then: a}}}\n---\nflow: two\nsteps: {c: {ask: y}}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a loop over a flow in which visits are bounded, each time anew": (
+        flow(
+            "  a: {run: /two, then: a}\n---\nflow: two\n"
+            "steps: {c: {say: y, then: end, visits: {max: 2, else: d}}, d: {ask: z}}\n"
+        ),
+        "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
+    ),
     "a flow that runs itself": (
         flow("  a: {run: /main}\n"),
         "4:3: E140 these steps go round without waiting: a -> a (let one of them wait for an answer, or bound its visits)",
