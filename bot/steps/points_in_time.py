@@ -11,6 +11,9 @@ from bot.lang.templates import Template
 from bot.lang.wall_clock import A_DAY, later, on_the_clock, zone_of
 from bot.steps.kind import StepFailed
 
+CLOCK = frozenset({"now", "today"})
+"""The names of what only time changes."""
+
 TO_WRITE = 'write one like "2030-12-24 18:00", or "{{ }}" around what gives one'
 
 

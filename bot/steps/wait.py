@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
+from bot.lang.failures import TemplateFailed
 from bot.lang.fields import Fields
 from bot.lang.hours import Hours, no_hours
 from bot.lang.iso import read_iso
@@ -13,9 +14,10 @@ from bot.lang.nodes import Map
 from bot.lang.templates import Template
 from bot.steps.declared import Null, Rest, RestFor, Used
 from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, ending
-from bot.steps.points_in_time import in_time, start_of
+from bot.steps.points_in_time import CLOCK, in_time, start_of
 
 SHORTEST = timedelta(seconds=1)
+_WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
 _UNTIL: Schemas = {"until": takes(ANY_TEXT, "The name of opening hours: it waits until they begin.")}
 
 
@@ -24,6 +26,7 @@ class Wait(StepKind):
     """A duration from the moment the step is entered, a point in time, or until an office is open."""
 
     until: timedelta | Template | Hours
+    past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
     verb: ClassVar[str] = "wait"
     keys: ClassVar[Schemas] = {
         "wait": takes(either(ANY_TEXT, record(_UNTIL, "until")), "A duration, a point in time, or until which hours."),
@@ -38,16 +41,14 @@ class Wait(StepKind):
         text = fields.template("wait")
         if text is None or (text.constant and read_iso(text.source) is None):
             return cls(fields.duration("wait") or SHORTEST)
-        return cls(text)
+        return cls(text, past=text.constant or _always_past(text))
 
     @property
     def rest(self) -> Rest:
-        """It rests until the time has come, which only a written duration tells beforehand. A day that stands there comes
-        once, and an office is open for hours.
-        """
+        """It rests until the time has come, which only a written duration tells beforehand. An office is open for hours."""
         if isinstance(self.until, timedelta):
             return Rest(RestFor.TIME, self.until)
-        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.until.constant)
+        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
 
     @property
     def fails(self) -> bool:
@@ -86,6 +87,16 @@ class Wait(StepKind):
         if isinstance(self.until, timedelta):
             return in_time(at.now, self.until)
         return start_of(self.until, at.scope, at.now)
+
+
+def _always_past(text: Template) -> bool:
+    """Whether a time that is reckoned from now alone is before it, on any day of a week."""
+    if text.calls or not text.names or not text.names <= CLOCK:
+        return False
+    try:
+        return any(start_of(text, {"now": now, "today": now.date()}, now) <= now for now in _WEEK)
+    except (TemplateFailed, StepFailed):
+        return False
 
 
 def _read_hours(fields: Fields | None, reading: Reading) -> Hours | None:

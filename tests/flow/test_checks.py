@@ -171,6 +171,14 @@ CASES = {
         flow("  a: {say: x}\n  b: {wait: 2031-01-01, then: a}\n"),
         "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
     ),
+    "a loop over what has passed whenever it is worked out": (
+        flow('  a: {say: x}\n  b: {wait: "{{ today }}", then: a}\n'),
+        "4:3: E140 these steps go round without waiting: a -> b -> a (let one of them wait for an answer, or bound its visits)",
+    ),
+    "a loop over a time of which it depends on the day whether it has passed": (
+        flow("  b: {wait: \"{{ today + days(1 if today | weekday == 'monday' else 0) }}\", then: b}\n"),
+        "4:3: E140 these steps go round without waiting: b -> b (let one of them wait for an answer, or bound its visits)",
+    ),
     "a loop over two flows": (
         flow("  a: {say: x, then: /two}\n---\nflow: two\nsteps: {b: {branch: [{if: now, then: /main}]}}\n"),
         "4:3: E140 these steps go round without waiting: a -> /two/b -> a (let one of them wait for an answer, or bound its visits)",

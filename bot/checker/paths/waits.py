@@ -1,20 +1,14 @@
 """Waits that may be over when they are come to, and whether they may be so again and again."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime
 
 from bot.checker.graph import Graph, Place
 from bot.lang.cases import Cases, Kind
 from bot.lang.domains import values_of
-from bot.lang.failures import TemplateFailed
 from bot.lang.reads import Reads
 from bot.lang.templates import Template
 from bot.steps.declared import RestFor
-from bot.steps.kind import StepFailed
-from bot.steps.points_in_time import start_of
-
-_CLOCK = frozenset({"now", "today"})
-_NOW = datetime(2030, 5, 7, 12, 0, tzinfo=UTC)  # any moment, for times that are reckoned from now
+from bot.steps.points_in_time import CLOCK
 
 
 class Waits:
@@ -28,7 +22,7 @@ class Waits:
         kind = self._graph.steps[place].kind
         if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
             return False
-        return all(self._may_have_passed(moment, place) for moment in kind.moments())
+        return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
 
     def moves_on(self, place: Place, given: Collection[str]) -> bool:
         """Whether a step may wait for another point in time when it is come to once more in a turn.
@@ -37,24 +31,16 @@ class Waits:
         taken to be in the future.
         """
         return any(
-            moment.calls or not moment.names.isdisjoint(given) or (moment.names & _CLOCK and moment.names - _CLOCK)
+            moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
             for moment in self._graph.steps[place].kind.moments()
         )
 
     def _may_have_passed(self, moment: Template, place: Place) -> bool:
-        if moment.names and moment.names <= _CLOCK:
-            return _has_passed(moment)
-        return any(case.kind is not Kind.DURATION for case in self._cases(moment, place))
+        """What is reckoned from now alone, and has not passed whenever it is worked out, is in the future."""
+        reckoned = moment.names and moment.names <= CLOCK
+        return not reckoned and any(case.kind is not Kind.DURATION for case in self._cases(moment, place))
 
     def _cases(self, moment: Template, place: Place) -> Cases:
         variables = self._graph.flow(place).variables
         known = {name: values_of(variables[name]) for name in moment.names if name in variables}
         return Reads(moment).reading(known).cases
-
-
-def _has_passed(moment: Template) -> bool:
-    """Whether a time that is reckoned from now alone is before it; one that is none has not passed."""
-    try:
-        return start_of(moment, {"now": _NOW, "today": _NOW.date()}, _NOW) <= _NOW
-    except (TemplateFailed, StepFailed):
-        return False
