@@ -36,8 +36,8 @@ def loads(library: Library) -> list[FlowLoad]:
     found = []
     for flow in library.flows.values():
         begun = (flow.name, flow.first)
-        begins = [turns.most(root.place) for root in graph.roots if root.place[0] == flow.name]
-        turn = max(*begins, *(turns.after_rest((flow.name, step)) for step in flow.steps))
+        begins = {begun, *(root.place for root in graph.roots if root.place[0] == flow.name)}
+        turn = max(*map(turns.most, begins), *(turns.after_rest((flow.name, step)) for step in flow.steps))
         most = conversations.most(begun)
         circle = conversations.circle(begun) if most is None else None
         found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, circle))

@@ -51,3 +51,8 @@ def test_a_conversation_that_can_be_led_round_and_round_has_no_end() -> None:
 
 def test_what_answers_a_word_or_a_wrong_reply_is_not_counted() -> None:
     assert most("  q: {ask: Q, retry: {say: No.}, words: {why: {say: So., then: again}}}") == 1
+
+
+def test_a_flow_that_nothing_starts_is_begun_where_others_go_over_to_it() -> None:
+    load, other = loads(library(BEGIN + "steps:\n  b: {say: B, then: /other}", "flow: other\nsteps:\n  c: {say: C}"))
+    assert (load.turn, other.turn) == (2, 1)

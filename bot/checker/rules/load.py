@@ -17,11 +17,12 @@ def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
     turns = Turns(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}
+    order = {place: number for number, place in enumerate(heavy)}
     onward = {place: [after for after in turns.onward(place) if after in heavy] for place in heavy}
     for component in components(onward):
         circle = set(component)
         beyond = max((heavy[after] for each in circle for after in onward[each] if after not in circle), default=0)
-        first = next(place for place in heavy if place in circle)
+        first = min(circle, key=order.__getitem__)
         if heavy[first] > beyond + (PER_MINUTE if beyond else 0):
             yield _finding(graph.steps[first], heavy[first])
 
