@@ -38,7 +38,6 @@ class Server:
         # it warns of every request that waits for a thread: that is no trouble, and a line each would be some
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         self._sockets: dict[int, Any] = {}
-        self._stopping = False
         self._look_at = 0.0
         self._server = create_server(
             app,
@@ -57,18 +56,17 @@ class Server:
 
     def run(self) -> None:
         """Serve; once told to stop, answer what has arrived, close, and return."""
-        while not self._stopping:
+        while not self._server.stopping:
             self._turn(1.0)
-        self._server.stopping = True
         self._accept_waiting()
         self._finish_open()
         self._server.task_dispatcher.shutdown()
         wasyncore.close_all(self._sockets, ignore_all=True)
 
     def stop(self) -> None:
-        """Ask `run` to end."""
-        if not self._stopping:
-            self._stopping = True
+        """Ask `run` to end. Connections end with the answers that are given from now on."""
+        if not self._server.stopping:
+            self._server.stopping = True
             with suppress(OSError):  # `run` may have seen it already, and closed the trigger
                 self._server.pull_trigger()
 
