@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from bot.checker.graph import Cause, Edge, Graph, Place
 from bot.checker.paths.longest import Longest
-from bot.checker.paths.rests import AFTER_RUN, stays
+from bot.checker.paths.rests import AFTER_RUN, said, stays
 from bot.checker.paths.stages import Stage, Stages
-from bot.checker.paths.terms import UNBOUNDED, Node, Term
-from bot.checker.paths.turns import Turns, said
+from bot.checker.paths.terms import UNBOUNDED, Node, Term, by_node
+from bot.checker.paths.turns import Turns
 from bot.flow.definition import Step
 from bot.flow.library import Library
 
@@ -49,11 +49,8 @@ class _Conversations:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = Stages(graph)
-        terms: dict[Node, list[Term]] = {}
-        for node, term in self._terms():
-            terms.setdefault(node, []).append(term)
-        self._longest = Longest(terms, dict(self._stages.bounds.items()))
+        self._stages = graph.fact(Stages)
+        self._longest = Longest(by_node(self._terms()), dict(self._stages.bounds.items()))
         self._order = {place: number for number, place in enumerate(graph.steps)}
 
     def most(self, place: Place) -> int | None:
@@ -76,7 +73,7 @@ class _Conversations:
         yield from ((entered, Term(onward=put)) for entered, put in self._stages.entered())
         for place, step in self._graph.steps.items():
             put, own = self._stages.put(place), step.kind.most_messages + self._reminders(place, step)
-            runs = [(self._stages.first(self._graph.opened_by(run.flow)), run.most) for run in step.kind.flows_run()]
+            runs = self._stages.run_at(place)
             yield put, Term(own)
             yield from ((put, Term(own, inner=opened, times=most)) for opened, most in runs)
             for edge in filter(_counts, self._graph.edges[place]):

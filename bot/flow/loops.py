@@ -38,9 +38,10 @@ class _Leads(NamedTuple):
     freely: list[Place | None]
     used_up: list[Place | None]
 
-    def passes(self, through: Collection[Place]) -> bool:
-        """Whether it can be passed in one turn, as the flows can that begin at ``through``."""
-        return not self.runs or any(first in through for first in self.runs)
+    def on(self, past: list[Place | None], through: Collection[Place]) -> list[Place | None]:
+        """Where a turn goes on to in the flow: ``past`` where the step can be, as the flows can that begin at ``through``."""
+        passes = not self.runs or any(first in through for first in self.runs)
+        return [*self.used_up, *(past if passes else ())]
 
 
 def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
@@ -48,11 +49,10 @@ def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
     leads = {place: _leads(place, step, flows) for place, step in steps.items()}
     through = _through(leads)
-    onward = {}
-    for place, each in leads.items():
-        led = [*each.used_up, *(each.freely if each.passes(through) else ())]
-        onward[place] = [*each.runs, *(found for found in led if found in steps)]
-    return onward
+    return {
+        place: [*each.runs, *(found for found in each.on(each.freely, through) if found in steps)]
+        for place, each in leads.items()
+    }
 
 
 def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
@@ -98,8 +98,7 @@ def _through(leads: Mapping[Place, _Leads]) -> set[Place]:
     waiting = list(before.get(None, ()))
     while waiting:
         place = waiting.pop()
-        each = leads[place]
-        led = [*each.used_up, *(each.past if each.passes(through) else ())]
+        led = leads[place].on(leads[place].past, through)
         if place not in through and any(found is None or found in through for found in led):
             through.add(place)
             waiting += before.get(place, ())

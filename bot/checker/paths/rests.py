@@ -29,10 +29,14 @@ def leads(graph: Graph) -> Mapping[Place, tuple[Lead, ...]]:
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
 
+def said(edge: Edge) -> int:
+    """How many messages are sent on the way through a door."""
+    return 0 if edge.door is None else (edge.door.say is not None) + (edge.door.ask is not None)
+
+
 def speaks(edge: Edge) -> bool:
     """Whether something is said on an edge, or by a reminder."""
-    said = edge.door is not None and (edge.door.say is not None or edge.door.ask is not None)
-    return said or edge.cause is Cause.REMINDER
+    return said(edge) > 0 or edge.cause is Cause.REMINDER
 
 
 def stays(edge: Edge) -> bool:

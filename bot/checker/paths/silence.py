@@ -8,7 +8,7 @@ from bot.checker.paths.longest import Longest
 from bot.checker.paths.passages import Passages
 from bot.checker.paths.rests import Lead, leads, speaks, stays
 from bot.checker.paths.stages import Stage, Stages
-from bot.checker.paths.terms import UNBOUNDED, Node, Term
+from bot.checker.paths.terms import UNBOUNDED, Node, Term, by_node
 
 Sender = Place | Edge
 """What sends messages: a step, or an edge on which something is said."""
@@ -22,12 +22,10 @@ class Silences:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = Stages(graph)
+        self._stages = graph.fact(Stages)
         self.leads = leads(graph)
         self._passages = Passages(graph, self.leads, self._stages)
-        terms: dict[Node, list[Term]] = {}
-        for node, term in (*self._passages.terms(), *self._terms()):
-            terms.setdefault(node, []).append(term)
+        terms = by_node((*self._passages.terms(), *self._terms()))
         self._longest = Longest(terms, dict((*self._stages.bounds.items(), *self._passages.bounds())))
 
     def before(self, sender: Sender) -> float | None:

@@ -42,6 +42,7 @@ class Stages:
     """The stages of all steps. ``bounds`` are how often those are entered that have a bound."""
 
     def __init__(self, graph: Graph) -> None:
+        self._graph = graph
         bounds = {
             place: step.riders.visits.most for place, step in graph.steps.items() if step.riders.visits is not None
         }
@@ -59,6 +60,11 @@ class Stages:
     def first(self, place: Place) -> Stage:
         """The stage at which a frame begins that is opened at a step."""
         return self._entered.get(place) or self._put[place]
+
+    def run_at(self, place: Place) -> list[tuple[Stage, int]]:
+        """The stages at which the flows begin that a step runs, each with the most times in a row."""
+        runs = self._graph.steps[place].kind.flows_run()
+        return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def entered(self) -> Iterator[tuple[Stage, Stage]]:
         """What is entered before a step sends its message, where that is told apart, and the step that sends it then."""

@@ -1,6 +1,6 @@
 """What a time is made of that depends on other times."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from bot.checker.graph import Edge
@@ -34,3 +34,11 @@ class Term(NamedTuple):
         """The nodes whose time counts."""
         onward = () if self.onward is None or self.anew else (self.onward,)
         return onward if self.inner is None or not self.times else (*onward, self.inner)
+
+
+def by_node(terms: Iterable[tuple[Node, Term]]) -> dict[Node, list[Term]]:
+    """The terms of each node."""
+    found: dict[Node, list[Term]] = {}
+    for node, term in terms:
+        found.setdefault(node, []).append(term)
+    return found

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from bot.checker.graph import Cause, Edge, Graph, Place
 from bot.checker.paths.circles import components
 from bot.checker.paths.longest import Longest
+from bot.checker.paths.rests import said
 from bot.checker.paths.stages import Stage, Stages
-from bot.checker.paths.terms import Node, Term
+from bot.checker.paths.terms import Node, Term, by_node
 from bot.checker.paths.waits import Waits
 
 
@@ -23,16 +24,13 @@ class Turns:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = Stages(graph)
+        self._stages = graph.fact(Stages)
         self._waits = Waits(graph)
         self._over = set(filter(self._waits.may_be_over, graph.steps))
-        terms: dict[Node, list[Term]] = {}
-        for node, term in self._terms():
-            terms.setdefault(node, []).append(term)
         bounds: dict[Node, int] = {}
         for stage, most in (*self._stages.bounds.items(), *((stage, 1) for stage in self._once())):
             bounds[stage] = bounds[Through(stage)] = most
-        self._longest = Longest(terms, bounds)
+        self._longest = Longest(by_node(self._terms()), bounds)
 
     def most(self, place: Place) -> float:
         """The most messages from a step on, that step's with them; `UNBOUNDED` where it goes round and round."""
@@ -48,7 +46,7 @@ class Turns:
 
     def onward(self, place: Place) -> list[Place]:
         """Where a turn can go on to from a step, and the flows that it runs on the way."""
-        opened = (first.place for first, _ in self._runs(place))
+        opened = (first.place for first, _ in self._stages.run_at(place))
         return [*opened, *(stage.place for edge in self._at_once(place) for stage in self._after(edge))]
 
     # -- what it is made of ----------------------------------------------------------------------------------------
@@ -66,13 +64,13 @@ class Turns:
         """What a step sends, and what the flows send that it runs: all but the last of them to their ends."""
         put, own = self._stages.put(place), self._graph.steps[place].kind.most_messages
         yield put, Term(own)
-        for opened, most in self._runs(place):
+        for opened, most in self._stages.run_at(place):
             yield put, Term(own, opened, opens=True)
             if most > 1:
                 yield put, Term(own, opened, Through(opened), most - 1, opens=True)
 
     def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Term]]:
-        here, runs = self._stages.of(edge), self._runs(edge.source) if edge.cause is Cause.FLOW else []
+        here, runs = self._stages.of(edge), self._stages.run_at(edge.source) if edge.cause is Cause.FLOW else []
         sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
         inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Term(sent, None, inner, times)
@@ -81,11 +79,6 @@ class Turns:
         for after in self._after(edge):
             yield here, Term(sent, after, inner, times)
             yield Through(here), Term(sent, Through(after), inner, times)
-
-    def _runs(self, place: Place) -> list[tuple[Stage, int]]:
-        """The flows that a step runs, by where they begin, and the most times in a row."""
-        runs = self._graph.steps[place].kind.flows_run()
-        return [(self._stages.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def _at_once(self, place: Place) -> Iterator[Edge]:
         """The edges that a turn can take through a step: past a wait too that may be over when it is come to."""
@@ -128,8 +121,3 @@ class Turns:
         yield from (item.name for edge in self._graph.edges[place] if edge.door is not None for item in edge.door.set)
         if step.riders.save is not None:
             yield step.riders.save
-
-
-def said(edge: Edge) -> int:
-    """How many messages are sent on the way through a door."""
-    return 0 if edge.door is None else (edge.door.say is not None) + (edge.door.ask is not None)
