@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
+from bot.alarms import Alarm, Alarms
 from bot.clock import Clock
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
@@ -78,6 +79,7 @@ class Engine:
     ) -> None:
         program.library.prepare()
         self._program = program
+        self.alarms = Alarms(clock)
         with ExitStack() as opened:
             engine_file = opened.enter_context(closing(Store(store)))
             inbox = opened.enter_context(closing(InboxReader(store)))
@@ -102,6 +104,7 @@ class Engine:
             pacing,
             self._turns.sent,
             reader.last_inbound,
+            alarms=self.alarms,
             replaced=reader.last_replaced,
             opted_out=reader.opted_out,
             claim=self._turns.claim,
@@ -163,14 +166,16 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
 
-        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start. The status tells of delivery's too.
+        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start. The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
             return self.judge(str(request.get("flow")), dict(request.get("data", {})))
         if request.get("do") == "gateway":
             return self._errands.run(request)
         answer = self._turns.operate(request)
-        return answer | asdict(self._delivery.status()) if request.get("do") == "status" else answer
+        if request.get("do") == "status":
+            answer |= asdict(self._delivery.status()) | {"alarms": [_as_json(alarm) for alarm in self.alarms.current()]}
+        return answer
 
     def judge(self, flow: str, data: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start of a flow with such data: see `bot.engine.plans.objections`."""
@@ -196,6 +201,10 @@ class Engine:
         """Raise `EngineFailed` if the loop has ended by itself."""
         if self._turns.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
+
+
+def _as_json(alarm: Alarm) -> dict[str, str]:
+    return asdict(alarm) | {"since": alarm.since.isoformat()}
 
 
 class Bot:

@@ -15,6 +15,7 @@ LAYERS = (
     ("checker",),
     (
         "clock",
+        "alarms",
         "connections",
         "http",
         "guard",

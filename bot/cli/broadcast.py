@@ -208,7 +208,7 @@ def _trouble(folder: Path | None) -> str:
     server = _server(folder)
     if server is None:
         return "The server has stopped."
-    return f"Nothing can be sent until this is put right: {server['alarm']}" if server.get("alarm") else ""
+    return "\n".join(f"{alarm['what']} ({alarm['advice']})" for alarm in server.get("alarms", ()))
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:

@@ -98,7 +98,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
             yield fail("settings", problem)
         return
     yield ok("settings", "all that is needed is there")
-    yield machine.server(store, env_file(bot.path))
+    yield from machine.server(store, env_file(bot.path))
     yield from _outside(bot, settings, library, url)
 
 

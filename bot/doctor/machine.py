@@ -72,23 +72,26 @@ def store_state(store: Path, now: datetime) -> Iterator[Finding]:
     yield from _events(found, now)
 
 
-def server(store: Path, settings: Path | None = None) -> Finding:
-    """Whether a server runs, can send, and was started since the file with the ``settings`` was changed."""
+def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
+    """Whether a server runs, what its alarms are, and whether it was started since ``settings`` was changed."""
     try:
         status = local.ask(store, {"do": "status"})
     except local.NotRunning:
-        return warn("server", f"none answers for {store.name}", "`bot serve`")
+        yield warn("server", f"none answers for {store.name}", "`bot serve`")
+        return
     if "error" in status:
-        return fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
-    if status.get("alarm"):
-        return fail("server", f"nothing can be sent: {status['alarm']}", "put that right: sending goes on by itself")
+        yield fail("server", f"it runs and is in trouble: {status['error']}", "see its log")
+        return
+    for alarm in status["alarms"]:
+        yield fail("server", alarm["what"], alarm["advice"])
     if settings is not None and settings.stat().st_mtime > local.socket_of(store).stat().st_mtime:
-        return warn(
+        yield warn(
             "server",
             f"it runs, and {settings} has been changed since its start",
             "restart it: settings are read at the start",
         )
-    return ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
+    elif not status["alarms"]:
+        yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
 
 
 def _files(found: Health) -> Iterator[Finding]:

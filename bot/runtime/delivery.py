@@ -14,6 +14,7 @@ from itertools import islice
 from operator import is_
 from random import Random
 
+from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.gateway.client import Gateway
 from bot.runtime.crew import Crew
@@ -30,9 +31,8 @@ CAPACITY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How delivery stands. ``alarm`` says in words why nothing can be sent, if that is so, and what to do."""
+    """How delivery stands: how many messages wait, and how many are being sent."""
 
-    alarm: str | None
     waiting: int
     in_flight: int
 
@@ -53,7 +53,7 @@ class Delivery:
     has them; ``opted_out`` tells whether the contact wants no campaigns. ``claim`` returns once it is durable that a
     row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
     and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
-    sent. `status` tells of an alarm.
+    sent. ``alarms`` hears of what keeps messages from being sent.
     """
 
     def __init__(
@@ -64,6 +64,7 @@ class Delivery:
         report: Callable[[SendResult], None],
         window: Callable[[str], datetime | None],
         *,
+        alarms: Alarms,
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
         claim: Callable[[OutboxRow], None],
@@ -78,7 +79,7 @@ class Delivery:
         self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
         self._lanes: dict[tuple[str, int], Lane] = {}
         self._loans = Loans(self._lock, pacing, clock, self._look)
-        self._hold = Hold()
+        self._hold = Hold(alarms)
         self._timetable = Timetable(pacing, self._hold, self._loans)
         self._rows = 0
         self._in_flight = 0
@@ -166,7 +167,7 @@ class Delivery:
     def status(self) -> Status:
         """How delivery stands."""
         with self._lock:
-            return Status(self._hold.words, self._rows - self._in_flight, self._in_flight)
+            return Status(self._rows - self._in_flight, self._in_flight)
 
     # With the lock held
 

@@ -1,20 +1,20 @@
 """Why all delivery stands still, if it does, and when one message is tried to see whether it still has to."""
 
-import logging
 from datetime import datetime, timedelta
 
+from bot.alarms import Alarms
 from bot.runtime.sending import Outcome
 
 FIRST_PROBE = timedelta(minutes=1)
 LONGEST_PROBE = timedelta(minutes=5)
-
-log = logging.getLogger(__name__)
+ALARM = "delivery-held"
 
 
 class Hold:
     """Delivery's, under its lock. ``words`` say what is wrong and what to do; None when nothing is held."""
 
-    def __init__(self) -> None:
+    def __init__(self, alarms: Alarms) -> None:
+        self._alarms = alarms
         self.words: str | None = None
         self._probe_at = datetime.min
         self._pause = FIRST_PROBE
@@ -41,14 +41,14 @@ class Hold:
         """A message was tried: what that says."""
         if outcome.state == "held":
             if self.words is None:
-                log.error("nothing can be sent until this is put right (see `bot queue`): %s", outcome.advice)
+                self._alarms.report(ALARM, "nothing can be sent until this is put right", outcome.advice)
                 self._again(outcome.detail, FIRST_PROBE, now)
             elif probe:
                 self._again(outcome.detail, min(2 * self._pause, LONGEST_PROBE), now)
         elif self.words is not None and probe:
             if outcome.requested and outcome.state not in ("retry", "unknown"):
                 self.words = None
-                log.warning("messages can be sent again")
+                self._alarms.clear(ALARM)
             elif outcome.requested or outcome.state == "retry":
                 self._again(self.words, self._pause, now)
             else:

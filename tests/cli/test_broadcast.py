@@ -143,7 +143,7 @@ def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot:
     code, lines, err = broadcast(folder, "--yes")
     assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
     assert "sale could not be looked up in the gateway's list: " in err
-    assert "Nothing can be sent until this is put right" in err
+    assert "nothing can be sent until this is put right" in err
 
 
 def test_without_a_server_it_waits_for_one(folder: Path) -> None:

@@ -180,4 +180,4 @@ def test_a_server_that_cannot_send_fails_with_the_gateways_words(tmp_path: Path)
         bot.user("hi")
         code, found = doctor(tmp_path)
     assert code == 1
-    assert about(found, "server")[0].startswith("fail: nothing can be sent: unauthorized")
+    assert about(found, "server")[0].startswith("fail: nothing can be sent until this is put right")

@@ -97,9 +97,11 @@ def test_the_status_tells_why_nothing_is_sent(serve: Serve) -> None:
         gateway.faults.add("unauthorized")
         serving = talking(serve, gateway)
         gateway.receive(CONTACT, "hi")
-        until(lambda: serving.status()["alarm"])
+        until(lambda: serving.status()["alarms"])
         status = serving.status()
-    assert "BOT_GATEWAY_KEY" in status["alarm"]
+    [alarm] = status["alarms"]
+    assert (alarm["name"], alarm["about"]) == ("delivery-held", "")
+    assert "BOT_GATEWAY_KEY" in alarm["advice"]
     assert (status["waiting"], status["in_flight"], status["outbox"]) == (1, 0, 1)
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from random import Random
 from typing import Any
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import Message, Text
@@ -24,6 +25,7 @@ class Bench:
 
     def __init__(self, url: str, *, key: str = "k3y", clock: MovableClock | None = None, **options: Any) -> None:
         self.clock = clock or MovableClock(NOON)
+        self.alarms = Alarms(self.clock)
         self.results: list[SendResult] = []
         self.newest: dict[str, datetime] = {}
         self.replaced: dict[str, datetime] = {}
@@ -40,6 +42,7 @@ class Bench:
             Pacing(*limits, reserve=reserve),
             self.report,
             self.newest.get,
+            alarms=self.alarms,
             replaced=self.replaced.get,
             opted_out=self.opted_out.__contains__,
             claim=claim,

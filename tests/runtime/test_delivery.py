@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
@@ -478,7 +479,8 @@ def test_a_wrong_key_or_channel_stops_everything_and_gives_nothing_up(
     bench.offer(bench.row("1"))
     result = bench.after(1)
     assert (result.state, result.attempts, result.due_at) == ("held", 0, NOON)
-    assert "BOT_" in (bench.delivery.status().alarm or "")
+    [alarm] = bench.alarms.current()
+    assert "BOT_" in alarm.advice
     assert "nothing can be sent" in caplog.text
     bench.offer(*[bench.row(f"49{n}") for n in range(10)])
     bench.nothing_more(1)
@@ -488,7 +490,7 @@ def test_a_wrong_key_or_channel_stops_everything_and_gives_nothing_up(
     bench.move_to_next()
     bench.after(16)
     assert bench.states[5:] == ["sent"] * 11
-    assert bench.delivery.status().alarm is None
+    assert bench.alarms.current() == []
 
 
 def bench_probe(bench: Bench, results: int) -> float:
@@ -512,10 +514,10 @@ def test_a_probe_that_gets_no_answer_shows_nothing(server: Peer, bench: Bench) -
     bench.after(1)
     bench.move_to_next()
     assert bench.after(2).state == "retry"
-    assert bench.delivery.status().alarm is not None
+    assert len(bench.alarms.current()) == 1
     assert bench.move_to_next() >= 59
     bench.after(4)
-    assert bench.delivery.status().alarm is None
+    assert bench.alarms.current() == []
 
 
 def test_a_row_that_needs_no_request_does_not_use_up_the_probe(server: Peer, bench: Bench) -> None:
@@ -579,6 +581,7 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
         Pacing(),
         lambda r: None,
         lambda c: None,
+        alarms=Alarms(clock),
         replaced=lambda c: None,
         opted_out=lambda c: False,
         claim=lambda r: None,

@@ -1,0 +1,59 @@
+"""Alarms: what is not sent or not taken right now, why, and what to do about it.
+
+One register in each process of a bot. The log, ``/readyz``, ``/metrics``, `bot doctor` and `bot queue` all show it.
+"""
+
+import logging
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.clock import Clock
+
+log = logging.getLogger("bot.alarms")
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """One state in which something is not sent or not taken.
+
+    ``name`` is its kind, the same in every version (``channel-unknown``); ``about`` says which channel, broadcast or
+    service it concerns, and is empty where there is only one. ``what`` and ``advice`` are for the operator and may
+    stand in a log: no phone number, no secret, no text of a message.
+    """
+
+    name: str
+    about: str
+    what: str
+    advice: str
+    since: datetime
+
+
+class Alarms:
+    """The alarms of a process. Safe to use from many threads; it takes no other lock while it holds its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._current: dict[tuple[str, str], Alarm] = {}
+
+    def report(self, name: str, what: str, advice: str, about: str = "") -> None:
+        """Something is wrong. It is logged when it begins; until `clear` the same again only updates its words."""
+        with self._lock:
+            known = self._current.get((name, about))
+            since = self._clock.now() if known is None else known.since
+            self._current[name, about] = Alarm(name, about, what, advice, since)
+        if known is None:
+            log.error("%s (%s)", what, advice)
+
+    def clear(self, name: str, about: str = "") -> None:
+        """It is right again, which is logged once; nothing happens where there was no such alarm."""
+        with self._lock:
+            known = self._current.pop((name, about), None)
+        if known is not None:
+            log.warning("over: %s", known.what)
+
+    def current(self) -> list[Alarm]:
+        """The alarms, the oldest first."""
+        with self._lock:
+            return sorted(self._current.values(), key=lambda alarm: alarm.since)
