@@ -1,4 +1,8 @@
-"""The one clock. Every part that needs the time is given one; tests and `bot chat` give one that they move."""
+"""The one clock. Every part that needs the time is given one; tests and `bot chat` give one that they move.
+
+It tells two things: what time it is, which may be set back or forth under a running bot, and how long something takes,
+which is never measured by the time of day (see docs/architecture.md, "Time").
+"""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -7,14 +11,18 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells the time and waits for it to pass."""
+    """Tells the time, measures how much passes, and waits for it to pass."""
 
     def now(self) -> datetime:
-        """The time, aware, in UTC."""
+        """The time, aware, in UTC. It may step, either way."""
         ...
 
-    def wait(self, condition: threading.Condition, until: datetime | None, at_most: float) -> None:
-        """Wait on a held condition until notified, until a time, or for ``at_most`` real seconds."""
+    def elapsed(self) -> float:
+        """The seconds that have passed since some moment. It never steps: deadlines in memory are such numbers."""
+        ...
+
+    def wait(self, condition: threading.Condition, until: float | None, at_most: float) -> None:
+        """Wait on a held condition until notified, until `elapsed` says ``until``, or for ``at_most`` real seconds."""
         ...
 
 
@@ -25,9 +33,13 @@ class SystemClock:
         """The time, aware, in UTC."""
         return datetime.now(UTC)
 
-    def wait(self, condition: threading.Condition, until: datetime | None, at_most: float) -> None:
-        """Wait on a held condition until notified, until a time, or for ``at_most`` real seconds."""
-        left = at_most if until is None else min(at_most, (until - self.now()).total_seconds())
+    def elapsed(self) -> float:
+        """The seconds since the machine started."""
+        return monotonic()
+
+    def wait(self, condition: threading.Condition, until: float | None, at_most: float) -> None:
+        """Wait on a held condition until notified, until `elapsed` says ``until``, or for ``at_most`` seconds."""
+        left = at_most if until is None else min(at_most, until - monotonic())
         if left > 0:
             condition.wait(left)
 
@@ -38,44 +50,70 @@ class MovableClock:
     def __init__(self, start: datetime, *, running: bool = False) -> None:
         self._lock = threading.Lock()
         self._start = start.astimezone(UTC)
+        self._passed = timedelta()
         self._running_since = monotonic() if running else None
         self._waiting: set[threading.Condition] = set()
 
     def now(self) -> datetime:
         """The time, aware, in UTC."""
         with self._lock:
-            return self._now()
+            return self._start + self._all_passed()
 
-    def _now(self) -> datetime:
-        if self._running_since is None:
-            return self._start
-        return self._start + timedelta(seconds=monotonic() - self._running_since)
+    def elapsed(self) -> float:
+        """The seconds that have passed since the clock was made, however often it was set."""
+        with self._lock:
+            return self._all_passed().total_seconds()
 
     def move(self, by: timedelta) -> None:
         """Let time pass at once, and wake everybody who waits for it."""
         self.move_to(self.now() + by)
 
     def move_to(self, time: datetime) -> None:
-        """Set the time (never back), and wake everybody who waits for it."""
+        """Let time pass until then (never back), and wake everybody who waits for it."""
         with self._lock:
-            self._start = max(self._now(), time.astimezone(UTC))
+            self._passed = max(self._all_passed(), time.astimezone(UTC) - self._start)
             if self._running_since is not None:
                 self._running_since = monotonic()
+        self._wake()
+
+    def step(self, by: timedelta) -> None:
+        """Set the time forth, or back where ``by`` is negative, while none passes; and wake everybody who waits."""
+        with self._lock:
+            self._start += by
+        self._wake()
+
+    def wait(self, condition: threading.Condition, until: float | None, at_most: float) -> None:
+        """Wait on a held condition until notified, until `elapsed` says ``until``, or for ``at_most`` real seconds."""
+        with self._lock:
+            self._waiting.add(condition)
+            left = at_most if until is None else until - self._all_passed().total_seconds()
+            runs = self._running_since is not None
+        try:
+            if left > 0:
+                condition.wait(min(left, at_most) if runs else at_most)
+        finally:
+            with self._lock:
+                self._waiting.discard(condition)
+
+    def _all_passed(self) -> timedelta:
+        if self._running_since is None:
+            return self._passed
+        return self._passed + timedelta(seconds=monotonic() - self._running_since)
+
+    def _wake(self) -> None:
+        with self._lock:
             waiting = list(self._waiting)
         for condition in waiting:
             with condition:
                 condition.notify_all()
 
-    def wait(self, condition: threading.Condition, until: datetime | None, at_most: float) -> None:
-        """Wait on a held condition until notified, until a time, or for ``at_most`` real seconds."""
-        with self._lock:
-            self._waiting.add(condition)
-            now = self._now()
-            runs = self._running_since is not None
-        try:
-            if until is None or until > now:
-                left = (until - now).total_seconds() if until is not None and runs else at_most
-                condition.wait(min(left, at_most))
-        finally:
-            with self._lock:
-                self._waiting.discard(condition)
+
+def deadline_of(clock: Clock, time: datetime) -> float:
+    """When `Clock.elapsed` will be at that time, unless the clock is set."""
+    return clock.elapsed() + (time - clock.now()).total_seconds()
+
+
+def time_of(clock: Clock, deadline: float) -> datetime:
+    """The time at which `Clock.elapsed` says ``deadline``, unless the clock is set; after now where it is ahead."""
+    left = deadline - clock.elapsed()
+    return clock.now() + (max(timedelta(seconds=left), timedelta.resolution) if left > 0 else timedelta(seconds=left))

@@ -34,7 +34,7 @@ class Webhook:
     created_at: datetime
     target: tuple[str, int, str] | None
     is_active: bool = True
-    failing_since: datetime | None = None
+    failing_since: float | None = None  # by `Clock.elapsed`
 
     def record(self) -> dict[str, Any]:
         """The registration as the API shows it, without the secret."""
@@ -88,7 +88,7 @@ class Webhooks:
         self._within = answer_within
         self._tunnel = dict(tunnel)
         self._registered: list[Webhook] = []
-        self._due: list[tuple[datetime, int, _Delivery]] = []
+        self._due: list[tuple[float, int, _Delivery]] = []
         self._lanes: dict[tuple[int, str], deque[_Delivery]] = {}
         self._in_flight = 0
         self._serial = 0
@@ -152,7 +152,7 @@ class Webhooks:
     def idle(self) -> bool:
         """Whether nothing is in flight or due now."""
         with self._ready:
-            return not self._in_flight and not (self._due and self._due[0][0] <= self._clock.now())
+            return not self._in_flight and not (self._due and self._due[0][0] <= self._clock.elapsed())
 
     def start(self, threads: int) -> None:
         """Start the workers."""
@@ -187,18 +187,18 @@ class Webhooks:
         lane = (webhook.id, event.contact) if self._behaviour.ordered and event.contact else None
         delivery = _Delivery(webhook, event, self._delivery_id(), lane)
         if lane is None:
-            self._push(delivery, self._clock.now())
+            self._push(delivery, self._clock.elapsed())
         elif lane in self._lanes:
             self._lanes[lane].append(delivery)
         else:
             self._lanes[lane] = deque()
-            self._push(delivery, self._clock.now())
+            self._push(delivery, self._clock.elapsed())
 
     def _delivery_id(self) -> str:
         self._serial += 1
         return f"dlv_{self._run}_{self._serial}"
 
-    def _push(self, delivery: _Delivery, due: datetime) -> None:
+    def _push(self, delivery: _Delivery, due: float) -> None:
         self._serial += 1
         heapq.heappush(self._due, (due, self._serial, delivery))
         self._ready.notify()
@@ -215,7 +215,7 @@ class Webhooks:
         with self._ready:
             while not self._stopping:
                 due = self._due[0][0] if self._due else None
-                if due is not None and due <= self._clock.now():
+                if due is not None and due <= self._clock.elapsed():
                     delivery = heapq.heappop(self._due)[2]
                     self._in_flight += 1
                     self._double(delivery)
@@ -228,7 +228,7 @@ class Webhooks:
             return
         for fault in self._faults.draw(DELIVERY_FAULTS, delivery.event):
             again = delivery.id if fault.kind == "double_delivery" else self._delivery_id()
-            self._push(_Delivery(delivery.webhook, delivery.event, again, None, doubled=True), self._clock.now())
+            self._push(_Delivery(delivery.webhook, delivery.event, again, None, doubled=True), self._clock.elapsed())
 
     def _headers(self, delivery: _Delivery, now: datetime) -> dict[str, str]:
         event = delivery.event
@@ -261,7 +261,7 @@ class Webhooks:
     def _free(self, lane: tuple[int, str]) -> None:
         waiting = self._lanes[lane]
         if waiting:
-            self._push(waiting.popleft(), self._clock.now())
+            self._push(waiting.popleft(), self._clock.elapsed())
         else:
             del self._lanes[lane]
 
@@ -275,9 +275,9 @@ class Webhooks:
             self._seen.discard(self._seen_in_order.popleft())
 
     def _failed(self, delivery: _Delivery) -> None:
-        webhook, now = delivery.webhook, self._clock.now()
-        webhook.failing_since = webhook.failing_since or now
-        if now - webhook.failing_since >= DISABLED_AFTER:
+        webhook, now = delivery.webhook, self._clock.elapsed()
+        webhook.failing_since = now if webhook.failing_since is None else webhook.failing_since
+        if now - webhook.failing_since >= DISABLED_AFTER.total_seconds():
             webhook.is_active = False
         delivery.tries += 1
         if delivery.doubled:
@@ -286,4 +286,4 @@ class Webhooks:
             self.counts["given up"] += 1
             self.given_up.append(delivery.event.id)
             return
-        self._push(delivery, now + timedelta(seconds=SCHEDULE[delivery.tries - 1] * self._scale))
+        self._push(delivery, now + SCHEDULE[delivery.tries - 1] * self._scale)

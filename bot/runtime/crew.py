@@ -6,7 +6,7 @@ from datetime import datetime
 from time import monotonic
 from typing import Generic, TypeVar
 
-from bot.clock import Clock
+from bot.clock import Clock, deadline_of
 
 J = TypeVar("J")
 
@@ -113,4 +113,5 @@ class Crew(Generic[J]):
         with self._lock:
             while self.running:
                 self._awaited = self._look()
-                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
+                until = None if self._awaited is None else deadline_of(self._clock, self._awaited)
+                self._clock.wait(self._time, until, _LOOK_AT_CLOCK)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 
-from bot.clock import Clock
+from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.gateway.errors import GatewayError
 from bot.gateway.rate import Rate
@@ -87,7 +87,8 @@ class Loans:
                 if monotonic() >= deadline or self._closed:
                     raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
                 opens = self._pacing.opens_at(self._clock.now(), SYNC)
-                self._clock.wait(self._changed, opens, deadline - monotonic())
+                until = None if opens is None else deadline_of(self._clock, opens)
+                self._clock.wait(self._changed, until, deadline - monotonic())
             return permit
         finally:
             self.waiting -= 1

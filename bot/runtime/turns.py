@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from datetime import datetime
 from time import monotonic
 
-from bot.clock import Clock
+from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.runtime.batch import Advance, place_of
 from bot.runtime.claims import Doer
@@ -242,7 +242,9 @@ class Turns:
             self._passes += 1
             self._changed.notify_all()
             if not (self._woken or self._stopping or len(self._incoming)):
-                self._clock.wait(self._changed, self._pass.next_wake, _POLL_SECONDS)
+                wake = self._pass.next_wake
+                until = None if wake is None else deadline_of(self._clock, wake)
+                self._clock.wait(self._changed, until, _POLL_SECONDS)
 
     def _rest(self, seconds: float) -> None:
         with self._changed:

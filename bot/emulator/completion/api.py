@@ -139,9 +139,9 @@ class Api:
 
     def _pace(self, answer: Answer) -> Pace | None:
         if answer.delay:
-            return Pace(SystemClock(), answer.delay, SystemClock().now())
+            return Pace(SystemClock(), answer.delay, SystemClock().elapsed())
         if self.pieces_per_second:
-            return Pace(self._clock, 1 / self.pieces_per_second, self._clock.now())
+            return Pace(self._clock, 1 / self.pieces_per_second, self._clock.elapsed())
         return None
 
 

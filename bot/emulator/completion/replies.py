@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from bot.clock import Clock
@@ -22,7 +21,7 @@ class Pace:
 
     clock: Clock
     seconds: float
-    since: datetime
+    since: float  # by `Clock.elapsed`
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -58,15 +57,15 @@ class Wire:
         for piece in reply.pieces:
             steps += piece.steps
             if pace is not None and piece.steps:
-                self._hold((pace.clock, pace.since + timedelta(seconds=pace.seconds * steps)), gone)
+                self._hold((pace.clock, round(pace.since + pace.seconds * steps, 6)), gone)  # 3 * 0.1 s are 0.3 s
             if self._stopping or gone():
                 raise ClientDisconnected
             yield piece.data
 
-    def _hold(self, until: tuple[Clock, datetime] | None, gone: Gone) -> None:
+    def _hold(self, until: tuple[Clock, float] | None, gone: Gone) -> None:
         clock, due = until or (SystemClock(), None)
         with self._waiting:
-            while not (self._stopping or gone() or (due is not None and clock.now() >= due)):
+            while not (self._stopping or gone() or (due is not None and clock.elapsed() >= due)):
                 clock.wait(self._waiting, due, _POLL)
 
 
