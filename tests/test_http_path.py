@@ -68,6 +68,12 @@ def test_what_a_service_found_is_told(chat: Simulation, search: Peer) -> None:
     assert search.requests[0].headers["x-key"] == "sk-1"
 
 
+@pytest.mark.parametrize("content", [b'{"a\\u0000": "n\\u0000o"}', b"a: n\0o"], ids=["JSON", "text"])
+def test_a_nul_in_an_answer_reaches_nobody(chat: Simulation, search: Peer, content: bytes) -> None:
+    search.answers(answer(404, content, {"Content-Type": "text/plain"}))
+    assert asked(chat) == "a: no"
+
+
 def test_a_service_that_has_hiccups_is_asked_again(chat: Simulation, search: Peer) -> None:
     search.answers(reset, answer(503, b"", {"Retry-After": "2"}), answer(200, {"items": []}, JSON))
     assert asked(chat) == "What do you look for?"

@@ -48,7 +48,7 @@ class Assembly:
         self._request = request
         self._id = ""
         self._model = ""
-        self._chosen = False  # a choice has come, empty as it may be
+        self._choice: int | None = None  # the index of the choice that is taken: that of the first one that came
         self._usage: Usage | None = None
         self._raw: list[str] = []  # thoughts included: they are paid for
         self._shown: list[str] = []
@@ -65,11 +65,9 @@ class Assembly:
         self._id = self._id or word(piece.get("id"))
         self._model = self._model or word(piece.get("model"))
         self._usage = _usage(piece.get("usage"), self._request.model) or self._usage
-        choices = piece.get("choices")
-        if not isinstance(choices, list) or not choices:
+        choice = self._choice_of(piece.get("choices"))
+        if choice is None:
             return ""
-        self._chosen = True
-        choice = _dict(choices[0])
         self.finish = word(choice.get("finish_reason")) or self.finish
         content = _dict(choice.get("delta") or choice.get("message"))
         self._take_calls(content.get("tool_calls"))
@@ -88,7 +86,7 @@ class Assembly:
 
     def completion(self) -> Completion:
         """The answer. Raises `EmptyAnswer`, or `NotTheService` if it was none at all."""
-        if not self._chosen:
+        if self._choice is None:
             raise NotTheService("the answer has no choices")
         text = "".join(self._shown)
         calls = self._whole_calls()
@@ -98,6 +96,17 @@ class Assembly:
             raise error
         finish = "tool_calls" if calls and self.finish != "length" else self.finish or "stop"
         return Completion(self._id, self._model or self._request.model, text, calls, finish, self.usage())
+
+    def _choice_of(self, choices: Any) -> dict[str, Any] | None:
+        """The piece of the one choice that is taken, however many there are and however they alternate."""
+        for choice in map(_dict, choices if isinstance(choices, list) else []):
+            index = choice.get("index")
+            index = index if isinstance(index, int) else 0
+            if self._choice is None:
+                self._choice = index
+            if index == self._choice:
+                return choice
+        return None
 
     def _whole_calls(self) -> tuple[ToolCall, ...]:
         calls: dict[str, ToolCall] = {}

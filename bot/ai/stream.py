@@ -46,8 +46,9 @@ class Events:
     def _end_line(self) -> Iterator[str]:
         line = self._line.rstrip(b"\r\n").decode(errors="replace").removeprefix("\ufeff")
         self._line.clear()
-        if line.startswith("data:"):
-            self._data.append(line.removeprefix("data:").removeprefix(" "))
+        name, _, value = line.partition(":")
+        if name == "data":
+            self._data.append(value.removeprefix(" "))
         elif not line:
             if self._data:
                 yield "\n".join(self._data)
@@ -106,6 +107,8 @@ class Stream:
             raise CutStream("the answer has no end")
 
     def _event(self, data: str) -> str:
+        if not data.strip():  # a sign of life
+            return ""
         if data.strip() == _DONE:
             self._done = True
             return ""

@@ -87,7 +87,7 @@ class Record(Mapping[str, Any]):
 MOST_LEVELS = 50
 MOST_VALUES = 50_000  # in one list or record, whatever it is nested in
 CHARACTERS = 100  # of a text that count as one value more
-_SINGLE = (str, int, float, Decimal, datetime, date, time, Media, Location)
+_SINGLE = (int, float, Decimal, datetime, date, time, Media, Location)
 
 
 class TooLarge(BotError):
@@ -114,8 +114,9 @@ class Measure:
 def plain(value: Any) -> Any:
     """Turn what Python code returned into values a conversation can keep.
 
-    A dataclass becomes a `Record`, an enum its value, a tuple or set a list. Raises `UnstorableValue`
-    for anything else, and for what is larger than `MOST_VALUES` or deeper than `MOST_LEVELS`.
+    A dataclass becomes a `Record`, an enum its value, a tuple or set a list; texts lose their NULs, which neither the
+    gateway nor every program that reads the store can take. Raises `UnstorableValue` for anything else, and for what
+    is larger than `MOST_VALUES` or deeper than `MOST_LEVELS`.
     """
     try:
         return _plain(value, MOST_LEVELS, Measure())
@@ -127,6 +128,8 @@ def _plain(value: Any, levels: int, measure: Measure) -> Any:
     measure.count(value, levels)
     if isinstance(value, enum.Enum):
         return _plain(value.value, levels, measure)
+    if isinstance(value, str):
+        return _without_nul(value)
     if value is None or isinstance(value, _SINGLE):
         return value
     if isinstance(value, Record):
@@ -135,7 +138,7 @@ def _plain(value: Any, levels: int, measure: Measure) -> Any:
         fields = {f.name: _plain(getattr(value, f.name), levels - 1, measure) for f in dataclasses.fields(value)}
         return Record(type(value).__name__, fields)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, levels - 1, measure) for key, item in value.items()}
+        return {_without_nul(str(key)): _plain(item, levels - 1, measure) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, levels - 1, measure) for item in value]
     if isinstance(value, set | frozenset):
@@ -144,3 +147,7 @@ def _plain(value: Any, levels: int, measure: Measure) -> Any:
         f"a {type(value).__name__} cannot be kept in a conversation "
         "(return text, numbers, dates, lists, dicts or a dataclass of these)"
     )
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\0", "") if "\0" in text else text

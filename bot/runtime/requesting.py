@@ -124,7 +124,7 @@ def _value(answer: HttpAnswer) -> Any:
 
 def _text(body: bytes, charset: str) -> str:
     try:
-        return body.decode(_CHARSETS[charset])
+        return body.decode(_CHARSETS[charset]).replace("\0", "")
     except (LookupError, ValueError):
         raise _Unreadable("it is no text that can be read") from None
 

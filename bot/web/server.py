@@ -1,13 +1,15 @@
 """Serving the web app with waitress: on an inherited socket, within limits, with a stop that drops no request.
 
 waitress, because it takes a listening socket that somebody else opened (connections wait in it while this
-process restarts), collects a slow body without holding a thread, and runs inside our own process. Three
+process restarts), collects a slow body without holding a thread, and runs inside our own process. Four
 things it leaves open are closed here: an oversized body is read to its end and thrown away, so that its
-sender gets the 413 and not a reset; senders that drip their requests cannot take all places; and a stop
+sender gets the 413 and not a reset; a request whose length can be read in two ways is refused, and its connection
+closed, so that no second request hides in it; senders that drip their requests cannot take all places; and a stop
 answers what has arrived before it shuts the door.
 """
 
 import logging
+import re
 import select
 import socket
 from contextlib import suppress
@@ -29,6 +31,7 @@ HEADER_BYTES = 32 << 10
 REQUEST_SECONDS = 30.0  # for a whole request to arrive, from connecting or from the last answer on
 DRAIN_SECONDS = 8.0  # a sender gives up after 5
 QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a request that is on its way
+_CODINGS = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
 
 
 class Server:
@@ -137,6 +140,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(header_plus)
         except ValueError:  # a length of thousands of digits, an address that is none
             raise ParsingError("this is no HTTP request") from None
+        codings = _CODINGS.findall(header_plus)
+        if len(codings) > 1 or (codings and ("CONTENT_LENGTH" in self.headers or not self.chunked)):
+            raise ParsingError("it says in two ways how long its body is")  # a proxy before us may take the other
 
 
 class _Channel(HTTPChannel):  # type: ignore[misc]

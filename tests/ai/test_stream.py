@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -196,6 +197,13 @@ def test_comments_names_and_ids_of_events_are_passed_over() -> None:
     assert read(events(*noise, *said("Yes"), *noise, *LAST))[0] == "Yes"
 
 
+@pytest.mark.parametrize("empty", ["data:", "data: ", "data", "data:\r\ndata:"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])
+def test_an_event_without_data_is_a_sign_of_life(empty: str, end: str) -> None:
+    data = events(empty, *said("Ye"), empty, *said("s"), *LAST, empty, end=end)
+    assert read(data)[0] == read(*(bytes([byte]) for byte in data))[0] == "Yes"
+
+
 def test_an_event_may_have_several_lines_and_no_space_after_the_colon() -> None:
     text = json.dumps(piece({"content": "Yes"}), indent=1).replace("\n", "\r\ndata:")
     data = f"\ufeffdata:{text}\r\n\r\ndata:[DONE]\r\n\r\n".encode()
@@ -225,6 +233,18 @@ def test_other_choices_than_the_first_are_passed_over() -> None:
     two = piece({"content": "Yes"})
     two["choices"].append({"index": 1, "delta": {"content": "No"}})
     assert read(events(two, *LAST))[0] == "Yes"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_choices_that_alternate_only_the_one_that_came_first_is_taken(first: int) -> None:
+    def of(index: int, text: str, finish: str | None = None) -> dict[str, Any]:
+        return {"choices": [{"index": index, "delta": {"content": text}, "finish_reason": finish}]}
+
+    other = 1 - first
+    pieces = [of(first, "Ye"), of(other, "N"), of(first, "s"), of(other, "o", "length"), of(first, "", "stop")]
+    text, answer = read(events(*pieces, "data: [DONE]"))
+    assert (text, answer.finish) == ("Yes", "stop")
+    assert isinstance(failure(events(*pieces[:4])), CutStream)  # the end of another choice is not its end
 
 
 @pytest.mark.parametrize(

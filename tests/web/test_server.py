@@ -161,6 +161,26 @@ def test_nonsense_is_refused_with_a_4xx(web: Serving, head: bytes, caplog: pytes
     assert not caplog.records
 
 
+CHUNKED, LENGTH = "Transfer-Encoding: chunked", "Content-Length: 4"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [(LENGTH, CHUNKED), (CHUNKED, LENGTH), (CHUNKED, CHUNKED), (LENGTH, LENGTH), (LENGTH, "Transfer-Encoding:")],
+)
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_no_second_request_hides_in_one_whose_length_is_said_twice(
+    web: Serving, headers: tuple[str, str], version: str
+) -> None:
+    head = "\r\n".join((f"POST / HTTP/{version}", "Connection: keep-alive", *headers))
+    with web.connect() as client:
+        client.sendall(f"{head}\r\n\r\n0\r\n\r\n".encode() + post(b"hidden"))
+        with client.makefile("rb") as came:
+            everything = came.read()
+    assert everything.startswith(b"HTTP/1") and everything.count(b"HTTP/1.") == 1
+    assert b" 400 " in everything.splitlines()[0]
+
+
 def test_a_stop_answers_what_is_being_worked_on_what_waits_and_what_is_half_here(web: Serving) -> None:
     web.gate.clear()
     working, half, kept = web.connect(), web.connect(), web.connect()
