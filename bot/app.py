@@ -22,6 +22,7 @@ from bot.engine import advance
 from bot.engine.plans import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
+from bot.metrics import EngineMetrics
 from bot.outgoing import Outgoing
 from bot.program import Program
 from bot.requester import Requester
@@ -80,6 +81,7 @@ class Engine:
         program.library.prepare()
         self._program = program
         self.alarms = Alarms(clock)
+        self._metrics = EngineMetrics()
         with ExitStack() as opened:
             engine_file = opened.enter_context(closing(Store(store)))
             inbox = opened.enter_context(closing(InboxReader(store)))
@@ -96,7 +98,16 @@ class Engine:
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock
                 )
             self._files = opened.pop_all()
-        self._turns = Turns(engine_file, inbox, clock, partial(advance, program.library), webhook.read, gathering)
+        self._inbox = inbox
+        self._turns = Turns(
+            engine_file,
+            inbox,
+            clock,
+            partial(advance, program.library),
+            webhook.read,
+            gathering,
+            metrics=self._metrics,
+        )
         self._turns.letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
@@ -173,9 +184,16 @@ class Engine:
         if request.get("do") == "gateway":
             return self._errands.run(request)
         answer = self._turns.operate(request)
+        if request.get("do") == "metrics":
+            return {"text": self._metrics_text(answer)}
         if request.get("do") == "status":
             answer |= asdict(self._delivery.status()) | {"alarms": [_as_json(alarm) for alarm in self.alarms.current()]}
         return answer
+
+    def _metrics_text(self, status: Answer) -> str:
+        rows = {queue: status[queue] for queue in ("outbox", "calls", "parked", "dead_letters")}
+        rows["inbox"] = self._inbox.count_after(status["cursor"])
+        return self._metrics.text(rows, status["oldest"], {}, self.alarms.current())
 
     def judge(self, flow: str, data: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start of a flow with such data: see `bot.engine.plans.objections`."""
@@ -235,9 +253,8 @@ class Bot:
             tolerance=tolerance,
             path="/webhook",
             wake=engine.wake,
-            engine_is_up=lambda: True,
+            ask=engine.operate,
             api_key=api_key,
-            judge=engine.judge,
             threads=4,
         )
         self._serving = threading.Thread(target=self._web.run, name="web")

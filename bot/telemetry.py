@@ -1,5 +1,6 @@
 """Logging: one line a record, to stderr, with no secret, phone number or text of a message in it."""
 
+import json
 import logging
 import re
 import sys
@@ -10,19 +11,26 @@ from pathlib import Path
 
 _LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
 _QUIET = ("urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
+TURNS = "bot.turns"
+"""The logger of the engine's turns, a record each. It is silent unless somebody asks for it."""
+
 _PACKAGE = Path(__file__).parent.parent
 
 
-def set_up(process: str, secrets: Iterable[str] = ()) -> None:
-    """Send every log record of this process to stderr. ``secrets`` are blotted out wherever they appear."""
+def set_up(process: str, secrets: Iterable[str] = (), format: str = "text", *, turns: bool = False) -> None:
+    """Send every log record of this process to stderr. ``secrets`` are blotted out wherever they appear.
+
+    ``format`` is ``text`` or ``json``, an object a line; ``turns``: each of the engine's turns is logged, too.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_OneLine(process, secrets))
+    handler.setFormatter((_Json if format == "json" else _OneLine)(process, secrets))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     logging.raiseExceptions = False  # it would print a record's raw arguments when stderr is gone
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger(TURNS).setLevel(logging.INFO if turns else logging.WARNING)
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
@@ -44,11 +52,32 @@ class _OneLine(logging.Formatter):
         self._secrets = tuple(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(sep=" ", timespec="milliseconds")[:23]
+        return f"{time} {record.levelname.lower():7} {self._process:6} {self._text(record)}"
+
+    def _text(self, record: logging.LogRecord) -> str:
         text = " ".join(record.getMessage().splitlines())
         if record.exc_info and record.exc_info[1] is not None:
             text += f": {_places(record.exc_info[1])}"
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(sep=" ", timespec="milliseconds")[:23]
-        return f"{time} {record.levelname.lower():7} {self._process:6} {redact(text, self._secrets)}"
+        return redact(text, self._secrets)
+
+
+class _Json(_OneLine):
+    """An object a line: time, level, process, logger and message; or, in its place, the fields that a record brings."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"time": time, "level": record.levelname.lower(), "process": self._process, "logger": record.name}
+        fields = getattr(record, "fields", None)
+        told = (
+            {"message": self._text(record)} if fields is None else {name: self._safe(fields[name]) for name in fields}
+        )
+        return json.dumps(line | told, ensure_ascii=False)
+
+    def _safe(self, value: object) -> object:
+        if isinstance(value, list):
+            return [self._safe(item) for item in value]
+        return redact(value, self._secrets) if isinstance(value, str) else value
 
 
 def _places(error: BaseException) -> str:

@@ -1,5 +1,7 @@
 """A whole bot in one process, with the emulator of the gateway on the other side."""
 
+import logging
+import re
 import socket
 import sqlite3
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from bot.app import TOLERANCE, Bot, Engine
 from bot.clock import MovableClock, SystemClock
@@ -21,10 +24,12 @@ from bot.program import FaultyBot, load_program, problems_of
 from bot.runtime.passes import CursorBeyondLog
 from bot.store.files import FileLock, StoreMissing, inbox_path
 from bot.store.migrations import migrate
+from bot.telemetry import TURNS
 from bot.web.service import WebService
 from tests.patience import PATIENCE
 
 CONTACT = "6281234567890"
+ROOT = Path(__file__).parent.parent
 BOT = """
 name: Test Bot
 defaults: {timeout: {after: 1h, then: end}, retry: {max: 3, else: end}, errors: {else: end}}
@@ -125,6 +130,65 @@ def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
         bot.engine.operate({"do": "dance"})
 
 
+def metrics(talk: Talk) -> dict[str, float]:
+    text = requests.get(talk.bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
+    lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in lines}
+
+
+def test_the_metrics_tell_what_both_halves_did_and_how_they_stand(talk: Callable[[], Talk]) -> None:
+    bot = talk()
+    bot.says("hi")
+    bot.says("Ann")
+    found = metrics(bot)
+    assert found['bot_webhook_requests_total{answer="kept"}'] == found["bot_event_wait_seconds_count"] >= 2
+    assert found['bot_sends_total{outcome="sent",priority="reply"}'] == 2
+    assert found['bot_send_seconds_count{priority="reply"}'] == 2
+    assert found['bot_calls_total{kind="call",outcome="done"}'] == 1
+    assert found['bot_turns_total{event="MessageReceived"}'] == 2
+    assert found['bot_turns_total{event="CallEnded"}'] == 1
+    assert found['bot_queue_rows{queue="outbox"}'] == found['bot_queue_rows{queue="inbox"}'] == 0
+    assert found["bot_engine_up"] == 1
+    assert CONTACT not in requests.get(bot.bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
+
+
+def test_what_waits_and_why_stands_in_the_metrics(talk: Callable[[], Talk]) -> None:
+    bot = talk()
+    bot.emulator.faults.add("unauthorized")
+    bot.says("hi")
+    found = metrics(bot)
+    assert found['bot_engine_alarms{alarm="delivery-held"}'] == found['bot_queue_rows{queue="outbox"}'] == 1
+    assert found['bot_sends_total{outcome="held",priority="reply"}'] == 1
+    assert found['bot_queue_oldest_seconds{queue="outbox"}'] >= 0
+
+
+def test_every_metric_is_explained(talk: Callable[[], Talk]) -> None:
+    text = requests.get(talk().bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
+    kinds = dict(line.split()[2:] for line in text.splitlines() if line.startswith("# TYPE"))
+    page = (ROOT / "docs" / "monitoring.md").read_text()
+    rows = re.findall(r"^\| `(bot_\w+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(name for name in kinds)
+
+
+def test_each_turn_is_a_line_of_the_log_where_that_is_asked_for(
+    talk: Callable[[], Talk], caplog: pytest.LogCaptureFixture
+) -> None:
+    bot = talk()
+    bot.says("hi")
+    assert [record.name for record in caplog.records] == []
+    caplog.set_level(logging.INFO, TURNS)
+    bot.says("Ann")
+    first, second = (vars(record)["fields"] for record in caplog.records if record.name == TURNS)
+    assert (first["event"], first["rule"], first["steps"]) == (
+        "MessageReceived",
+        "answer",
+        ["main.ask:then", "main.greet"],
+    )
+    assert (second["sends"], second["wake_at"], second["failed"]) == (1, None, False)
+    assert first["contact"] == second["contact"] != CONTACT
+    assert CONTACT not in caplog.text and "Ann" not in caplog.text
+
+
 @pytest.mark.parametrize(("half", "others"), [("bot.web.service", "urllib3"), ("bot.app", "flask")])
 def test_each_half_imports_only_what_is_its_own(half: str, others: str) -> None:
     program = f"import sys, {half}; sys.exit({others!r} in sys.modules)"
@@ -173,7 +237,7 @@ def web_service(store: Path, listener: socket.socket) -> WebService:
         tolerance=TOLERANCE,
         path="/webhook",
         wake=lambda: None,
-        engine_is_up=lambda: True,
+        ask=lambda request: {},
     )
 
 

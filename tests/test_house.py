@@ -16,6 +16,7 @@ LAYERS = (
     (
         "clock",
         "alarms",
+        "metrics",
         "connections",
         "http",
         "guard",
@@ -50,6 +51,7 @@ ONLY_IN = {
     "waitress": ("web", "emulator"),
     "requests": ("http.py",),
     "urllib3": ("http.py", "connections.py"),
+    "prometheus_client": ("metrics.py",),
     "sqlite3": ("store",),
     "sqlite_utils": ("store",),
     "click": ("cli", "emulator/__main__.py"),

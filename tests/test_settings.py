@@ -33,6 +33,7 @@ def test_three_settings_are_needed_and_the_rest_has_defaults(tmp_path: Path) -> 
     assert settings.channel_id is None
     assert settings.repeat_unknown is False
     assert settings.api_key is None
+    assert (settings.log, settings.log_format) == (None, "text")
 
 
 def test_the_environment_wins_over_bot_yml(tmp_path: Path) -> None:
@@ -72,6 +73,8 @@ def test_everything_that_is_missing_is_said_at_once_with_what_to_do(tmp_path: Pa
         ("BOT_WEBHOOK_TOLERANCE", "299"),
         ("BOT_WEBHOOK_TOLERANCE", "10801"),
         ("BOT_REPEAT_UNKNOWN", "maybe"),
+        ("BOT_LOG", "everything"),
+        ("BOT_LOG_FORMAT", "xml"),
         ("BOT_AI_URL", "models.example"),
         ("BOT_AI_KEY", "two words"),
         ("BOT_AI_MODEL", ","),

@@ -1,3 +1,4 @@
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,10 @@ SECRET = "key-of-the-gateway"
 
 
 @contextmanager
-def logging_set_up() -> Iterator[logging.Logger]:
+def logging_set_up(format: str = "text", *, turns: bool = False) -> Iterator[logging.Logger]:
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    telemetry.set_up("web", [SECRET])
+    telemetry.set_up("web", [SECRET], format, turns=turns)
     try:
         yield logging.getLogger("bot.test")
     finally:
@@ -52,3 +53,20 @@ def test_a_number_written_with_spaces_is_blotted_out_too_and_a_date_is_none(caps
         log.info("+62 812-3456-7890 and +62 (812) 345.67.89 on 2030-05-06 10:00:00")
     line = capsys.readouterr().err
     assert "…90 and …89 on 2030-05-06 10:00:00" in line
+
+
+def test_in_json_a_record_is_an_object_without_secrets_and_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    with logging_set_up("json") as log:
+        log.warning("%s wrote\nwith %s", "6281234567890", SECRET)
+        log.error("a turn", extra={"fields": {"event_id": "time:6281234567890:1", "steps": [SECRET], "sends": 2}})
+    first, second = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (first["level"], first["process"], first["logger"]) == ("warning", "web", "bot.test")
+    assert first["message"] == "…90 wrote with [secret]"
+    assert (second["event_id"], second["steps"], second["sends"]) == ("time:…90:1", ["[secret]"], 2)
+
+
+def test_turns_are_logged_where_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for turns, lines in ((False, 0), (True, 1)):
+        with logging_set_up(turns=turns):
+            logging.getLogger(telemetry.TURNS).info("turn")
+        assert len(capsys.readouterr().err.splitlines()) == lines

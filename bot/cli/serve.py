@@ -39,7 +39,8 @@ def command(ctx: click.Context, folder: Path | None) -> None:
       BOT_STORE (bot.db in DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000),
       BOT_PUBLIC_URL, BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300),
       BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
-      BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (programs may start no flow)
+      BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (programs may start no flow),
+      BOT_LOG (turns: a line each), BOT_LOG_FORMAT (text, or json)
 
     What bot.yml names under "secrets" is needed, too.
 
@@ -48,7 +49,7 @@ def command(ctx: click.Context, folder: Path | None) -> None:
     """
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)
-    telemetry.set_up("serve", settings.secrets)
+    telemetry.set_up("serve", settings.secrets, settings.log_format)
     for line in unknown_variables(os.environ):
         log.warning(line)
 

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from bot.web.service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
-JUDGE_SECONDS = 1.0
+ASK_SECONDS = 1.0  # for the engine to answer the web process
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
@@ -41,7 +40,7 @@ def main() -> None:
     gc.disable()  # until it is up: what is imported and loaded stays, and to look through it took a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {}, arguments["secrets"])
-    telemetry.set_up(role, settings.secrets)
+    telemetry.set_up(role, settings.secrets, settings.log_format, turns=settings.log == "turns")
     code = 1
     try:
         (_web if role == "web" else _engine)(settings, arguments)
@@ -79,22 +78,12 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
         wake=lambda: _tell(arguments["wake"], b"x"),
-        engine_is_up=lambda: local.answers(settings.store),
+        ask=lambda request: local.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
-        judge=lambda flow, data: _judge(settings.store, flow, data),
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     _tell_up(arguments["news"], b"web\n")
     service.run()
-
-
-def _judge(store: Path, flow: str, data: Mapping[str, Any]) -> Mapping[str, str]:
-    """What the engine finds wrong with a start of a flow; nothing where it does not answer."""
-    try:
-        found: Mapping[str, str] = local.ask(store, {"do": "judge", "flow": flow, "data": data}, JUDGE_SECONDS)
-    except local.NotRunning:
-        return {}
-    return found
 
 
 def _stop_on_sigterm(service: "WebService") -> None:

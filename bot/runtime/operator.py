@@ -57,9 +57,15 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "errand", "call": str(call)}:
             note_errand(batch.commit, call)
             return {}
-        case {"do": "status"}:
-            return {"cursor": batch.commit.cursor, **batch.store.counts(), "stopped": batch.store.stopped()}
+        case {"do": "status" | "metrics"}:
+            return _status(batch)
     raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
+
+
+def _status(batch: Batch) -> Answer:
+    oldest = {queue: max(0.0, (batch.now - at).total_seconds()) for queue, at in batch.store.oldest().items()}
+    counts = batch.store.counts()
+    return {"cursor": batch.commit.cursor, **counts, "stopped": batch.store.stopped(), "oldest": oldest}
 
 
 def _reset(batch: Batch, contact: str, by: str) -> Answer:

@@ -14,6 +14,7 @@ from bot.runtime.addressing import addressed
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasts import fill_outbox
 from bot.runtime.claims import Claims, Doer
+from bot.runtime.observing import Observer
 from bot.runtime.operator import Answer, Request, operate
 from bot.runtime.results import Incoming, take_called, take_late, take_sent
 from bot.runtime.statuses import take_status
@@ -68,6 +69,7 @@ class Passes:
         read: Read,
         delivery: Delivers,
         performers: Doer[CallRow],
+        observer: Observer,
         letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.cursor = store.cursor()
@@ -79,6 +81,7 @@ class Passes:
         self._read = read
         self._delivery = delivery
         self._performers = performers
+        self._observer = observer
         self._letter_hooks = letter_hooks
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
@@ -126,6 +129,7 @@ class Passes:
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
+        started = self._clock.elapsed()
         for contact in _to_erase(incoming):
             self._erase(contact)
         self._sends.refill()
@@ -141,10 +145,13 @@ class Passes:
             if isinstance(called.row.effect, Fetch) and not (known or self._store.knows(called.row.contact)):
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         answers = [self._answer(batch, request) for request in incoming.requests]
-        self._take_log(batch, self.at_once - len(incoming))
+        rows = self._take_log(batch, self.at_once - len(incoming))
         fill_outbox(batch)
         batch.tell_of_letters(self._letter_hooks())
-        return self._commit(batch), answers
+        worked = self._commit(batch)
+        if worked:
+            self._observer.committed(batch.commit, incoming, rows, batch.now, self._clock.elapsed() - started)
+        return worked, answers
 
     def rest(self) -> bool:
         """Use a pass that found nothing for the house. True when there is more of that to do."""
@@ -172,7 +179,8 @@ class Passes:
         """True when nothing that was handed on can be done now."""
         return self._sends.idle() and self._calls.idle()
 
-    def _take_log(self, batch: Batch, most: int) -> None:
+    def _take_log(self, batch: Batch, most: int) -> list[LogRow]:
+        """Take the next rows of the log, which are returned, and what is due once it is read to its end."""
         rows = self._inbox.after(self.cursor, most) if most > 0 else []
         batch.look_up({row.contact for row in rows if row.contact})
         for row in rows:
@@ -180,6 +188,7 @@ class Passes:
         if len(rows) < most:  # the log is read to its end, as of a time after `batch.now`: no message came before
             for due in self._store.due(batch.now, most - len(rows)):
                 batch.take_due(due)
+        return rows
 
     def _take_row(self, batch: Batch, row: LogRow) -> None:
         batch.commit.cursor = row.seq

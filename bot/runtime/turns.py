@@ -9,8 +9,10 @@ from time import monotonic
 
 from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
+from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, place_of
 from bot.runtime.claims import Doer
+from bot.runtime.observing import Observer
 from bot.runtime.operator import Answer, Request
 from bot.runtime.passes import Delivers, Passes, Read
 from bot.runtime.performers import CallResult
@@ -42,7 +44,8 @@ class Turns:
     ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
     ``letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
-    ``gathering`` is for how many seconds, under load, more may come together before it is taken.
+    ``gathering`` is for how many seconds, under load, more may come together before it is taken;
+    ``metrics`` counts what is committed.
     ``failure`` is what ended the loop, where it was not `stop`.
     """
 
@@ -54,6 +57,8 @@ class Turns:
         advance: Advance,
         read: Read,
         gathering: float = GATHERING,
+        *,
+        metrics: EngineMetrics,
     ) -> None:
         self.advance = advance
         self.letter_hooks: Collection[str] = ()
@@ -63,6 +68,7 @@ class Turns:
         self._clock = clock
         self._read = read
         self._gathering = gathering
+        self._observer = Observer(metrics, store.store_id)
         self._changed = threading.Condition()
         self._incoming = Incoming()
         self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
@@ -86,6 +92,7 @@ class Turns:
             self._read,
             delivery,
             performers,
+            self._observer,
             lambda: self.letter_hooks,
         )
         for row in self._pass.begin():

@@ -55,6 +55,8 @@ class Settings:
     public_url: str | None  # the bot's address as the gateway sees it
     model_service: ModelService | None  # None: no model can be asked
     api_key: str | None = field(default=None, repr=False)  # what programs must know that start flows; None: none may
+    log: str | None = None  # "turns": a line for each
+    log_format: str = "text"  # or "json"
     named: Mapping[str, str] = field(default_factory=dict, repr=False)  # the secrets that `bot.yml` names
 
     @property
@@ -115,6 +117,8 @@ def read_settings(
         "webhook_tolerance": read("webhook_tolerance", default=timedelta(minutes=5)),
         "public_url": read("public_url"),
         "api_key": read("api_key"),
+        "log": read("log"),
+        "log_format": read("log_format", default="text"),
         "model_service": _model_service(read) if any(map(read.text, _MODEL_SERVICE)) else None,
     }
     read.refuse_unknown()

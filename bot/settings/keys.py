@@ -17,6 +17,8 @@ SETTINGS_KEYS: Schemas = {
     "ai_key_in": takes(
         ANY_TEXT, "Where the key goes: authorization, x-api-key or query; the first where nothing is said."
     ),
+    "log": takes(ANY_TEXT, "What bot serve logs beside trouble: turns, a line for each; else nothing."),
+    "log_format": takes(ANY_TEXT, "How bot serve writes its log: text or json; text where nothing is said."),
     "store": takes(ANY_TEXT, "The store's file; bot.db beside bot.yml where nothing is said."),
     "host": takes(ANY_TEXT, "The address that bot serve listens at; 127.0.0.1 where nothing is said."),
     "port": takes(ANY_TEXT, "The port that bot serve listens at; 8000 where nothing is said."),

@@ -21,6 +21,8 @@ PARSERS: Mapping[str, Callable[[str], Any]] = {
     "webhook_path": texts.path,
     "webhook_tolerance": texts.tolerance,
     "repeat_unknown": texts.yes_or_no,
+    "log": texts.log,
+    "log_format": texts.log_format,
     "store": str,
     "host": texts.host,
     "port": texts.number(0, 65535),

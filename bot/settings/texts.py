@@ -58,6 +58,20 @@ def key_in(text: str) -> str:
     return text
 
 
+def log(text: str) -> str:
+    """What is logged beside what happens seldom."""
+    if text != "turns":
+        raise ValueError(f'is "{text[:40]}": write turns, or leave it out')
+    return text
+
+
+def log_format(text: str) -> str:
+    """How a line of the log is written."""
+    if text not in ("text", "json"):
+        raise ValueError(f'is "{text[:40]}": write text or json')
+    return text
+
+
 def number(least: int, most: int) -> Callable[[str], int]:
     """A whole number within bounds."""
 

@@ -66,6 +66,7 @@ class Commit:
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
         self.letters_ended: set[int] = set()
+        self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds that each took
         self.letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
         self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
         self.statuses: dict[str, Status] = {}
@@ -110,6 +111,7 @@ class Commit:
         written = trace.written(event, turn.trace, effects, micros)
         self._add(trace.ADD, (self._at, *written, met, optional_time_of(turn.wake_at)))
         self._sessions[event.contact] = (*session, self._at)
+        self.turns.append((event, turn, micros))
         for row, effect in zip(rows, effects, strict=True):
             if isinstance(row, OutboxRow):
                 self._add_send(row, effect)

@@ -36,6 +36,7 @@ _AFTER = """
     WHERE seq > ? AND erased_at IS NULL ORDER BY seq LIMIT ?
 """
 _HAS = "SELECT 1 FROM log WHERE event_id = ?"
+_COUNT_AFTER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
 _HAS_AFTER = "SELECT 1 FROM log WHERE seq > ? AND erased_at IS NULL LIMIT 1"
 _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
 _LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
@@ -131,6 +132,10 @@ class InboxReader:
     def has_after(self, seq: int) -> bool:
         """True when there are events after a place in the log."""
         return self._one(_HAS_AFTER, seq) is not None
+
+    def count_after(self, seq: int) -> int:
+        """How many events there are after a place in the log."""
+        return int(self._one(_COUNT_AFTER, seq)[0])
 
     def of_contact(self, contact: str, upto: int) -> list[int]:
         """The places of a contact's events, as far as up to a place. It reads the whole log."""

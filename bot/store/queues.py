@@ -50,6 +50,13 @@ COUNTS = """
 """
 """How many sessions there are, and how many rows each queue has, by table."""
 
+OLDEST = """
+    SELECT 'outbox', (SELECT created_at FROM outbox ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'calls', (SELECT created_at FROM calls ORDER BY id LIMIT 1)
+    UNION ALL SELECT 'parked', (SELECT parked_at FROM parked ORDER BY id LIMIT 1)
+"""
+"""Since when what has waited longest has been there, by table; NULL where nothing waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeadSend:

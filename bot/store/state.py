@@ -217,6 +217,10 @@ class Store:
         """How many rows each queue has."""
         return dict(self._all(queues.COUNTS))
 
+    def oldest(self) -> dict[str, datetime]:
+        """Since when what has waited longest has been there, by queue; no entry where nothing waits."""
+        return {queue: datetime.fromisoformat(at) for queue, at in self._all(queues.OLDEST) if at is not None}
+
     # What is written
 
     def write(self, commit: Commit) -> bool:

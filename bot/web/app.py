@@ -1,4 +1,4 @@
-"""The webhook, starts by programs, and the two questions of health."""
+"""The webhook, starts by programs, and the questions of monitors."""
 
 import logging
 import threading
@@ -10,10 +10,12 @@ from werkzeug.exceptions import HTTPException
 
 from bot.clock import Clock
 from bot.gateway.webhook import Verdict, envelope, verify
+from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.groups import InboxBusy, InboxRefused
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.web.answers import RETRY_AFTER, refused, say
+from bot.web.health import Health
 from bot.web.server import BODY_BYTES
 from bot.web.starts import ADDRESS, Starts
 
@@ -25,7 +27,7 @@ class Webhook:
     """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
     ``log`` is the inbox as a reader, to tell a replay from an event that would be lost. ``wake`` tells the
-    engine that there is something to read; it must not block.
+    engine that there is something to read; it must not block. ``metrics`` counts the answers.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class Webhook:
         tolerance: timedelta,
         clock: Clock,
         wake: Callable[[], None],
+        metrics: WebMetrics,
     ) -> None:
         self._inbox = inbox
         self._log = log
@@ -43,12 +46,20 @@ class Webhook:
         self._tolerance = tolerance
         self._clock = clock
         self._wake = wake
+        self._metrics = metrics
         self._counting = threading.Lock()
         self.refused_as_stale = 0
         self.refused_as_forged = 0
 
     def receive(self) -> Response:
         """Answer one delivery."""
+        began = self._clock.elapsed()
+        what, response = self._received()
+        self._metrics.delivery(what, self._clock.elapsed() - began)
+        return response
+
+    def _received(self) -> tuple[str, Response]:
+        """What became of a delivery, by `bot.metrics.WebMetrics.delivery`, and its answer."""
         raw = request.get_data(cache=False)
         headers = request.headers
         now = self._clock.now()
@@ -58,14 +69,16 @@ class Webhook:
                 return self._accept(raw, now)
             case Verdict.STALE:
                 self._note_stale(raw)
-                return say(401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off")
+                return "stale", say(
+                    401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off"
+                )
             case Verdict.FORGED:
                 self._note_forged()
-                return say(401, "the signature does not fit the body and the timestamp")
+                return "forged", say(401, "the signature does not fit the body and the timestamp")
             case Verdict.MALFORMED:
-                return say(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
+                return "malformed", say(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
 
-    def _accept(self, raw: bytes, now: datetime) -> Response:
+    def _accept(self, raw: bytes, now: datetime) -> tuple[str, Response]:
         event = envelope(raw)
         delivery = request.headers.get("X-Service-Delivery-Id", "")
         known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
@@ -73,13 +86,14 @@ class Webhook:
             appended = self._inbox.append(known_as, event.id, event.event, event.contact, now, raw, event.readable)
         except InboxBusy as error:
             log.error("an event was not taken, its sender will try again: %s", error)
-            return say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
+            return "busy", say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused as error:
             log.error("an event was refused: %s", error)
-            return say(400, "the event cannot be kept")
-        if not appended.duplicate:
-            self._wake()
-        return say(200, "kept already" if appended.duplicate else "kept")
+            return "refused", say(400, "the event cannot be kept")
+        if appended.duplicate:
+            return "duplicate", say(200, "kept already")
+        self._wake()
+        return "kept", say(200, "kept")
 
     def _note_forged(self) -> None:
         """With a wrong secret every event is lost; but anybody can send such a request, so the log tells of few."""
@@ -118,24 +132,13 @@ class Webhook:
         )
 
 
-def create_app(
-    webhook: Webhook, starts: Starts, inbox: InboxWriter, engine_is_up: Callable[[], bool], path: str = "/webhook"
-) -> Flask:
+def create_app(webhook: Webhook, starts: Starts, health: Health, path: str = "/webhook") -> Flask:
     """The Flask app of the web process. ``path`` is a further address of the webhook."""
-
-    def ready() -> Response:
-        try:
-            inbox.check()
-        except InboxBusy as error:
-            return say(503, str(error), RETRY_AFTER)
-        return say(200, "ready") if engine_is_up() else say(503, "the engine does not answer", RETRY_AFTER)
-
     app = Flask("bot.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
     for address in {"/webhook", path}:
         app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
     app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])
-    app.add_url_rule("/healthz", "healthz", lambda: say(200, "alive"))
-    app.add_url_rule("/readyz", "readyz", ready)
+    health.add_to(app)
     app.register_error_handler(HTTPException, refused)
     return app

@@ -3,20 +3,26 @@
 import logging
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
+from bot.alarms import Alarms
 from bot.clock import Clock
+from bot.core.errors import BotError
+from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.groups import InboxBusy
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.reader import StoreReader
 from bot.web.app import Webhook, create_app
+from bot.web.health import Ask, Health
 from bot.web.server import THREADS, Server
-from bot.web.starts import Judge, Starts
+from bot.web.starts import Starts
 
 PRUNE_SECONDS = 60.0
 ERASE_SECONDS = 1.0
@@ -26,8 +32,8 @@ log = logging.getLogger("bot.web")
 class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
-    ``wake`` tells the engine that there is something to read; ``judge`` says what is wrong with a start
-    that a program asks for with ``api_key``. Raises `bot.store.files.StoreLocked`.
+    ``wake`` tells the engine that there is something to read; ``ask`` asks it what an operator may ask, and raises a
+    `BotError` where it does not answer. Programs start flows with ``api_key``. ``alarms`` are the web process's. Raises `bot.store.files.StoreLocked`.
     """
 
     def __init__(
@@ -40,9 +46,8 @@ class WebService:
         tolerance: timedelta,
         path: str,
         wake: Callable[[], None],
-        engine_is_up: Callable[[], bool],
+        ask: Ask,
         api_key: str | None = None,
-        judge: Judge = lambda flow, data: {},
         threads: int = THREADS,
     ) -> None:
         with ExitStack() as opened:
@@ -50,9 +55,12 @@ class WebService:
             self._log = opened.enter_context(closing(InboxReader(store)))
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
-        webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake)
-        starts = Starts(self._inbox, api_key, clock, wake, judge)
-        self._server = Server(create_app(webhook, starts, self._inbox, engine_is_up, path), listener, threads)
+        self.alarms = Alarms(clock)
+        metrics = WebMetrics()
+        webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake, metrics)
+        starts = Starts(self._inbox, api_key, clock, wake, partial(_judge, ask), metrics)
+        health = Health(self._inbox, ask, self.alarms, metrics)
+        self._server = Server(create_app(webhook, starts, health, path), listener, threads)
         self._ending = threading.Event()
 
     def run(self) -> None:
@@ -83,3 +91,11 @@ class WebService:
     def _erase(self) -> None:
         for contact, upto in self._engine.erasures():
             self._inbox.erase(self._log.of_contact(contact, upto))
+
+
+def _judge(ask: Ask, flow: str, data: Mapping[str, Any]) -> Mapping[str, str]:
+    """What the engine finds wrong with a start of a flow; nothing where it does not answer."""
+    try:
+        return ask({"do": "judge", "flow": flow, "data": data})
+    except BotError:
+        return {}

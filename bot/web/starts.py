@@ -17,6 +17,7 @@ from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
 from bot.core.values import UnstorableValue
 from bot.lang.problems import did_you_mean
+from bot.metrics import WebMetrics
 from bot.store.groups import InboxBusy, InboxRefused
 from bot.store.inbox import InboxWriter
 from bot.store.rows import json_of
@@ -48,16 +49,28 @@ class Starts:
     """
 
     def __init__(
-        self, inbox: InboxWriter, key: str | None, clock: Clock, wake: Callable[[], None], judge: Judge
+        self,
+        inbox: InboxWriter,
+        key: str | None,
+        clock: Clock,
+        wake: Callable[[], None],
+        judge: Judge,
+        metrics: WebMetrics,
     ) -> None:
         self._inbox = inbox
         self._key = key
         self._clock = clock
         self._wake = wake
         self._judge = judge
+        self._metrics = metrics
 
     def receive(self, flow: str) -> Response:
         """Answer one request: 202 once it is durable, also where it came before."""
+        response = self._received(flow)
+        self._metrics.start(response.status_code)
+        return response
+
+    def _received(self, flow: str) -> Response:
         try:
             self._check_key()
             event = self._event(flow)

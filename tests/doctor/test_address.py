@@ -69,7 +69,7 @@ def web(store: Path, *, ready: bool = True) -> Iterator[str]:
         tolerance=timedelta(minutes=5),
         path="/webhook",
         wake=lambda: None,
-        engine_is_up=lambda: ready,
+        ask=lambda request: {"alarms": []} if ready else {"error": "it is stuck"},
         threads=2,
     )
     thread = threading.Thread(target=service.run)

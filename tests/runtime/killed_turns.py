@@ -21,6 +21,7 @@ from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
 from bot.core.messages import Text
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.metrics import EngineMetrics
 from bot.runtime.caution import Caution
 from bot.runtime.performers import Ended, Performers, Say
 from bot.runtime.turns import Turns
@@ -94,7 +95,7 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
 
     store._connection.set_trace_callback(step)
     clock = MovableClock(START + timedelta(hours=2))
-    turns = Turns(store, InboxReader(path), clock, deadly, read)
+    turns = Turns(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics())
     notes = path.with_name("notes")
     caution = Caution(lambda: turns.careful, turns.claim)
     performers = Performers(deadly_call, clock, turns.called, caution=caution)

@@ -13,6 +13,7 @@ from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine import advance
+from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.turns import Turns
 from bot.store.inbox import InboxReader, InboxWriter
@@ -50,7 +51,9 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
         path, clock = tmp_path / "bot.db", MovableClock(START)
         migrate(path)
         store, inbox = Store(path), InboxWriter(path, clock)
-        turns = Turns(store, InboxReader(path), clock, take or partial(advance, library_of(FLOWS)), read)
+        turns = Turns(
+            store, InboxReader(path), clock, take or partial(advance, library_of(FLOWS)), read, metrics=EngineMetrics()
+        )
         world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path))
         turns.start(world.delivery, world.performers)
         opened.append(world)

@@ -15,6 +15,7 @@ from bot.core.events import Event
 from bot.core.messages import Text
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.passes import AT_ONCE, CursorBeyondLog
 from bot.runtime.turns import CUT_OFF, EngineStopped, Turns
@@ -480,7 +481,7 @@ def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, 
     store = Store(world.path)
     with store._connection as connection:
         connection.execute("UPDATE meta SET cursor = 2")
-    turns = Turns(store, InboxReader(world.path), world.clock, advance, read)
+    turns = Turns(store, InboxReader(world.path), world.clock, advance, read, metrics=EngineMetrics())
     with pytest.raises(CursorBeyondLog, match=r"up to number 2, but the log beside it ends at 1.*one backup"):
         turns.start(world.delivery, world.performers)
     store.close()

@@ -16,6 +16,7 @@ from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
 from bot.gateway import webhook
+from bot.metrics import EngineMetrics
 from bot.runtime.performers import CallResult
 from bot.runtime.send_result import SendResult
 from bot.runtime.turns import Turns
@@ -212,7 +213,7 @@ def begin(
     """Begin the turns of a store whose inbox is open."""
     store = Store(path)
     prepare(store)
-    turns = Turns(store, InboxReader(path), clock, advance, read)
+    turns = Turns(store, InboxReader(path), clock, advance, read, metrics=EngineMetrics())
     world = World(path, clock, inbox, Hands(room), Hands(), turns, store, StoreReader(path))
     turns.start(world.delivery, world.performers)
     return world

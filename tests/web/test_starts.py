@@ -11,14 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core import codec
 from bot.core.events import StartRequested
 from bot.engine.plans import objections
 from bot.gateway.webhook import envelope
+from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
+from bot.web.health import Health
 from bot.web.starts import MOST_BYTES, Starts
 from tests.patience import PATIENCE
 from tests.talk import library_of
@@ -46,9 +49,11 @@ class Door:
         self.log = InboxReader(store)
         self.engine_is_there = True
         self.wakes = 0
-        webhook = Webhook(self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake)
-        starts = Starts(self.inbox, key, self.clock, self.wake, self.judge)
-        self.client = create_app(webhook, starts, self.inbox, lambda: True).test_client()
+        metrics = WebMetrics()
+        webhook = Webhook(self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake, metrics)
+        starts = Starts(self.inbox, key, self.clock, self.wake, self.judge, metrics)
+        health = Health(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
+        self.client = create_app(webhook, starts, health).test_client()
 
     def wake(self) -> None:
         self.wakes += 1

@@ -13,13 +13,17 @@ import pytest
 from werkzeug.test import TestResponse
 
 import bot.web.app
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.gateway.webhook import Envelope, read
+from bot.local import NotRunning
+from bot.metrics import WebMetrics
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
+from bot.web.health import Health
 from bot.web.starts import Starts
 from tests.patience import PATIENCE
 
@@ -43,11 +47,20 @@ class Web:
         self.inbox = InboxWriter(store, self.clock, patience=patience)
         self.log = InboxReader(store)
         self.wakes = 0
-        self.engine_is_up = True
-        self.webhook = Webhook(self.inbox, self.log, ["old", "secret"], timedelta(minutes=5), self.clock, self.wake)
-        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data: {})
-        app = create_app(self.webhook, starts, self.inbox, lambda: self.engine_is_up, "/hooks/gateway")
+        self.engine: dict[str, Any] | None = {"alarms": [], "text": "bot_turns_total 1.0\n"}
+        self.alarms = Alarms(self.clock)
+        metrics = WebMetrics()
+        secrets = ["old", "secret"]
+        self.webhook = Webhook(self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics)
+        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data: {}, metrics)
+        health = Health(self.inbox, self.ask, self.alarms, metrics)
+        app = create_app(self.webhook, starts, health, "/hooks/gateway")
         self.client = app.test_client()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.engine is None:
+            raise NotRunning("no server answers")
+        return self.engine
 
     def wake(self) -> None:
         self.wakes += 1
@@ -220,6 +233,36 @@ def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
 
 def test_ready_means_that_the_inbox_commits_and_the_engine_answers(web: Web) -> None:
     assert web.client.get("/readyz").status_code == 200
-    web.engine_is_up = False
+    web.engine = None
     assert web.client.get("/readyz").status_code == 503
     assert web.post(event()).status_code == 200
+
+
+def test_ready_names_the_kinds_of_alarms_of_both_processes_and_not_what_they_are_about(web: Web) -> None:
+    web.alarms.report("inbox-unavailable", "the disk is full", "make room")
+    web.engine = {"alarms": [{"name": "channel-unknown", "about": "628000"}, {"name": "channel-unknown", "about": "7"}]}
+    answer = web.client.get("/readyz")
+    assert answer.get_json() == {"ok": True, "message": "ready", "alarms": ["channel-unknown", "inbox-unavailable"]}
+
+
+def test_the_metrics_count_each_delivery_by_its_answer(web: Web) -> None:
+    web.post(event())
+    web.post(event(), delivery="d-2")
+    web.post(event("evt-2"), secret="wrong")
+    web.post(event("evt-3"), at=NOW - timedelta(hours=1))
+    web.client.post("/webhook", data=b"{}")
+    web.alarms.report("inbox-unavailable", "the disk is full", "make room")
+    lines = web.client.get("/metrics").text.splitlines()
+    answers = [line for line in lines if line.startswith("bot_webhook_requests_total")]
+    assert answers == [
+        f'bot_webhook_requests_total{{answer="{answer}"}} 1.0'
+        for answer in ("kept", "duplicate", "forged", "stale", "malformed")
+    ]
+    assert 'bot_web_alarms{alarm="inbox-unavailable"} 1.0' in lines
+    assert {"bot_webhook_seconds_count 5.0", "bot_engine_up 1.0", "bot_turns_total 1.0"} <= {*lines}
+
+
+def test_without_an_engine_the_metrics_are_those_of_the_web_process_alone(web: Web) -> None:
+    web.engine = None
+    answer = web.client.get("/metrics")
+    assert (answer.status_code, "bot_engine_up 0.0" in answer.text, "bot_turns" in answer.text) == (200, True, False)
