@@ -373,7 +373,8 @@ def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) ->
 def test_the_status_counts(world: World) -> None:
     world.say(ANN, "hi")
     counts = {"cursor": 1, "sessions": 1, "parked": 0, "outbox": 2, "calls": 0, "dead_letters": 0}
-    assert world.turns.operate({"do": "status"}) == {**counts, "stopped": 0}
+    world.clock.move(timedelta(minutes=1))
+    assert world.turns.operate({"do": "status"}) == {**counts, "stopped": 0, "oldest": {"outbox": 60.0}}
 
 
 @pytest.mark.parametrize(
