@@ -88,6 +88,7 @@ class Engine:
             reader = opened.enter_context(closing(StoreReader(store)))
             channels = program.library.bot.channels
             gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id, channels=channels)))
+            self._gateway = gateway
             pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
             self._calling = Calling(program.extensions)
             self._completing: Completing | None = None
@@ -163,6 +164,7 @@ class Engine:
         """Take the next event with these flows and handlers."""
         self._program = program
         self._calling.swap(program.extensions)
+        self._gateway.use_channels(program.library.bot.channels)
         if self._completing is not None:
             self._completing.facts = Facts(program.library.documents)
         self._outgoing.use(program.library.bot.services)

@@ -111,7 +111,7 @@ def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:
     details = details if isinstance(details, dict) else None
     known = BY_CODE.get(code)
     if known is MissingField and details is not None and details.get("field") == "channel_id":
-        return ChannelNotFound(message, details, rate, code)  # the account has several: no message can be sent
+        return ChannelNotFound(message, details, rate, code)  # the account has several
     if known is not None:
         return known(message, details, rate)
     if status == 401:

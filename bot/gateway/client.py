@@ -74,7 +74,7 @@ class Gateway:
     ) -> None:
         self._http = http or Http(url)
         self._channel_id = channel_id
-        self._channels = dict(channels or {})
+        self.use_channels(channels or {})
         self._key = key.encode() or b"\0"  # of an empty key there is nothing to blot out
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._refusals: dict[str, int] = {}  # type -> how many endpoints have refused it
@@ -83,6 +83,18 @@ class Gateway:
     def keyed(self, message: Message) -> bool:
         """Whether the endpoint that this message goes to honours the key, as far as is known now."""
         return self._endpoint(wire.type_of(message)).keyed
+
+    def use_channels(self, channels: Mapping[str, str]) -> None:
+        """Go by these channels from now on."""
+        self._channels = dict(channels)
+
+    def channel_id(self, channel: str | None) -> str | None:
+        """The channel id that messages to those go by who write to a number; the account's where that is not known."""
+        return self._channels.get(channel or "", self._channel_id)
+
+    def channel_ids(self) -> set[str | None]:
+        """All that `channel_id` can return."""
+        return {self._channel_id, *self._channels.values()}
 
     def send(self, to: str, message: Message, key: str, channel: str | None = None) -> Sent:
         """Send a message. ``channel`` is the number that the contact writes to: its channel id is the one used.
@@ -94,7 +106,7 @@ class Gateway:
             raise InvalidMessage("; ".join(broken))
         kind = wire.type_of(message)
         endpoint = self._endpoint(kind)
-        common = {"to": to, "type": kind, "channel_id": self._channels.get(channel or "", self._channel_id)}
+        common = {"to": to, "type": kind, "channel_id": self.channel_id(channel)}
         body = {name: common[name] for name in endpoint.fields if common[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         try:

@@ -17,12 +17,12 @@ class Rate:
     resets_at: datetime | None = None
     retry_after: timedelta | datetime | None = None
 
-    def retry_at(self, now: datetime) -> datetime | None:
-        """When ``Retry-After`` allows the next request: at most a day on, whatever it says."""
+    def wait(self, now: datetime) -> float | None:
+        """How many seconds ``Retry-After`` asks to wait, a day at most; None where it asks for no wait at all."""
         if self.retry_after is None:
             return None
-        at = now + self.retry_after if isinstance(self.retry_after, timedelta) else self.retry_after
-        return min(at, now + _LONGEST_WAIT)
+        left = self.retry_after - now if isinstance(self.retry_after, datetime) else self.retry_after
+        return min(left, _LONGEST_WAIT).total_seconds() if left > timedelta() else None
 
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
@@ -40,7 +40,7 @@ def _number(text: str | None) -> float | None:
         number = float(text or "")
     except ValueError:
         return None
-    return max(number, 0.0) if math.isfinite(number) else None
+    return number if math.isfinite(number) and number >= 0 else None
 
 
 def _time(text: str | None) -> datetime | None:

@@ -13,10 +13,10 @@ class Unauthorized(Refused):
 
 
 class ChannelNotFound(Refused):
-    """The channel is unknown or inactive, or none is named where there are several: no message can be sent."""
+    """The channel is unknown or inactive, or none is named where there are several: no message goes by it."""
 
     code = "WHATSAPP_CHANNEL_NOT_FOUND"
-    advice = "set BOT_CHANNEL_ID, or channels in bot.yml, to active channels"
+    advice = "set channels in bot.yml, or BOT_CHANNEL_ID with a restart, to active channels"
 
 
 class RateLimited(Refused):

@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.gateway.client import Gateway
+from bot.runtime.breakers import Breakers
 from bot.runtime.errands import Errands, note_errand
 from bot.runtime.loans import Loans
 from bot.runtime.pacing import Pacing
@@ -33,7 +35,8 @@ def errands_alone(account: Account, store: Path, clock: Clock) -> Iterator[Erran
             with closing(StoreReader(store)) as reader:
                 recent = reader.requests(clock.now() - timedelta(days=1))
         pacing = Pacing(account.gateway_per_minute, account.gateway_per_day, recent)
-        yield Errands(gateway, Loans(threading.Lock(), pacing, clock).lend, partial(_note_errand, store, clock))
+        loans = Loans(threading.Lock(), pacing, Breakers(Alarms(clock)), clock)
+        yield Errands(gateway, loans.lend, partial(_note_errand, store, clock))
 
 
 def _note_errand(store: Path, clock: Clock, call: str) -> None:

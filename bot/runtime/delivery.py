@@ -1,4 +1,4 @@
-"""Delivery: sends the outbox's messages, in order for each contact, many contacts at once, within the limits.
+"""Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the limits.
 
 Replies go first, then what the gateway is told of contacts, then a command's own requests, then campaigns.
 """
@@ -9,21 +9,20 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from itertools import islice
-from operator import is_
 from random import Random
 
 from bot.alarms import Alarms
 from bot.clock import Clock
+from bot.core.effects import PutContact
 from bot.gateway.client import Gateway
+from bot.runtime.breakers import Breakers
 from bot.runtime.crew import Crew
-from bot.runtime.holding import Hold
 from bot.runtime.loans import Loans, Permit
 from bot.runtime.pacing import Pacing
 from bot.runtime.send_result import SendResult
-from bot.runtime.sending import Lane, Outcome, Sender
-from bot.runtime.timetable import PRIORITIES, Timetable
+from bot.runtime.sending import LIMITS, Apart, Lane, Outcome, Route, Sender
+from bot.runtime.timetable import Timetable
 from bot.store.rows import OutboxRow
 
 CAPACITY = 10_000
@@ -35,6 +34,9 @@ class Status:
 
     waiting: int
     in_flight: int
+
+
+_Whose = tuple[str, int, Route]
 
 
 @dataclass(slots=True)
@@ -72,15 +74,16 @@ class Delivery:
         random: Random | None = None,
         repeat_unclear: bool = False,
     ) -> None:
+        self._gateway = gateway
         self._clock = clock
         self._report = report
         self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
         self._lock = threading.Lock()
         self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
-        self._lanes: dict[tuple[str, int], Lane] = {}
-        self._loans = Loans(self._lock, pacing, clock, self._look)
-        self._hold = Hold(alarms)
-        self._timetable = Timetable(pacing, self._hold, self._loans)
+        self._lanes: dict[_Whose, Lane] = {}
+        self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
+        self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
+        self._timetable = Timetable(pacing, self._breakers, self._loans)
         self._rows = 0
         self._in_flight = 0
         self._closed = False
@@ -104,10 +107,10 @@ class Delivery:
         """Take rows, in the order of their ids."""
         with self._lock:
             for row in rows:
-                whose = row.contact, row.priority
+                whose = row.contact, row.priority, self._route(row)
                 lane = self._lanes.get(whose)
                 if lane is None:
-                    lane = self._lanes[whose] = Lane(row.contact, row.priority, deque((row,)))
+                    lane = self._lanes[whose] = Lane(*whose, deque((row,)))
                     self._begin(lane)
                 else:
                     lane.rows.append(row)
@@ -117,18 +120,18 @@ class Delivery:
     def withdraw(self, contact: str) -> None:
         """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
         with self._lock:
-            for priority in PRIORITIES:
-                lane = self._lanes.pop((contact, priority), None)
-                if lane is not None:
-                    self._timetable.drop(partial(is_, lane))
-                    self._rows -= len(lane.rows)
+            lanes = [lane for lane in self._lanes.values() if lane.contact == contact]
+            for lane in lanes:
+                del self._lanes[lane.whose]
+                self._rows -= len(lane.rows)
+            self._timetable.drop(lambda lane: lane.contact == contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
         """Forget those of these rows that are not in flight, nor may have been sent by a try before. Returns them."""
         with self._lock:
             back = {row.id for lane in self._lanes.values() for row in _idle(lane) if row.id in ids}
             whole = {whose for whose, lane in self._lanes.items() if all(row.id in back for row in lane.rows)}
-            self._timetable.drop(lambda lane: (lane.contact, lane.priority) in whole)
+            self._timetable.drop(lambda lane: lane.whose in whole)
             for whose in whole:
                 del self._lanes[whose]
             for lane in self._lanes.values():
@@ -152,7 +155,7 @@ class Delivery:
         """True when nothing happens until the clock moves (or rows are offered).
 
         Nothing is in flight or unreported, and each row that is left waits for a later time: of its next try, of
-        the next permit, or of the next probe while all delivery is held.
+        the next permit, or of the next probe of what is held.
         """
         with self._lock:
             now = self._clock.now()
@@ -170,6 +173,9 @@ class Delivery:
             return Status(self._rows - self._in_flight, self._in_flight)
 
     # With the lock held
+
+    def _route(self, row: OutboxRow) -> Route:
+        return Apart.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
 
     def _begin(self, lane: Lane) -> None:
         lane.begin()
@@ -197,17 +203,21 @@ class Delivery:
         if taken is None:
             return None
         lane, permit = taken
+        breaker = self._breakers[lane.route]
         self._in_flight += 1
         lane.in_flight = True
-        return _Job(lane, permit, self._hold.begin())
+        lane.alone = lane.limited is not None and breaker.times_closed > lane.limited
+        return _Job(lane, permit, breaker.begin())
 
     def _settle(self, job: _Job, outcome: Outcome, now: datetime) -> None:
-        self._in_flight -= 1
-        self._loans.give_back(job.permit, outcome.requested, outcome.rate, outcome.pause_until)
-        self._hold.judge(job.probe, outcome, now)
         lane = job.lane
+        self._in_flight -= 1
         lane.in_flight = False
-        if self._lanes.get((lane.contact, lane.priority)) is not lane:
+        self._loans.give_back(job.permit, outcome.requested, outcome.rate)
+        if outcome.fault == LIMITS:
+            lane.limited = self._breakers[lane.route].times_closed
+        self._breakers.judge(lane.route, job.probe, outcome, now)
+        if self._lanes.get(lane.whose) is not lane:
             pass  # withdrawn
         elif outcome.state in ("retry", "held", "again"):
             self._schedule(lane, outcome.due_at or now)
@@ -217,7 +227,7 @@ class Delivery:
             if lane.rows:
                 self._begin(lane)
             else:
-                del self._lanes[lane.contact, lane.priority]
+                del self._lanes[lane.whose]
         self._look(hands=1)
 
     # On threads

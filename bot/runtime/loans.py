@@ -11,7 +11,10 @@ from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.gateway.errors import GatewayError
 from bot.gateway.rate import Rate
+from bot.gateway.refusals import RateLimited
+from bot.runtime.breakers import Breakers
 from bot.runtime.pacing import Pacing
+from bot.runtime.sending import Apart, Outcome, refused
 from bot.store.rows import SYNC
 
 
@@ -37,11 +40,18 @@ class Loans:
     """
 
     def __init__(
-        self, lock: threading.Lock, pacing: Pacing, clock: Clock, look: Callable[[], object] = _nobody
+        self,
+        lock: threading.Lock,
+        pacing: Pacing,
+        breakers: Breakers,
+        clock: Clock,
+        look: Callable[[], object] = _nobody,
     ) -> None:
         self.waiting = 0
         self._lock = lock
         self._pacing = pacing
+        self._breakers = breakers
+        self._breaker = breakers[Apart.COMMANDS]
         self._clock = clock
         self._look = look
         self._changed = threading.Condition(lock)
@@ -52,26 +62,26 @@ class Loans:
         """A permit, once there is one: see `bot.runtime.delivery.Delivery.borrow`."""
         with self._lock:
             number = self._wait(timeout)
-        permit, requested = Permit(), True
+            probe = self._breaker.begin()
+        permit, outcome = Permit(), Outcome("sent", requested=True)
         try:
             yield permit
         except GatewayError as error:
-            requested, permit.rate = error.requested, error.rate
+            outcome = _outcome_of(error, self._clock.now())
+            permit.rate = error.rate
             raise
         finally:
             with self._lock:
-                pause_until = permit.rate.retry_at(self._clock.now()) if permit.rate is not None else None
-                self.give_back(number, requested, permit.rate, pause_until)
+                self.give_back(number, outcome.requested, permit.rate)
+                self._breakers.judge(Apart.COMMANDS, probe, outcome, self._clock.now())
                 self._look()
 
-    def give_back(self, permit: int, requested: bool, rate: Rate | None, pause_until: datetime | None) -> None:
+    def give_back(self, permit: int, requested: bool, rate: Rate | None) -> None:
         """A permit comes back, anybody's, with what the answer to its request said. With the lock held."""
         if requested:
             self._pacing.ended(permit, self._clock.now(), rate)
         else:
             self._pacing.unused(permit)
-        if pause_until is not None:
-            self._pacing.pause(pause_until)
         self._changed.notify_all()
 
     def close(self) -> None:
@@ -83,13 +93,28 @@ class Loans:
         deadline = monotonic() + timeout
         self.waiting += 1
         try:
-            while (permit := self._pacing.take(self._clock.now(), SYNC)) is None:
+            while (permit := self._take()) is None:
                 if monotonic() >= deadline or self._closed:
                     raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
-                opens = self._pacing.opens_at(self._clock.now(), SYNC)
+                opens = self._opens_at()
                 until = None if opens is None else deadline_of(self._clock, opens)
                 self._clock.wait(self._changed, until, deadline - monotonic())
             return permit
         finally:
             self.waiting -= 1
             self._look()
+
+    def _take(self) -> int | None:
+        now = self._clock.now()
+        return self._pacing.take(now, SYNC) if self._breaker.bound(1, now) else None
+
+    def _opens_at(self) -> datetime | None:
+        opens = self._pacing.opens_at(self._clock.now(), SYNC)
+        return None if opens is None else self._breaker.opens_at(opens)
+
+
+def _outcome_of(error: GatewayError, now: datetime) -> Outcome:
+    """What a command's request came to, for the breakers: what it was refused for is the command's to tell, but for the limits."""
+    if isinstance(error, RateLimited):
+        return refused("retry", error, now)
+    return Outcome("retry" if error.retry else "failed", requested=error.requested)

@@ -50,7 +50,6 @@ class Pacing:
         self._next: datetime | None = None  # when the next request that is no reply is to go, to a step
         self._in_flight = 0
         self._given = 0  # permits so far: the number of a permit is its place among them
-        self._paused_until: datetime | None = None
         self._said: _Said | None = None
         for at, count in sorted(recent):
             for window in self._windows:
@@ -58,8 +57,6 @@ class Pacing:
 
     def left(self, now: datetime, priority: int = REPLY) -> int:
         """How many permits there are now."""
-        if self._paused_until is not None and self._paused_until > now:
-            return 0
         others, seconds = priority != REPLY, now.timestamp()
         left = min(window.left(seconds, others) for window in self._windows) - self._in_flight
         if self._said is not None and self._said.until > now:
@@ -94,16 +91,10 @@ class Pacing:
         """The permit's request never left: it does not count."""
         self._in_flight -= 1
 
-    def pause(self, until: datetime) -> None:
-        """No request before then, whoever's it is."""
-        self._paused_until = max(until, self._paused_until or until)
-
     def opens_at(self, now: datetime, priority: int = REPLY) -> datetime | None:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
         others = priority != REPLY
-        opens = max(now, self._paused_until or now)
-        if others:
-            opens = max(opens, self._turn(now))
+        opens = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
             opens = max(opens, self._said.until)
         seconds = now.timestamp()

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import Enum
 from random import Random
 
 from bot.clock import Clock
@@ -17,17 +18,40 @@ from bot.gateway.client import Gateway
 from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
-from bot.runtime.backoff import backoff
+from bot.runtime.backoff import LONGEST_BACKOFF, backoff
 from bot.store.rows import CAMPAIGN, REPLY, WINDOW, OutboxRow
 
 OLDEST = timedelta(days=3)
 """How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""
+
+ACCOUNT, LIMITS, CHANNEL = "account", "limits", "channel"
+"""What a refusal can be about beyond its message: the key, the limits, the channel."""
+
+_FAULTS: dict[type[GatewayError], str] = {Unauthorized: ACCOUNT, RateLimited: LIMITS, ChannelNotFound: CHANNEL}
 
 SHUT = "the 24-hour window is shut"
 NEWER = "something newer about the contact follows"
 OPTED_OUT = "the contact has opted out"
 
 log = logging.getLogger(__name__)
+
+
+class Apart(Enum):
+    """Routes that are no channels."""
+
+    CONTACTS = "contact changes"
+    COMMANDS = "commands"
+
+
+Route = str | Apart
+"""What a request goes through: a channel, by its id (empty: the account's own one), or one of `Apart`."""
+
+
+def name_of(route: Route) -> str:
+    """What a route is called, in a sentence."""
+    if isinstance(route, Apart):
+        return route.value
+    return f"the channel {route}" if route else "the account's own channel"
 
 
 @dataclass(slots=True)
@@ -40,30 +64,44 @@ class Silence:
 
 @dataclass(slots=True)
 class Lane:
-    """A contact's rows of one priority in order, and what is known of the first one, which is the only one that is tried."""
+    """A contact's rows of one priority and one route, in order, and what is known of the first one, the only one that is tried.
+
+    ``alone`` says that the gateway's limits keep back this contact's row, while it takes those of others.
+    """
 
     contact: str
     priority: int
+    route: Route
     rows: deque[OutboxRow] = field(default_factory=deque)
     silence: Silence | None = None
     attempts: int = 0
     tried_since: datetime | None = None
     unclear: bool = False  # a try may have been sent
     in_flight: bool = False
+    alone: bool = False
+    limited: int | None = None  # how often its route had been closed when the limits kept the first row back
+
+    @property
+    def whose(self) -> tuple[str, int, Route]:
+        """What tells it from all others."""
+        return self.contact, self.priority, self.route
 
     def begin(self) -> None:
         """The first row is a new one."""
         self.attempts = self.rows[0].attempts
         self.tried_since = None
         self.unclear = False
+        self.alone = False
+        self.limited = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a try came to. ``again``: the next try may be made at once, and nobody need hear of this one.
 
-    ``requested`` tells whether a request reached the gateway, and so counts against its limits; until
-    ``pause_until`` nobody's does. ``advice`` is what may stand in a log: the gateway's words may quote a contact.
+    ``requested`` tells whether a request reached the gateway, and so counts against its limits. ``fault`` is `ACCOUNT`,
+    `LIMITS` or `CHANNEL` where it was refused for that, and ``retry_after`` the seconds that the gateway asks to wait.
+    ``advice`` is what may stand in a log: the gateway's words may quote a contact.
     """
 
     state: str
@@ -72,7 +110,8 @@ class Outcome:
     due_at: datetime | None = None
     requested: bool = False
     rate: Rate | None = None
-    pause_until: datetime | None = None
+    fault: str = ""
+    retry_after: float | None = None
     alias: str | None = None
     advice: str = ""
 
@@ -181,11 +220,10 @@ class Sender:
             case Unauthorized() | ChannelNotFound():
                 lane.attempts -= 1
                 lane.tried_since = None
-                return replace(_outcome("held", error), due_at=now, advice=f"{error.code}: {error.advice}")
-            case RateLimited():
+                return replace(refused("held", error, now), due_at=now)
+            case RateLimited() if not lane.alone:
                 lane.tried_since = None  # waiting for the limits uses up no message's time
-                until = error.rate.retry_at(now) or self._backoff(lane.attempts)
-                return replace(_outcome("retry", error), due_at=until, pause_until=until)
+                return replace(refused("retry", error, now), due_at=self._backoff(lane.attempts, error))
             case OutcomeUnknown() if isinstance(what, PutContact):
                 pass  # it can be done twice
             case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeats(lane.rows[0])):
@@ -198,15 +236,24 @@ class Sender:
         return self._repeat_unclear and row.priority == REPLY
 
     def _retry(self, lane: Lane, error: GatewayError) -> Outcome:
-        row, due_at = lane.rows[0], self._backoff(lane.attempts)
+        row, due_at = lane.rows[0], self._backoff(lane.attempts, error)
         assert lane.tried_since is not None
         if due_at <= lane.tried_since + (row.expires_at - row.created_at):
             return replace(_outcome("retry", error), due_at=due_at)
         outcome = _outcome("unknown" if lane.unclear else "failed", error)
         return replace(outcome, detail=f"given up after {lane.attempts} tries: {error}")
 
-    def _backoff(self, attempts: int) -> datetime:
-        return self._clock.now() + backoff(attempts, self._random)
+    def _backoff(self, attempts: int, error: GatewayError | None = None) -> datetime:
+        """When the next try is made: not before the answer says, but within a minute or so, whatever it says."""
+        now = self._clock.now()
+        said = timedelta(seconds=min((error and error.rate.wait(now)) or 0.0, LONGEST_BACKOFF))
+        return now + max(backoff(attempts, self._random), said)
+
+
+def refused(state: str, error: GatewayError, now: datetime) -> Outcome:
+    """What a request came to that the gateway refused for its key, its limits or its channel."""
+    advice = f"{error.code}: {error.advice}"
+    return replace(_outcome(state, error), fault=_FAULTS[type(error)], retry_after=error.rate.wait(now), advice=advice)
 
 
 def _taken(state: str, detail: str, sent: Sent) -> Outcome:

@@ -27,11 +27,21 @@ def test_a_reset_beyond_all_time_is_not_said() -> None:
     assert read_rate({"X-RateLimit-Reset": "1e300"}).resets_at is None
 
 
+@pytest.mark.parametrize("text", ["-1", "-86400"])
+def test_what_is_negative_is_not_said(text: str) -> None:
+    assert read_rate(dict.fromkeys(("X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"), text)) == Rate()
+
+
 @pytest.mark.parametrize("text", ["90", "Wed, 01 May 2030 12:01:30 GMT"])
 def test_retry_after_is_in_seconds_or_a_date(text: str) -> None:
-    assert read_rate({"Retry-After": text}).retry_at(NOW) == NOW + timedelta(seconds=90)
+    assert read_rate({"Retry-After": text}).wait(NOW) == 90
+
+
+@pytest.mark.parametrize("text", ["0", "Wed, 01 May 2030 12:00:00 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])
+def test_a_time_that_has_come_asks_for_no_wait(text: str) -> None:
+    assert read_rate({"Retry-After": text}).wait(NOW) is None
 
 
 @pytest.mark.parametrize("text", ["1e12", "Wed, 01 May 2999 12:00:00 GMT"])
-def test_nobody_waits_for_longer_than_a_day(text: str) -> None:
-    assert read_rate({"Retry-After": text}).retry_at(NOW) == NOW + timedelta(days=1)
+def test_nobody_asks_for_a_longer_wait_than_a_day(text: str) -> None:
+    assert read_rate({"Retry-After": text}).wait(NOW) == 86_400

@@ -37,7 +37,13 @@ class Bench:
         reserve = options.pop("reserve", RESERVE)
         claim = options.pop("claim", lambda row: self.claimed.append(row.id))
         self.delivery = Delivery(
-            Gateway(url, key, http=Http(url, seconds=options.pop("seconds", 10))),
+            Gateway(
+                url,
+                key,
+                options.pop("channel_id", None),
+                http=Http(url, seconds=options.pop("seconds", 10)),
+                channels=options.pop("channels", None),
+            ),
             self.clock,
             Pacing(*limits, reserve=reserve),
             self.report,

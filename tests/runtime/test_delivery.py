@@ -164,12 +164,126 @@ def test_retry_after_pauses_everybody(server: Peer, bench: Bench) -> None:
     assert len(server.requests) == 3
 
 
-def test_a_long_pause_gives_no_message_up(server: Peer, bench: Bench) -> None:
-    server.answers(refused("RATE_LIMIT_EXCEEDED", 429, headers={"Retry-After": "7200"}))
-    bench.offer(bench.row())
+LIMITED = "RATE_LIMIT_EXCEEDED"
+FAR_OFF = ["86400", "1e9", "Wed, 01 May 2999 12:00:00 GMT"]
+NO_WAIT = ["0", "-5", "nan", "soon", "", "Tue, 01 Jan 2019 00:00:00 GMT"]
+
+
+@pytest.mark.parametrize(("said", "seconds"), [*((text, 60) for text in FAR_OFF), *((text, 1) for text in NO_WAIT)])
+def test_an_absurd_retry_after_costs_a_minute_at_most_and_no_message(
+    server: Peer, bench: Bench, said: str, seconds: float
+) -> None:
+    server.answers(refused(LIMITED, 429, headers={"Retry-After": said}))
+    bench.offer(bench.row("1"))
     assert bench.after(1).state == "retry"
-    bench.move(7200)
+    bench.offer(bench.row("2"))
+    bench.nothing_more(1)
+    assert bench.move_to_next() == seconds
+    bench.move(1)
+    bench.settle()
+    assert bench.states == ["retry", "sent", "sent"]
+    assert bench.alarms.current() == []
+
+
+def limited_pauses(bench: Bench, probes: int) -> list[int]:
+    pauses = []
+    for results in range(2, probes + 2):
+        pauses.append(round(bench.move_to_next()))
+        assert bench.after(results).state == "retry"
+    return pauses
+
+
+def test_a_long_wait_is_looked_at_by_one_request_at_a_time_and_reported(
+    server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.by_default = refused(LIMITED, 429, headers={"Retry-After": "86400"})
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    assert bench.alarms.current() == []
+    bench.offer(*[bench.row(f"49{n}", expires_at=NOON + timedelta(seconds=1)) for n in range(9)])
+    assert limited_pauses(bench, 6) == [60, 120, 240, 480, 900, 900]
+    assert [alarm.name for alarm in bench.alarms.current()] == ["rate-limited"]
+    assert caplog.text.count("for its limits for more than a minute") == 1
+    server.by_default = accepted()
+    bench.move_to_next()
+    bench.move(75)
+    bench.settle()
+    assert bench.states.count("sent") == 10
+    assert bench.alarms.current() == []
+
+
+def test_a_wait_that_is_not_longer_than_it_says_is_kept(server: Peer, bench: Bench) -> None:
+    server.by_default = refused(LIMITED, 429, headers={"Retry-After": "100"})
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    assert limited_pauses(bench, 4) == [60, 100, 100, 100]
+
+
+def test_without_a_retry_after_the_pauses_double_up_to_a_minute(server: Peer, bench: Bench) -> None:
+    server.by_default = refused(LIMITED, 429)
+    bench.offer(bench.row("1"), bench.row("2", due_at=NOON + timedelta(milliseconds=1)))
+    bench.after(1)
+    bench.offer(*[bench.row(f"49{n}") for n in range(30)])
+    assert limited_pauses(bench, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def to_one(server: Peer, contact: str, given: Answer) -> Answer:
+    """An answer that one contact's requests are given; the others are accepted."""
+
+    def write(connection: Any) -> bool:
+        body = server.requests[-1].body
+        return (given if contact in (body.get("to"), body.get("phone")) else accepted())(connection)
+
+    return write
+
+
+def test_what_the_limits_keep_back_of_one_contact_alone_stops_nobody_else(server: Peer) -> None:
+    bench = Bench(server, threads=1)
+    server.by_default = to_one(server, "1", refused(LIMITED, 429, headers={"Retry-After": "86400"}))
+    bench.offer(bench.row("1"), bench.row("2"))
+    assert bench.after(1).state == "retry"
+    bench.move(60)
+    bench.settle()
+    bench.offer(*[bench.row("2") for _ in range(5)])
+    bench.settle()
+    assert bench.states == ["retry", "sent", "retry", *["sent"] * 5]
+    while bench.results[-1].state != "failed":
+        bench.move_to_next()
+        bench.settle()
+    assert bench.clock.now() < NOON + timedelta(minutes=20)
+    assert bench.alarms.current() == []
+    bench.delivery.stop(5)
+
+
+def test_limits_of_contact_changes_alone_hold_up_no_message(server: Peer) -> None:
+    bench = Bench(server, threads=1)
+    server.by_default = to_one(server, "1", refused(LIMITED, 429, headers={"Retry-After": "86400"}))
+    changes = [bench.row("1", effect=CONTACT_OF, priority=SYNC, key=f"c{n}") for n in range(2)]
+    bench.offer(bench.row("2"))
+    bench.after(1)
+    bench.offer(changes[0])
+    bench.after(2)
+    for _ in range(8):
+        bench.offer(bench.row("3"))
+        bench.move_to_next()
+        bench.settle()
+    about = [(alarm.name, alarm.about) for alarm in bench.alarms.current()]
+    assert about == [("rate-limited", "contact changes")]
+    sent = bench.states.count("sent")
+    bench.offer(bench.row("2"))
+    bench.settle()
+    assert bench.states.count("sent") == sent + 1
+    bench.delivery.stop(5)
+
+
+def test_a_wait_for_one_message_that_went_wrong_is_that_messages_own(server: Peer, bench: Bench) -> None:
+    server.answers(answer(503, b"busy", {"Retry-After": "86400"}))
+    bench.offer(bench.row("1"))
+    assert bench.after(1).state == "retry"
+    bench.offer(bench.row("2"))
     assert bench.after(2).state == "sent"
+    assert bench.move_to_next() == 60
+    assert bench.after(3).state == "sent"
 
 
 def test_the_headers_of_an_answer_slow_delivery_down(server: Peer, bench: Bench) -> None:
@@ -471,11 +585,10 @@ def test_a_template_that_is_refused_covers_nothing(server: Peer, bench: Bench) -
 # -- holding
 
 
-@pytest.mark.parametrize("given", [KEY_INVALID, refused("WHATSAPP_CHANNEL_NOT_FOUND", 404)], ids=["key", "channel"])
-def test_a_wrong_key_or_channel_stops_everything_and_gives_nothing_up(
-    server: Peer, bench: Bench, given: Answer, caplog: pytest.LogCaptureFixture
+def test_a_wrong_key_stops_everything_and_gives_nothing_up(
+    server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.by_default = given
+    server.by_default = KEY_INVALID
     bench.offer(bench.row("1"))
     result = bench.after(1)
     assert (result.state, result.attempts, result.due_at) == ("held", 0, NOON)
@@ -528,6 +641,106 @@ def test_a_row_that_needs_no_request_does_not_use_up_the_probe(server: Peer, ben
     bench.move_to_next()
     bench.after(3)
     assert sorted(bench.states) == ["failed", "held", "sent"]
+
+
+# -- channels
+
+CHANNELS = {"15551": "one", "15552": "two"}
+NO_CHANNEL = refused("WHATSAPP_CHANNEL_NOT_FOUND", 404)
+
+
+def unknown(server: Peer, *channels: str | None) -> Answer:
+    """An answer that finds these channels unknown, and accepts what goes by the others."""
+
+    def write(connection: Any) -> bool:
+        return (NO_CHANNEL if server.requests[-1].body.get("channel_id") in channels else accepted())(connection)
+
+    return write
+
+
+@pytest.fixture
+def channels(server: Peer) -> Iterator[Bench]:
+    made = Bench(server, threads=1, channels=CHANNELS, channel_id="own")
+    yield made
+    made.delivery.stop(5)
+
+
+def test_an_unknown_channel_holds_its_own_messages_and_the_others_go_on(server: Peer, channels: Bench) -> None:
+    server.by_default = unknown(server, "one")
+    channels.offer(*[channels.row(f"1{n}", channel="15551") for n in range(5)])
+    assert channels.after(1).state == "held"
+    channels.offer(*[channels.row(f"2{n}", channel=channel) for n, channel in enumerate(("15552", None, "15559"))])
+    channels.after(4)
+    assert [request.body["channel_id"] for request in server.requests] == ["one", "two", "own", "own"]
+    [alarm] = channels.alarms.current()
+    assert (alarm.name, alarm.about) == ("channel-held", "one")
+
+
+def test_each_channel_is_probed_by_itself_and_goes_on_when_it_is_found(server: Peer, channels: Bench) -> None:
+    server.by_default = unknown(server, "one", "own")
+    channels.offer(channels.row("1", channel="15551"), channels.row("2"))
+    channels.after(2)
+    assert [alarm.about for alarm in channels.alarms.current()] == ["one", "own"]
+    channels.offer(channels.row("3", channel="15551"), channels.row("4"))
+    assert channels.move_to_next() == 60
+    channels.after(4)
+    server.by_default = unknown(server, "own")
+    assert channels.move_to_next() == 120
+    channels.settle()
+    assert {result.row.contact for result in channels.results if result.state == "sent"} == {"1", "3"}
+    assert [alarm.about for alarm in channels.alarms.current()] == ["own"]
+    server.by_default = accepted()
+    assert channels.move_to_next() == 240
+    channels.settle()
+    assert channels.states.count("sent") == 4
+    assert channels.alarms.current() == []
+
+
+def test_a_contacts_messages_keep_their_order_within_a_channel(server: Peer, channels: Bench) -> None:
+    server.by_default = unknown(server, "one")
+    over = ["15551", "15551", "15552", "15551", "15552"]
+    channels.offer(*[channels.row("1", channel=channel) for channel in over])
+    channels.settle()
+    assert [result.row.id for result in channels.results if result.state == "sent"] == [3, 5]
+    server.by_default = accepted()
+    channels.move_to_next()
+    channels.settle()
+    assert [result.row.id for result in channels.results if result.state == "sent"] == [3, 5, 1, 2, 4]
+
+
+def test_a_probe_that_is_refused_for_itself_says_nothing_of_its_channel(server: Peer, channels: Bench) -> None:
+    server.answers(NO_CHANNEL, refused("VALIDATION_INVALID_PHONE", 422), NO_CHANNEL)
+    channels.offer(channels.row("1", channel="15551"), channels.row("2", channel="15551"))
+    channels.after(1)
+    channels.move_to_next()
+    channels.after(3)
+    assert channels.states == ["held", "failed", "held"]
+    assert len(channels.alarms.current()) == 1
+
+
+def test_a_held_channel_holds_up_no_contact_change_and_no_command(server: Peer, channels: Bench) -> None:
+    server.answers(NO_CHANNEL, PUT)
+    channels.offer(channels.row("1"))
+    channels.after(1)
+    channels.offer(channels.row("1", effect=CONTACT_OF, priority=SYNC))
+    assert channels.after(2).state == "sent"
+    with channels.delivery.borrow(0):
+        pass
+
+
+def test_a_wrong_key_of_a_channel_that_is_held_stops_the_others_too(server: Peer, channels: Bench) -> None:
+    server.answers(NO_CHANNEL, KEY_INVALID)
+    channels.offer(channels.row("1", channel="15551"))
+    channels.after(1)
+    channels.offer(channels.row("2"))
+    channels.after(2)
+    channels.offer(channels.row("3"))
+    assert channels.states == ["held", "held"]
+    assert [alarm.name for alarm in channels.alarms.current()] == ["channel-held", "delivery-held"]
+    channels.move_to_next()
+    channels.settle()
+    assert channels.states.count("sent") == 3
+    assert channels.alarms.current() == []
 
 
 # -- starting and stopping

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
 from bot.gateway.client import Gateway
 from bot.gateway.errors import OutcomeUnknown
 from bot.gateway.refusals import RateLimited, Unauthorized
 from bot.process.errands import errands_alone
+from bot.runtime.breakers import Breakers
 from bot.runtime.errands import Errands, UnknownErrand
 from bot.runtime.loans import Loans
 from bot.runtime.pacing import Pacing
@@ -159,8 +161,9 @@ def test_what_cannot_be_noted_is_not_asked(gateway: Emulator) -> None:
     def note(call: str) -> None:
         raise EngineStopped("the engine does not run")
 
-    pacing = Pacing(60, 10_000)
-    errands = Errands(Gateway(gateway.url, gateway.api_key), Loans(threading.Lock(), pacing, SystemClock()).lend, note)
+    clock = SystemClock()
+    loans = Loans(threading.Lock(), Pacing(60, 10_000), Breakers(Alarms(clock)), clock)
+    errands = Errands(Gateway(gateway.url, gateway.api_key), loans.lend, note)
     with pytest.raises(EngineStopped):
         errands.run({"call": "templates"})
     assert gateway.requests == 0

@@ -111,15 +111,6 @@ def test_the_newest_word_of_the_gateway_counts_less_what_was_given_since() -> No
     assert pacing.left(NOON) == 9
 
 
-def test_a_pause_stops_everybody_and_a_shorter_one_does_not_end_it() -> None:
-    pacing = Pacing()
-    pacing.pause(at(30))
-    pacing.pause(at(10))
-    assert pacing.take(at(29)) is None
-    assert pacing.opens_at(NOON) == at(30)
-    assert pacing.take(at(30)) is not None
-
-
 def test_no_window_of_the_gateways_ever_overflows_and_little_is_wasted() -> None:
     """The gateway counts each request somewhere between its permit and its answer."""
     chance = random.Random(7)
