@@ -524,6 +524,61 @@ def test_a_button_is_good_after_its_question_was_renamed() -> None:
     assert talk.tap("Order") == ["How many?"]
 
 
+TWICE = RENAMED.replace("  amount:\n    renamed_from: order\n", "  number:\n    renamed_from: amount\n").replace(
+    "Order: amount", "Order: number"
+)
+
+
+@pytest.mark.parametrize(
+    ("edits", "arrives_after"),
+    [
+        ([RENAMED, MENU], 0),
+        ([RENAMED, MENU], 1),
+        ([RENAMED, TWICE, RENAMED, MENU], 1),
+        ([RENAMED, TWICE, MENU], 0),
+        ([RENAMED, MENU, RENAMED, MENU], 0),
+    ],
+)
+def test_an_edit_that_is_taken_back_leaves_who_waits_at_a_renamed_question(
+    edits: list[str], arrives_after: int
+) -> None:
+    talk = Talk(MENU)
+    for number, edit in enumerate(edits):
+        if number == arrives_after:
+            talk.user("hi"), talk.user("order")
+        talk.edit(edit)
+        if arrives_after <= number < arrives_after + 2:  # as often as it may be wrong
+            assert talk.user("lots") == ["A number please."]
+    assert talk.user("3") == ["3 it is."]
+
+
+def test_a_button_of_a_renamed_question_is_good_after_the_edit_was_taken_back() -> None:
+    renamed = MENU.replace("  menu:\n", "  start:\n    renamed_from: menu\n")
+    talk = Talk(renamed)
+    talk.user("hi")
+    talk.edit(MENU)
+    assert talk.tap("Order") == ["How many?"]
+
+
+def test_a_question_that_was_left_is_gone_back_to_after_the_edit_was_taken_back() -> None:
+    flow = "flow: main\nstart: {words: [hi]}\nwords: {why: {then: why}}\nsteps:\n"
+    why = "  why: {ask: Because. Go on?, options: {Go on: back}}\n"
+    talk = Talk(flow + "  who: {renamed_from: name, ask: Name?}\n" + why)
+    talk.user("hi"), talk.user("why")
+    talk.edit(flow + "  name: {ask: Name?}\n" + why)
+    assert talk.tap("Go on") == ["Name?"]
+
+
+def test_a_former_name_that_another_step_has_is_not_where_somebody_goes_on() -> None:
+    other = "  order: {ask: Something else?}\nvars:"
+    both = RENAMED.replace("vars:", other)
+    talk = Talk(both)
+    talk.user("hi"), talk.user("order")
+    gone = both.replace("  amount:\n    renamed_from: order\n", "  total:\n").replace("Order: amount", "Order: total")
+    talk.edit(gone)
+    assert talk.user("3") == [["How can we help?", "Order", "Stop here"]]
+
+
 def test_a_question_that_was_left_is_gone_back_to_under_its_new_name() -> None:
     flow = "flow: main\nstart: {words: [hi]}\nwords: {why: {then: why}}\nsteps:\n"
     why = "  why: {ask: Because. Go on?, options: {Go on: back}}\n"
@@ -791,6 +846,18 @@ def test_who_waits_at_a_step_that_is_gone_is_told_where_they_are_led() -> None:
         talk.edit(edit, bot)
         assert talk.user("y") == ["We have moved.", "New?"]
         assert talk.session.tags == ()
+
+
+@pytest.mark.parametrize("gone", ["{set: {n: 3}, then: /new}", "{ask: We have moved., set: {n: 3}, then: /new}"])
+@pytest.mark.parametrize("is_left", ["its step", "its flow"])
+def test_a_gone_target_may_ask_and_set(gone: str, is_left: str) -> None:
+    bot = BOT.replace("{timeout", f"{{gone: {gone}, timeout")
+    old = "flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: x}}"
+    new = "\n---\nflow: new\nvars: {n: {type: integer}}\nsteps: {q: {ask: '{{ n }}?'}}"
+    talk = Talk(old + new, bot)
+    talk.user("x")
+    talk.edit(old.replace("q:", "r:") + new if is_left == "its step" else new.removeprefix("\n---\n"), bot)
+    assert talk.user("y") == [*(["We have moved."] if "ask" in gone else []), "3?"]
 
 
 def test_a_variable_that_an_edit_brings_has_its_value() -> None:

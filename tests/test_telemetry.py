@@ -6,7 +6,11 @@ from contextlib import contextmanager
 import pytest
 
 from bot import telemetry
+from bot.flow.documents import Source
+from bot.flow.library import load
+from bot.lang.extensions import Extensions
 
+FLOW = Source("main.yml", b"flow: main\nsteps: {a: {say: x}}")
 SECRET = "key-of-the-gateway"
 
 
@@ -35,6 +39,13 @@ def test_secrets_and_long_numbers_are_blotted_out(capsys: pytest.CaptureFixture[
     line = capsys.readouterr().err
     assert "…90 wrote with [secret], at port 8000" in line
     assert "6281234" not in line
+
+
+def test_a_version_of_the_flows_is_never_taken_for_a_number() -> None:
+    versions = [load([Source("bot.yml", f"name: {n}".encode()), FLOW], Extensions()).library for n in range(300)]
+    for library in versions:
+        assert library is not None
+        assert telemetry.redact(f"version {library.version}") == f"version {library.version}"
 
 
 def test_an_exception_is_logged_by_type_and_place_without_its_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ class Frame:
     coming_back: bool = False  # after an interruption the contact is asked whether to go on
     left: str | None = None  # the question ("flow/step") that was left without an answer: `back` leads there
     left_retries: int = 0  # how often it had been put again, where it was left for a digression
+    formerly: dict[str, str] = field(default_factory=dict)  # what steps ("flow/step") were called before an edit
     corrected: str | None = None  # the step that is gone back to, to correct its answer
     corrected_at: str | None = None  # the step that is returned to when that has been answered
 

@@ -1,5 +1,6 @@
 """An edit of the flows meets a live conversation, step by step."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -33,17 +34,38 @@ class Met:
     change: Change
 
 
-def name_now(flow: Flow, step: str) -> str | None:
-    """The name that a step of a flow has now; None where it is gone."""
-    if step in flow.steps:
-        return step
-    return next((other.name for other in flow.steps.values() if other.riders.renamed_from == step), None)
+_NOT_RENAMED: Mapping[str, str] = {}
+
+
+def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) -> str | None:
+    """The name that a step of a flow has now; None where it is gone.
+
+    ``formerly`` is what a frame knows of names before an edit: one that is taken back brings those again.
+    """
+    name: str | None = step
+    tried: set[str] = set()
+    while name is not None and name not in tried:
+        if name in flow.steps:
+            return name
+        for other in flow.steps.values():
+            if other.riders.renamed_from == name:
+                return other.name
+        tried.add(name)
+        name = formerly.get(f"{flow.name}/{name}")
+    return None
+
+
+def note_former_name(frame: Frame, flow: Flow) -> None:
+    """Note what the step of a frame was called before an edit, since nothing else knows that once the edit is taken back."""
+    former = flow.steps[frame.step].riders.renamed_from
+    if former is not None and former not in flow.steps:
+        frame.formerly = {**frame.formerly, f"{flow.name}/{frame.step}": former}
 
 
 def met(library: Library, frame: Frame) -> Met:
     """What an edit has made of the step where a frame waits."""
     flow = library.flows.get(frame.flow)
-    name = None if flow is None else name_now(flow, frame.step)
+    name = None if flow is None else name_now(flow, frame.step, frame.formerly)
     if flow is None or name is None:
         return Met(frame.step, Change.GONE)
     step = flow.steps[name]
@@ -82,7 +104,9 @@ def meet_edit(walk: "Walk") -> bool:
         work.trace.notes.append(f"{work.where} {_GONE}")
         _leave_gone(walk)
         return work.session.frame is not None
-    frame.step = found.step
+    if frame.step != found.step:
+        frame.step = found.step
+        note_former_name(frame, work.flow)
     if found.change is Change.NONE:
         return False
     work.trace.notes.append(f"{work.where} {_EDITED}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.session import Frame
+from bot.engine.edits import note_former_name
 from bot.engine.work import Work
 from bot.flow.definition import Step
 from bot.lang.variables import Mismatch
@@ -62,6 +63,7 @@ def arrive(work: Work, step: Step) -> None:
     frame.hold, frame.awaits, frame.hears, frame.held = {}, None, False, None
     frame.retries = frame.reminders = 0
     frame.unseen = frame.coming_back = False
+    note_former_name(frame, work.flow)
 
 
 def change_flow(work: Work, name: str) -> None:

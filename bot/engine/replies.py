@@ -58,7 +58,7 @@ def take_reply(walk: Walk, reply: Reply) -> None:
 def _is_of(work: Work, frame: Frame, tap: ReplyId) -> bool:
     """Whether what was tapped belongs to the question that waits, whatever its step was called then."""
     asked = (tap.flow, tap.visit) == (frame.flow, frame.visit)
-    return asked and name_now(work.flow, tap.step) == frame.step
+    return asked and name_now(work.flow, tap.step, frame.formerly) == frame.step
 
 
 def _take_idle(walk: Walk, reply: Reply) -> None:

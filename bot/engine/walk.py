@@ -136,7 +136,7 @@ class Walk:
         if way.door is not None and way.door.corrects:
             self.correct(target)
         elif target is not None and frame.step == frame.corrected:
-            back = name_now(self.work.flow, frame.corrected_at or "")
+            back = name_now(self.work.flow, frame.corrected_at or "", frame.formerly)
             frame.corrected = frame.corrected_at = None
             return back if way.success and back is not None else target
         return target
@@ -172,8 +172,8 @@ class Walk:
 
     def _ask_in_other_words(self, body: str) -> None:
         """Put the active step's question in these words; where there is none, they are only said."""
-        idle = self.work.session.frame is None
-        question = None if idle else self.work.step.kind.ask_again(self.work.at(), body)
+        step = self.work.known_step
+        question = None if step is None else step.kind.ask_again(self.work.at(), body)
         if question is None:
             self.work.send(Text(body))
         else:
@@ -216,7 +216,7 @@ class Walk:
         flow, _, name = question.partition("/")
         known, retries = self.work.library.flows.get(flow), self.work.frame.left_retries
         self.work.frame.left = None
-        now = None if known is None else name_now(known, name)
+        now = None if known is None else name_now(known, name, self.work.frame.formerly)
         if known is None or now is None:
             self.end()
             return

@@ -112,7 +112,8 @@ class Work:
         if name == LANGUAGE and self.library.bot.languages:
             self._speak(value)
             return
-        variable = self.flow.variables.get(name)
+        flow = self.library.flows.get(self.frame.flow)  # an edit may have removed it, while its variables go on
+        variable = None if flow is None else flow.variables.get(name)
         value = value if variable is None else variable.coerce(value, self.now)
         self.frame.vars = {**self.frame.vars, name: value}
         if variable is not None and variable.keep:

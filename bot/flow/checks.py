@@ -12,7 +12,7 @@ from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.templates import FUNCTIONS, Expression
-from bot.lang.variables import Mismatch, Variable
+from bot.lang.variables import Mismatch, Variable, check_written
 from bot.steps.declared import Used
 from bot.steps.doors import Assignment, evaluate, templates_in
 from bot.steps.notes import STRUCTURES
@@ -94,19 +94,35 @@ def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], proble
     for item in _assignments_of_bot(bot):
         if item.name in bot.common:
             _check_constant(bot.common[item.name], item, problems)
-        elif item.name not in known:
+        elif item.name in known:
+            _check_in_all(item, flows, problems)
+        else:
             fix = did_you_mean(item.name, known, "declare it under vars of the flows that read it")
             problems.add("E301", item.mark, f'no flow has a variable "{item.name}"', fix)
 
 
+def _check_in_all(item: Assignment, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """A number that is written in another way is one for every flow that has the variable."""
+    variables = (flow.variables[item.name] for flow in flows.values() if item.name in flow.variables)
+    if item.altered is not None:
+        all(check_written(variable, item.altered, problems) for variable in variables)
+
+
 def _check_assignments(flow: Flow, problems: Problems) -> None:
     for item in _assignments_of(flow):
-        variable = _declared(item.name, item.mark, flow, problems)
-        if variable is not None:
-            _check_constant(variable, item, problems)
+        _check_given(item, flow, problems)
+
+
+def _check_given(item: Assignment, flow: Flow, problems: Problems) -> None:
+    """What is given to a flow is a value of one of its variables."""
+    variable = _declared(item.name, item.mark, flow, problems)
+    if variable is not None:
+        _check_constant(variable, item, problems)
 
 
 def _check_constant(variable: Variable, item: Assignment, problems: Problems) -> None:
+    if item.altered is not None and not check_written(variable, item.altered, problems):
+        return
     if all(text.constant for text in item.uses()):
         _check_value(variable, item.evaluate({}), item.mark, problems)
 
@@ -117,7 +133,9 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
             continue
         variable = _declared(step.riders.save, step.riders.save_mark, flow, problems)
         for saved in step.kind.saved_values():
-            if variable is not None and all(text.constant for text in templates_in(saved.value)):
+            if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
+                continue
+            if all(text.constant for text in templates_in(saved.value)):
                 _check_value(variable, evaluate(saved.value, {}), saved.mark, problems)
 
 
@@ -147,7 +165,7 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
                 targets.check_flow(run.flow, run.mark)
                 continue
             for item in run.inputs:
-                _declared(item.name, item.mark, other, problems)
+                _check_given(item, other, problems)
             for ours, theirs in run.outputs.items():
                 _declared(theirs, step.riders.save_mark, other, problems)
                 variable = _declared(ours, step.riders.save_mark, flow, problems)
@@ -161,9 +179,7 @@ def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) 
     for schedule in (item for step in flow.steps.values() for item in step.riders.schedule):
         if (other := flows.get(schedule.flow)) is not None:
             for item in schedule.inputs:
-                variable = _declared(item.name, item.mark, other, problems)
-                if variable is not None and all(text.constant for text in item.uses()):
-                    _check_value(variable, item.evaluate({}), item.mark, problems)
+                _check_given(item, other, problems)
 
 
 def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:

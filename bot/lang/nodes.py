@@ -33,6 +33,12 @@ class Scalar:
     origin: str | None = None
     also: tuple[str, ...] = ()
 
+    @property
+    def altered(self) -> bool:
+        """Whether YAML reads a number that is written otherwise: of ``01234``, ``1.10``, ``0x1F`` not all is left."""
+        number = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        return number and str(self.value) != self.text
+
 
 @dataclass(frozen=True, slots=True)
 class List:
@@ -81,4 +87,15 @@ def fingerprint(node: Node, without: str | None = None) -> str:
     """A short hash of what a node says, wherever and however it is written; ``without`` is a key of a map to leave out."""
     if isinstance(node, Map):
         node = Map(node.mark, tuple((key, value) for key, value in node.entries if key.text != without))
-    return hashlib.sha256(repr(plain(node)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(_said(node)).encode()).hexdigest()[:16]
+
+
+def _said(node: Node) -> Any:
+    """What a node holds, with numbers as they are written: a title of 1.10 is not one of 1.1."""
+    match node:
+        case Scalar():
+            return (node.value, node.text) if node.altered else node.value
+        case List(items=items):
+            return [_said(item) for item in items]
+        case Map(entries=entries):
+            return {key.text: _said(item) for key, item in entries}

@@ -25,7 +25,7 @@ from bot.lang.moments import DateTimeVariable, DateVariable, TimeVariable
 from bot.lang.nodes import Map, Node, Scalar, plain
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.quantities import IntegerVariable, NumberVariable
-from bot.lang.scalars import text_of
+from bot.lang.scalars import refuse_altered, text_of
 from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.lang.templates import compile_expression
 from bot.lang.texts import BooleanVariable, ChoiceVariable, TextVariable
@@ -117,7 +117,18 @@ def _read_check(node: Node, fields: Fields) -> Check | None:
     return None if condition is None else Check(condition, error)
 
 
+def check_written(variable: Variable, written: Node, problems: Problems) -> bool:
+    """Whether a value that is written out can be one of this variable's as YAML reads it; a problem where it cannot."""
+    if isinstance(variable, NumberVariable):
+        return True
+    before = len(problems)
+    refuse_altered(written, problems, number=isinstance(variable, ListVariable | ObjectVariable))
+    return len(problems) == before
+
+
 def _starting_at(variable: Variable, initial: Node, problems: Problems) -> Variable:
+    if not check_written(variable, initial, problems):
+        return variable
     try:
         value = variable.coerce(plain(initial), None)
     except Mismatch as error:

@@ -7,11 +7,14 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
+from bot.lang.cases import Kind
+from bot.lang.domains import kinds_of_type
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
+from bot.lang.scalars import refuse_altered
 from bot.lang.templates import Template
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Result, Used
 from bot.steps.door_keys import ASSIGNMENTS
@@ -110,9 +113,13 @@ def argument_uses(argument: Assignment, spec: HandlerSpec | None, *, sure: bool 
 
 
 def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, ...]) -> None:
-    """The handler has these arguments."""
+    """The handler has these arguments, and a number is meant where YAML reads one that is written otherwise."""
     for argument in arguments:
-        if argument.name not in spec.parameters:
+        if argument.name in spec.parameters:
+            kinds = kinds_of_type(spec.parameters[argument.name].annotation)
+            if argument.altered is not None and (Kind.NUMBER not in kinds or Kind.TEXT in kinds):
+                refuse_altered(argument.altered, fields.problems, number=kinds != {Kind.TEXT})
+        else:
             what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
             fix = did_you_mean(argument.name, spec.parameters, "leave it out")
             fields.problems.add("E502", argument.mark, what, fix)

@@ -8,11 +8,11 @@ from bot.lang.fields import Fields
 from bot.lang.matching import read_match
 from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.scalars import text_of
+from bot.lang.scalars import refuse_altered, text_of
 from bot.lang.shapes import TEXT, Keys, Part, Shape
 from bot.lang.templates import compile_template
 from bot.steps.choices import Choices, FixedChoice
-from bot.steps.doors import DOOR_TEXTS, door_from, door_of, value_of
+from bot.steps.doors import DOOR_TEXTS, altered_in, door_from, door_of, value_of
 from bot.steps.made_choices import MadeChoices
 from bot.steps.many import Many
 
@@ -58,6 +58,9 @@ def read_choices(fields: Fields) -> Choices | None:
     assert node is not None
     what = f"{fields.what}: {form}"
     read = _read_list(node, fields.problems, what) if form == "list" else _read_flat(form, node, fields.problems, what)
+    for choice in read.fixed if many is not None else ():
+        if choice.altered is not None:  # they are saved as a list, of no declared type
+            refuse_altered(choice.altered, fields.problems)
     return replace(read, how=how, many=many, numbered=shown is not None)
 
 
@@ -203,6 +206,7 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
         choice,
         door=door_from(fields),
         value=value_of(value, problems) if isinstance(value, Scalar) else None,
+        altered=None if value is None else altered_in(value),
         saves=value is not None,
         about=fields.template("about"),
         words=(*fields.strings("words"), *choice.words),

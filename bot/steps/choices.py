@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import clip
-from bot.lang.nodes import Mark
+from bot.lang.nodes import Mark, Scalar
 from bot.lang.templates import Expression, Template
 from bot.lang.words import LONGEST, WHOLE, Option
 from bot.steps.declared import AnswerText, Falls, Null, Offered, Outcome, Result, Saved, Used, only_if
@@ -34,6 +34,7 @@ class FixedChoice:
     written: Template
     door: Door | None = None
     value: Any = None
+    altered: Scalar | None = None  # the value as it is written, where YAML reads another number
     saves: bool = False
     about: Template | None = None
     words: tuple[str, ...] = ()
@@ -153,7 +154,7 @@ class Choices:
     def saved_values(self) -> Iterator[Saved]:
         """What the fixed ones save; of many answers it is a list that nobody knows yet."""
         if self.many is None:
-            yield from (Saved(choice.value, choice.mark) for choice in self.fixed if choice.saves)
+            yield from (Saved(each.value, each.mark, each.altered) for each in self.fixed if each.saves)
 
     def uses(self) -> Iterator[Used]:
         """Every template and expression of the choices."""

@@ -28,6 +28,7 @@ from bot.lang.keys import (
     takes,
 )
 from bot.lang.own import call_own, kept
+from bot.lang.scalars import refuse_altered
 from bot.lang.shapes import MAY, Shape
 from bot.lang.templates import Expression, Template
 from bot.lang.verbs import Expression as Bare
@@ -212,7 +213,10 @@ def _read(fields: Fields, key: Key) -> Any:
     if read is not None:
         return read(key.name)
     node = fields.raw(key.name)
-    return None if node is None else value_of(node, fields.problems)
+    if node is None:
+        return None
+    refuse_altered(node, fields.problems)
+    return value_of(node, fields.problems)
 
 
 def _value(written: Any, key: Key, scope: Mapping[str, Any]) -> Any:

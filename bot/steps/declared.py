@@ -6,7 +6,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from bot.lang.nodes import Mark
+from bot.lang.nodes import Mark, Scalar
 from bot.lang.templates import Expression, Template
 from bot.steps.doors import Assignment, Door
 
@@ -58,10 +58,11 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a step may save, as `bot.steps.doors.value_of` read it."""
+    """What a step may save, as `bot.steps.doors.value_of` read it. ``altered`` is as in `bot.steps.doors.Assignment`."""
 
     value: Any
     mark: Mark
+    altered: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)

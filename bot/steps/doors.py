@@ -7,7 +7,7 @@ from typing import Any, Self
 from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.scalars import template_of
+from bot.lang.scalars import refuse_altered, template_of
 from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Expression, Template
 
@@ -27,11 +27,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One ``name: value`` of a `set` or `with`. Texts in the value, however deep, are templates."""
+    """One ``name: value`` of a `set` or `with`. Texts in the value, however deep, are templates.
+
+    ``altered`` is the value as it is written, where only the name's type tells whether it is a number (`refuse_altered`).
+    """
 
     name: str
     value: Any
     mark: Mark
+    altered: Scalar | None = None
 
     def evaluate(self, scope: Mapping[str, Any]) -> Any:
         """The value: a template's with its type, anything else as it is written."""
@@ -152,12 +156,26 @@ def door_from(fields: Fields) -> Door:
     )
 
 
-def assignments(fields: Fields, key: str) -> tuple[Assignment, ...]:
-    """Read a map of names and values: texts are templates, anything else stands for itself."""
+def assignments(fields: Fields, key: str, *, texts: bool = False) -> tuple[Assignment, ...]:
+    """Read a map of names and values: texts are templates, anything else stands for itself.
+
+    ``texts`` says that each value ends as a text; else the name's type tells (see `Assignment`).
+    """
     inner = fields.fields(key, f"{key}: {{name: value}}")
-    if inner is None:
-        return ()
-    return tuple(Assignment(name.text, value_of(node, fields.problems), name.mark) for name, node in inner.entries())
+    entries = () if inner is None else inner.entries()
+    return tuple(_assignment(name, node, fields.problems, texts) for name, node in entries)
+
+
+def _assignment(name: Scalar, node: Node, problems: Problems, texts: bool) -> Assignment:
+    altered = None if texts else altered_in(node)
+    if altered is None:
+        refuse_altered(node, problems, number=not texts)
+    return Assignment(name.text, value_of(node, problems), name.mark, altered)
+
+
+def altered_in(node: Node) -> Scalar | None:
+    """The value as it is written, where YAML reads a number that is written otherwise."""
+    return node if isinstance(node, Scalar) and node.altered else None
 
 
 def value_of(node: Node, problems: Problems) -> Any:

@@ -12,6 +12,7 @@ from bot.lang.fields import Fields
 from bot.lang.keys import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
+from bot.lang.scalars import refuse_altered
 from bot.lang.templates import Expression, TemplateFailed
 from bot.steps.call import WITHIN_AND_TRIES
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
@@ -88,7 +89,7 @@ class HttpStep(StepKind):
         within, cache = fields.seconds("within", WITHIN), fields.seconds("cache", 0.0)
         step = cls(
             address,
-            assignments(fields, "query"),
+            assignments(fields, "query", texts=True),
             read_headers(fields),
             _read_body(fields),
             within,
@@ -182,8 +183,9 @@ def _read_body(fields: Fields) -> Body | None:
         fields.problems.add("E121", fields.mark_of("form"), f'{fields.what}: "form" beside "json"', "keep one of them")
     node = fields.raw("json")
     if node is not None:
+        refuse_altered(node, fields.problems)
         return Body(value_of(node, fields.problems), is_form=False)
-    form = assignments(fields, "form")
+    form = assignments(fields, "form", texts=True)
     return Body({item.name: item.value for item in form}, is_form=True) if form else None
 
 

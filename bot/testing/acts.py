@@ -9,8 +9,9 @@ from bot.core.events import EVENTS
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.lang.fields import Fields
-from bot.lang.nodes import Map, Mark, Scalar, plain
+from bot.lang.nodes import Map, Mark, Scalar
 from bot.lang.problems import did_you_mean
+from bot.lang.scalars import plain_of
 from bot.simulation.happenings import HAPPENINGS
 from bot.testing.known import Known
 from bot.testing.transcript import Fault, Happens, Line, Pick, Send, Start, Tap, User, Wait
@@ -140,7 +141,7 @@ def _read_start(fields: Fields, known: Known) -> Line | None:
     assert inner is not None
     inner.what = "start"
     data, busy = inner.fields("data"), inner.choice("busy", BUSY, "after") or "after"
-    given = {} if data is None else plain(Map(data.mark, data.entries()))
+    given = {} if data is None else plain_of(Map(data.mark, data.entries()), fields.problems)
     line = _start(inner, "flow", known, given, busy) if inner.require("flow") else None
     inner.close()
     return line

@@ -135,7 +135,7 @@ def fits(expected: Node, value: Any) -> bool:
             return same and all(fits(node, item) for node, item in zip(items, value, strict=True))
     if expected.value is None or value is None:
         return expected.value is None and value is None
-    return shown(expected.value) == shown(value)
+    return expected.text == value if isinstance(value, str) else shown(expected.value) == shown(value)
 
 
 def _is_record(value: Any) -> bool:

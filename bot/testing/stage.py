@@ -7,9 +7,9 @@ from typing import Any
 
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
-from bot.lang.nodes import List, Map, Node, Scalar, one_or_more, plain
+from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import text_of
+from bot.lang.scalars import plain_of, text_of
 from bot.requester import AnswerTooLarge, RequestFailed, TimedOut, Unreachable
 from bot.testing.known import Known
 from bot.testing.transcript import Http, Model, Result, Stage, Standing
@@ -58,7 +58,7 @@ def named_value(node: Node, problems: Problems) -> tuple[str, Mapping[str, Any]]
         case Map(entries=((Scalar(text="leave"), Scalar(text=name)),)):
             return f"leave_{name}", {}
         case Map(entries=((Scalar(text=name), Map() as arguments),)):
-            return name, plain(arguments)
+            return name, plain_of(arguments, problems)
     fix = "write the tool's name and its arguments: {orders.find: {number: 1}}"
     problems.add("E601", node.mark, "this is no call", fix)
     return None
@@ -100,7 +100,7 @@ def _read_result(name: Scalar, node: Node, known: Known, problems: Problems) -> 
     if fields.has("returns") == fields.has("fails"):
         problems.add("E601", node.mark, f"{fields.what}: what does it do?", "write either returns: or fails:")
         return None
-    return Result(None if returns is None else plain(returns), fails)
+    return Result(None if returns is None else plain_of(returns, problems), fails)
 
 
 def _failures(spec: HandlerSpec) -> tuple[str, ...]:
@@ -128,9 +128,10 @@ def _read_http(node: Node, problems: Problems) -> Http:
     fields.close()
     if content is not None and text is not None:
         problems.add("E601", fields.mark_of("text"), "http: `json` beside `text`", "keep one")
-    body = (text or "").encode() if content is None else json.dumps(plain(content)).encode()
+    body = (text or "").encode() if content is None else json.dumps(plain_of(content, problems)).encode()
     kind = "text/plain" if content is None else "application/json"
-    return Http(status, body, kind, {name.text.lower(): str(plain(value)) for name, value in given}, fails)
+    told = {name.text.lower(): text_of(value, problems, f"http: headers: {name.text}") or "" for name, value in given}
+    return Http(status, body, kind, told, fails)
 
 
 def _read_random(fields: Fields) -> Standing | None:

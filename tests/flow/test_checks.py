@@ -428,6 +428,117 @@ def test_a_file_that_cannot_be_read_is_the_only_problem_where_others_lead_into_i
     ]
 
 
+ALTERED = {  # what stands in a flow, and what to write: the code is in quotes where it is a text for sure
+    "01234": ("1234", '"01234"'),
+    "1.10": ("1.1", '"1.10"'),
+    "0x1F": ("31", '"0x1F"'),
+    "0o17": ("15", '"0o17"'),
+    "12e03": ("12000", '"12e03"'),
+    "+62": ("62", '"+62"'),
+    ".5": ("0.5", '".5"'),
+    "1.": ("1", '"1."'),
+    "0.30000000000000000001": ("0.3", '"0.30000000000000000001"'),
+}
+
+
+def altered_at(document: str, written: str) -> str:
+    before = document[: document.rindex(written)]
+    read, fix = ALTERED[written]
+    place = f"{before.count(chr(10)) + 1}:{len(before.rpartition(chr(10))[2]) + 1}"
+    return f"flows/test.yml:{place}: E007 YAML reads {written} as the number {read} (put it in quotes: {fix})"
+
+
+@pytest.mark.parametrize("written", ALTERED)
+def test_a_text_of_which_yaml_makes_a_number_is_to_be_quoted(written: str) -> None:
+    document = flow("  a: {say: x}\n", f"vars: {{x: {{type: text, value: {written}}}}}\n")
+    assert problems_of(document) == [altered_at(document, written)]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "vars: {x: {type: choice, of: [HERE], value: HERE}}\nsteps: {a: {say: x}}",
+        "vars: {x: {type: text}}\nsteps: {a: {set: {x: HERE}}}",
+        "vars: {x: {type: text}}\nsteps: {a: {ask: y, buttons: {z: {set: {x: HERE}}}}}",
+        "vars: {x: {type: text}}\nsteps: {a: {ask: y, options: {z: {value: HERE}}, save: x}}",
+        "vars: {x: {type: text}}\nsteps: {a: {run: /two, with: {x: HERE}}}\n---\nflow: two\nvars: {x: {type: text}}\n"
+        "steps: {a: {say: x}}",
+        "vars: {x: {type: text}}\nsteps: {a: {say: y, schedule: {flow: main, after: 1h, with: {x: HERE}}}}",
+        'steps: {a: {http: "GET https://api.example", query: {x: HERE}, errors: {else: end}}}',
+        'steps: {a: {http: "POST https://api.example", form: {x: HERE}, errors: {else: end}}}',
+    ],
+)
+def test_so_it_is_wherever_a_text_is_meant(where: str) -> None:
+    document = f"flow: main\nstart: {{otherwise: true}}\n{where.replace('HERE', '01234')}\n"
+    assert problems_of(document) == [altered_at(document, "01234")]
+
+
+@pytest.mark.parametrize("name", ["list", "object"])
+def test_where_a_number_may_be_meant_both_are_shown_and_a_price_is_no_problem(name: str) -> None:
+    value = {"list": "[{price: 8.50, code: 01}]", "object": "{price: 8.50, code: 01}"}[name]
+    (found,) = problems_of(flow("  a: {say: x}\n", f"vars: {{x: {{type: {name}, value: {value}}}}}\n"))
+    assert found.endswith(
+        'E007 YAML reads 01 as the number 1 (put it in quotes: "01"; if the number is meant, write 1)'
+    )
+    (found,) = problems_of(
+        flow('  a: {http: "POST https://api.example", json: {price: 8.50, code: 01}, errors: {else: end}}\n')
+    )
+    assert found.endswith(
+        'E007 YAML reads 01 as the number 1 (put it in quotes: "01"; if the number is meant, write 1)'
+    )
+
+
+def test_an_argument_is_a_number_where_the_handler_says_so() -> None:
+    call = flow("  a: {call: shop.find, with: {number: HERE, country: x}, errors: {else: end}}\n")
+    assert problems_of(call.replace("HERE", "0x1F"), handlers={"find": find}) == []
+    (found,) = problems_of(call.replace("HERE", "1").replace("x}", "007}"), handlers={"find": find})
+    assert found.endswith('E007 YAML reads 007 as the number 7 (put it in quotes: "007")')
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "5",
+        "-12",
+        "1.5",
+        "0",
+        "yes",
+        "no",
+        "on",
+        "NO",
+        "2030-05-12",
+        "12:30",
+        "1_000",
+        "0b11",
+        "1.2.3",
+        "'01'",
+        '"1.10"',
+    ],
+)
+def test_a_text_that_stays_what_is_written_needs_no_quotes(written: str) -> None:
+    head = f"vars: {{x: {{type: text, value: {written}}}}}\n"
+    steps = f"  a: {{set: {{x: {written}}}}}\n  b: {{ask: y, options: {{{written}: {{value: {written}}}}}, save: x}}\n"
+    assert problems_of(flow(steps, head)) == []
+
+
+@pytest.mark.parametrize("written", ["01234", "1.10", "0x1F", "12e03", "3.20"])
+def test_titles_words_keys_and_numbers_are_what_is_written(written: str) -> None:
+    head = f"words: {{9{written}: {{say: x}}}}\nvars: {{n: {{type: number, value: {written}}}}}\n"
+    steps = f"  a: {{set: {{n: {written}}}}}\n  b: {{ask: y, options: [{written}, z]}}\n"
+    sources = [Source("bot.yml", BOT.encode()), Source("flows/test.yml", flow(steps, head).encode())]
+    library = load(sources, Extensions()).library
+    assert library is not None
+    main = library.flows["main"]
+    assert [word.text for word in main.words.values()] == [f"9{written}"]
+    assert next(iter(main.steps["b"].kind.answers())).text == written
+
+
+def test_a_null_where_a_text_is_needed_may_be_one_that_wants_quotes() -> None:
+    assert problems_of(flow("  a: {ask: y, options: [~, z]}\n")) == [
+        'flows/test.yml:4:25: E105 step "a": options: a text is missing (if it is a text, put it in quotes: "~")'
+    ]
+
+
 def test_a_bot_without_files_says_what_is_missing() -> None:
     assert [str(problem) for problem in load([], Extensions()).problems] == [
         "bot.yml:1:1: E100 there is no bot.yml to read (add one with a `name`)",

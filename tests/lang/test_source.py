@@ -183,7 +183,13 @@ def test_a_template_without_quotes_is_read_as_the_text_that_was_meant() -> None:
 def test_a_fingerprint_is_of_what_is_said_not_of_how_it_is_written() -> None:
     short, long = read_one("{a: x, b: [1, true]}"), read_one("# flow\na: 'x'\nb:\n  - 1\n  - true\n")
     assert fingerprint(short) == fingerprint(long)
-    for other in ("{a: x, b: [1, 'true']}", "{a: x, b: ['1', true]}", "{a: x, b: [[1], true]}", "{b: [1, true], a: x}"):
+    for other in (
+        "{a: x, b: [1, 'true']}",
+        "{a: x, b: ['1', true]}",
+        "{a: x, b: [[1], true]}",
+        "{b: [1, true], a: x}",
+        "{a: x, b: [01, true]}",
+    ):
         assert fingerprint(read_one(other)) != fingerprint(short)
 
 

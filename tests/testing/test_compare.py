@@ -33,6 +33,8 @@ def node(text: str) -> Node:
         ("10", Decimal("10.00")),
         ("tea", "tea"),
         ('"007"', "007"),
+        ("007", "007"),
+        ("1.10", "1.10"),
         ("true", True),
         ("null", None),
         ("2030-05-12", date(2030, 5, 12)),
@@ -50,6 +52,7 @@ def test_values_fit_as_they_are_shown(written: str, value: Any) -> None:
     ("written", "value"),
     [
         ("2", 3),
+        ("1.10", "1.1"),
         ("null", ""),
         ('""', None),
         ("true", False),
