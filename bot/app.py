@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
-from bot.alarms import Alarm, Alarms
+from bot.alarms import Alarm, Alarms, Reachability
 from bot.clock import Clock
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
@@ -22,6 +22,7 @@ from bot.engine import advance
 from bot.engine.plans import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
+from bot.http import Http
 from bot.metrics import EngineMetrics
 from bot.outgoing import Outgoing
 from bot.program import Program
@@ -47,6 +48,8 @@ from bot.store.state import Store
 STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
 TAKING_SECONDS = 4.0
 TOLERANCE = timedelta(minutes=5)
+_GATEWAY = ("gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL and the network")
+_MODEL = ("model-unreachable", "the chat-completion service", "check BOT_AI_URL and the network")
 
 
 class EngineFailed(BotError):
@@ -87,13 +90,17 @@ class Engine:
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
             channels = program.library.bot.channels
-            gateway = opened.enter_context(closing(Gateway(gateway_url, gateway_key, channel_id, channels=channels)))
+            http = Http(gateway_url, own=True, reach=Reachability(self.alarms, clock, *_GATEWAY))
+            gateway = Gateway(gateway_url, gateway_key, channel_id, http, channels=channels)
+            opened.enter_context(closing(gateway))
             self._gateway = gateway
             pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
             self._calling = Calling(program.extensions)
             self._completing: Completing | None = None
             if models is not None:
-                service = opened.enter_context(closing(Completions(models.url, models.key, key_in=models.key_in)))
+                reach = Reachability(self.alarms, clock, *_MODEL)
+                service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
+                opened.enter_context(closing(service))
                 facts, breaker = Facts(program.library.documents), Breaker(clock)
                 self._completing = Completing(
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock

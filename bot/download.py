@@ -27,7 +27,8 @@ class TooLarge(BotError):
 class Downloads:
     """Gets files by http and https. Safe to use from many threads.
 
-    What the gateway's own host serves is got wherever that is, inside our network too: the operator named it.
+    What the gateway's own host serves is got wherever that is, inside our network too, and as the gateway is reached:
+    the operator named it. Everything else is asked directly, and never with the environment's proxies or certificates.
     """
 
     def __init__(self, gateway_url: str) -> None:
@@ -45,8 +46,7 @@ class Downloads:
             for _ in range(MOST_REDIRECTS + 1):
                 place = Place.of(url)
                 inside = inside and place.origin == self._gateway  # nobody leads back in from outside
-                address = None if inside else place.public_address()
-                with _answer(place, address, most, deadline) as answer:
+                with _answer(place, inside, most, deadline) as answer:
                     if answer.status not in REDIRECTS:
                         yield _checked(answer, place, most)
                         return
@@ -61,14 +61,21 @@ class Downloads:
 
 
 @contextmanager
-def _answer(place: Place, address: str | None, most: int, deadline: float) -> Iterator[Streamed]:
-    left = deadline - monotonic()
-    if left <= 0:
-        raise NotFetched("it was not there in time", again=True)
-    with closing(Http(place.origin, seconds=left, connections=1, body_limit=most, address=address)) as http:
+def _answer(place: Place, inside: bool, most: int, deadline: float) -> Iterator[Streamed]:
+    """The answer of the gateway's own host, if ``inside``, which is reached as the gateway is; else of a public one."""
+    address = None if inside else place.public_address(_left(deadline))
+    left = _left(deadline)
+    with closing(Http(place.origin, seconds=left, connections=1, body_limit=most, address=address, own=inside)) as http:
         accepting = {"Accept": "*/*"}
         with http.stream("GET", place.target, None, accepting, idle_seconds=IDLE_SECONDS, seconds=left) as answer:
             yield answer
+
+
+def _left(deadline: float) -> float:
+    left = deadline - monotonic()
+    if left <= 0:
+        raise NotFetched("it was not there in time", again=True)
+    return left
 
 
 def _checked(answer: Streamed, place: Place, most: int) -> Iterator[bytes]:

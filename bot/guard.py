@@ -4,12 +4,12 @@ A host is looked up once, and only the address that was looked at is connected t
 """
 
 import re
-import socket
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
+from bot.connections import CONNECT_SECONDS, NotFound, look_up
 from bot.core.errors import BotError
 
 MOST_REDIRECTS = 3
@@ -59,12 +59,15 @@ class Place:
         origin = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         return cls(origin, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
 
-    def public_address(self) -> str:
-        """An IP address of the host that is public: the one to connect to. Raises `NotPublic` and `HostUnknown`."""
+    def public_address(self, seconds: float) -> str:
+        """An IP address of the host that is public: the one to connect to.
+
+        Raises `NotPublic`, and `HostUnknown` after ``seconds`` at the latest.
+        """
         try:
-            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise HostUnknown(f"{self.host} is not found") from error
+            found = look_up(self.host, self.port, min(seconds, CONNECT_SECONDS))
+        except NotFound as error:
+            raise HostUnknown(str(error)) from error
         public = (str(entry[4][0]) for entry in found if is_public(str(entry[4][0])))
         address = next(public, None)
         if address is None:

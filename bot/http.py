@@ -5,34 +5,52 @@ of a `requests.Session` for each request.
 """
 
 import http.client
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
-from requests.utils import DEFAULT_CA_BUNDLE_PATH
-from urllib3.util import Retry, Timeout
+from requests.utils import (
+    DEFAULT_CA_BUNDLE_PATH,
+    get_auth_from_url,
+    get_environ_proxies,
+    select_proxy,
+)
+from urllib3.util import Retry, Timeout, make_headers
 
-from bot.connections import NoConnection, Plain, Secure
+from bot.connections import CONNECT_SECONDS, NoConnection, Plain, Secure, in_words, innermost, is_address
 from bot.core.errors import BotError
 
-CONNECT_SECONDS = 10.0
 TRUSTED = DEFAULT_CA_BUNDLE_PATH
-"""The certificates that are trusted: requests' own, since the system may have none."""
+"""The certificates that are trusted where the environment names no others: the system may have none."""
 
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_NO_PROXY = (
+    "the proxy that the environment names for it is none that is understood",
+    "write HTTPS_PROXY (HTTP_PROXY, ALL_PROXY) like http://proxy.example:3128; SOCKS is not spoken",
+)
 _NO_RETRY = Retry(False)
 _CHUNK = 1 << 16
 
 
 class HttpError(BotError):
-    """A request without a usable answer."""
+    """A request without a usable answer. ``advice``: what the operator can do; empty where only the address may be wrong."""
+
+    advice: str = ""
 
 
 class NotSent(HttpError):
-    """There was no connection (refused, no such host, time-out, TLS), so the request certainly did not leave."""
+    """There was no connection (refused, no such host, time-out, TLS, proxy): the request certainly did not leave."""
+
+    def __init__(self, text: str, advice: str = "") -> None:
+        super().__init__(text)
+        self.advice = advice
 
 
 class Ambiguous(HttpError):
@@ -69,12 +87,26 @@ class Streamed:
     chunks: Iterator[bytes]
 
 
-class Http:
-    """Sends requests to one peer. No redirects, no cookies, no proxies, no retries: those are the caller's decisions.
+class Reach(Protocol):
+    """Hears whether a peer can be reached, from many threads."""
 
-    ``seconds`` is the time for a whole exchange, from connecting to the last byte; ``connections`` is how many
-    are kept open; ``body_limit`` is in bytes. Looking up the host's name has the system's own time-out. With
-    ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names.
+    def failed(self, what: str, advice: str) -> None:
+        """There was no connection: why, and what the operator can do."""
+        ...
+
+    def answered(self) -> None:
+        """An answer has begun."""
+        ...
+
+
+class Http:
+    """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
+
+    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``connections`` is
+    how many are kept open; ``body_limit`` is in bytes. With ``address`` nothing is looked up: that IP address is
+    connected to, as the host that the URL names. ``own`` says that the operator has named the host, and nobody else
+    can bend it: then the certificates and the proxies of the environment are used (docs/going-live.md).
+    ``reach`` is told when the peer cannot be reached, and when it answers.
     """
 
     def __init__(
@@ -85,9 +117,13 @@ class Http:
         connections: int = 128,
         body_limit: int = 1 << 20,
         address: str | None = None,
+        own: bool = False,
+        reach: Reach | None = None,
     ) -> None:
         parts = urlsplit(url)
         self._prefix = parts.path.rstrip("/")
+        self._own = own
+        self._reach = reach
         self._peer = parts.netloc.rpartition("@")[2]
         self._host = {} if address is None else {"Host": self._peer}
         self._body_limit = body_limit
@@ -95,13 +131,17 @@ class Http:
         if address is not None:
             host = f"[{address}]" if ":" in address else address
             url = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
-        if parts.scheme == "https":
-            names = {"ca_certs": TRUSTED, "server_hostname": parts.hostname}
-            self._pool = urllib3.connection_from_url(url, maxsize=connections, **names)
-            self._pool.ConnectionCls = Secure
-        else:
-            self._pool = urllib3.connection_from_url(url, maxsize=connections)
-            self._pool.ConnectionCls = Plain
+        proxy = proxy_of(url) if own and address is None else None
+        options: dict[str, Any] = {"maxsize": connections}
+        if parts.scheme == "https" or (proxy is not None and proxy.startswith("https:")):
+            options |= _trusted() if own else {"ca_certs": TRUSTED}
+        if address is not None and parts.scheme == "https":
+            options["server_hostname"] = parts.hostname
+        self._pool: Any = _pool(url, proxy, options)
+        if proxy is not None and parts.scheme == "http":  # such a proxy is told the whole address
+            self._prefix = f"http://{self._peer}{self._prefix}"
+        if self._pool is not None:
+            self._pool.ConnectionCls = Secure if self._pool.scheme == "https" else Plain
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
@@ -150,7 +190,8 @@ class Http:
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
-        self._pool.close()
+        if self._pool is not None:
+            self._pool.close()
 
     def _exchange(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Response:
         with self._certainty():
@@ -176,7 +217,9 @@ class Http:
             yield chunk
 
     def _open(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: Timeout) -> Any:
-        return self._pool.urlopen(
+        if self._pool is None:
+            raise NoConnection(*_NO_PROXY)
+        answer = self._pool.urlopen(
             method,
             self._prefix + path,
             body,
@@ -188,6 +231,9 @@ class Http:
             preload_content=False,
             decode_content=False,
         )
+        if self._reach is not None:
+            self._reach.answered()
+        return answer
 
     @contextmanager
     def _certainty(self, deadline: float = 0.0) -> Iterator[None]:
@@ -195,20 +241,18 @@ class Http:
         try:
             yield
         except NoConnection as error:
-            raise NotSent(f"no connection to {self._peer}: {_words(_innermost(error))}") from error
+            advice = error.advice if self._own else ""  # others are not reached as the environment says
+            failure = NotSent(f"no connection to {self._peer}: {error.why}", advice)
+            if self._reach is not None:
+                self._reach.failed(str(failure), failure.advice)
+            raise failure from error
         except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-            cause = _innermost(error)
+            cause = innermost(error)
             kind = _kind(cause, deadline)
-            raise kind(f"no whole answer from {self._peer}: {_words(cause)}") from error
+            raise kind(f"no whole answer from {self._peer}: {in_words(cause)}") from error
 
     def _oversized(self) -> Oversized:
         return Oversized(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while error.__cause__ is not None or (isinstance(error, urllib3.exceptions.ProtocolError) and len(error.args) > 1):
-        error = error.__cause__ or error.args[1]
-    return error
 
 
 def _kind(cause: BaseException, deadline: float) -> type[Ambiguous]:
@@ -217,10 +261,34 @@ def _kind(cause: BaseException, deadline: float) -> type[Ambiguous]:
     return Silent if monotonic() < deadline else DeadlinePassed
 
 
-def _words(cause: BaseException) -> str:
-    """What happened, in words of our own: urllib3's texts quote objects and addresses."""
-    if isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
-        return "timed out"
-    if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror
-    return type(cause).__name__
+def _trusted() -> dict[str, str]:
+    """The certificates of the environment: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else `TRUSTED`."""
+    bundle, file, folder = (os.environ.get(name) or None for name in _CERTIFICATES)
+    if bundle is not None:
+        file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
+    elif file is None and folder is None:
+        file = TRUSTED
+    return {name: path for name, path in (("ca_certs", file), ("ca_cert_dir", folder)) if path is not None}
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for an address, if any; this machine itself is never behind one."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or (is_address(host) and ip_address(host).is_loopback):
+        return None
+    proxy = select_proxy(url, get_environ_proxies(url))
+    return (proxy if "://" in proxy else f"http://{proxy}") if proxy else None
+
+
+def _pool(url: str, proxy: str | None, options: dict[str, Any]) -> urllib3.HTTPConnectionPool | None:
+    """The connections to a peer; None where the proxy is none that can be used."""
+    if proxy is None:
+        return urllib3.connection_from_url(url, **options)
+    try:
+        if not urlsplit(proxy).hostname:
+            return None
+        name, password = get_auth_from_url(proxy)
+        headers = make_headers(proxy_basic_auth=f"{name}:{password}") if name else {}
+        return urllib3.ProxyManager(proxy, proxy_headers=headers, **options).connection_from_url(url)
+    except (urllib3.exceptions.HTTPError, ValueError):
+        return None

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from time import monotonic
 
+from bot.connections import is_address
 from bot.core.effects import HttpRequest
 from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, NotPublic, Place, led_to
-from bot.http import DeadlinePassed, Http, HttpError, NotSent, Oversized, Silent
+from bot.http import DeadlinePassed, Http, HttpError, NotSent, Oversized, Silent, proxy_of
 from bot.lang.templates import TemplateFailed
 from bot.requester import (
     IDEMPOTENCY_KEY,
@@ -50,11 +51,11 @@ class Outgoing:
         name, _, path = request.address.partition(":/")
         try:
             if path.startswith("/"):
-                return _sent(request, request.address, _headers(request, {}, key), False, deadline)
+                return _sent(request, request.address, _headers(request, {}, key), deadline)
             service = self._service(name)
             headers = _headers(request, service.headers_told(self._secrets), key)
             url = service.address(f"/{path}", self._secrets)
-            return _sent(request, url, headers, service.allow_private, deadline)
+            return _sent(request, url, headers, deadline, service)
         except NotPublic as error:
             raise NotAllowed(f"{error}: {TO_ALLOW}") from error
         except Misled as error:
@@ -85,15 +86,15 @@ def _headers(request: HttpRequest, told: Mapping[str, str], key: str) -> dict[st
 
 
 def _sent(
-    request: HttpRequest, url: str, headers: Mapping[str, str], allow_private: bool, deadline: float
+    request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: Service | None = None
 ) -> HttpAnswer:
-    """Send, and follow where it leads. ``allow_private`` holds for the first host alone, until it leads elsewhere."""
+    """Send, and follow where it leads. What holds for the ``service`` ends where it leads to another host."""
     first = Place.of(url).origin
     for _ in range(MOST_REDIRECTS + 1):
         place = Place.of(url)
         if place.origin != first:
-            headers, allow_private = EVERYWHERE, False
-        answer = _exchanged(request, place, headers, allow_private, deadline)
+            headers, service = EVERYWHERE, None
+        answer = _exchanged(request, place, headers, deadline, service)
         if request.method != "GET" or answer.status not in REDIRECTS or "location" not in answer.headers:
             return answer
         url = led_to(url, answer.headers["location"])
@@ -101,15 +102,16 @@ def _sent(
 
 
 def _exchanged(
-    request: HttpRequest, place: Place, headers: Mapping[str, str], allow_private: bool, deadline: float
+    request: HttpRequest, place: Place, headers: Mapping[str, str], deadline: float, service: Service | None
 ) -> HttpAnswer:
-    left = deadline - monotonic()
-    if left <= 0:
-        raise TimedOut("the answer was not there in time")
     body = None if request.body is None else request.body.encode()
+    own = service is not None
     try:
-        address = None if allow_private else place.public_address()
-        with closing(Http(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address)) as http:
+        address = _address(place, service, _left(deadline))
+        left = _left(deadline)
+        with closing(
+            Http(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address, own=own)
+        ) as http:
             with http.stream(request.method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
                 named = {name.lower(): value for name, value in answer.headers.items()}
                 return HttpAnswer(answer.status, named, b"".join(answer.chunks))
@@ -119,10 +121,27 @@ def _exchanged(
         raise _failure(error) from error
 
 
+def _left(deadline: float) -> float:
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimedOut("the answer was not there in time")
+    return left
+
+
+def _address(place: Place, service: Service | None, seconds: float) -> str | None:
+    """The one IP address that may be connected to; None where the host need not be looked at.
+
+    A service that is reached through the environment's proxy is looked up by that: nobody but the operator names it.
+    """
+    if service is not None and (service.allow_private or (proxy_of(place.origin) and not is_address(place.host))):
+        return None
+    return place.public_address(seconds)
+
+
 def _failure(error: HttpError) -> RequestFailed:
     match error:
         case NotSent():
-            return Unreachable(str(error))
+            return Unreachable(f"{error} ({error.advice})" if error.advice else str(error))
         case Oversized():
             return AnswerTooLarge(str(error))
         case DeadlinePassed() | Silent():

@@ -12,7 +12,7 @@ from bot.ai.chat import ChatRequest, Completion, Model, PluginCheck, ToolCall
 from bot.ai.errors import NotTheService
 from bot.ai.refusals import failure, read_object, word
 from bot.ai.stream import Stream
-from bot.http import Http, HttpError, Response
+from bot.http import Http, HttpError, Reach, Response
 
 __all__ = ["ChatRequest", "Completion", "Completions", "KeyIn", "Model", "PluginCheck", "Stream", "ToolCall"]
 
@@ -42,8 +42,9 @@ class Completions:
         seconds: float = 60.0,
         idle: float = 20.0,
         http: Http | None = None,
+        reach: Reach | None = None,
     ) -> None:
-        self._http = http or Http(url, seconds=seconds, body_limit=_ANSWER_BYTES)
+        self._http = http or Http(url, seconds=seconds, body_limit=_ANSWER_BYTES, own=True, reach=reach)
         self._seconds = seconds
         self._idle = idle
         self._key = key

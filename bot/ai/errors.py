@@ -24,7 +24,7 @@ class CompletionError(BotError):
     code: str = ""
     retry: ClassVar[bool] = False
     """Whether the same request, sent again a little later, can succeed."""
-    advice: ClassVar[str] = ""
+    advice: str = ""
     """What the operator should do."""
 
     def __init__(self, message: str, *, code: str = "", reset_in: timedelta | None = None) -> None:
@@ -46,6 +46,11 @@ class NotReached(CompletionError):
 
     retry = True
     advice = "check BOT_AI_URL and the network"
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        if advice:
+            self.advice = advice
+        super().__init__(message)
 
 
 class NotTheService(CompletionError):

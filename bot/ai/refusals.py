@@ -35,7 +35,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "m
 def failure(error: HttpError) -> CompletionError:
     """What a request without an answer means."""
     if isinstance(error, NotSent):
-        return NotReached(str(error))
+        return NotReached(str(error), advice=error.advice)
     if isinstance(error, DeadlinePassed | Silent):
         return TimedOut(str(error), idle=isinstance(error, Silent))
     return NotTheService(str(error)) if isinstance(error, Oversized) else CutStream(str(error))

@@ -72,7 +72,7 @@ class Gateway:
         *,
         channels: Mapping[str, str] | None = None,
     ) -> None:
-        self._http = http or Http(url)
+        self._http = http or Http(url, own=True)
         self._channel_id = channel_id
         self.use_channels(channels or {})
         self._key = key.encode() or b"\0"  # of an empty key there is nothing to blot out
@@ -199,6 +199,6 @@ def _certainty(keyed: bool) -> Iterator[None]:
     try:
         yield
     except NotSent as error:
-        raise NotReached(str(error)) from error
+        raise NotReached(str(error), advice=error.advice) from error
     except Ambiguous as error:
         raise OutcomeUnknown(str(error), keyed) from error

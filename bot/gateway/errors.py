@@ -29,7 +29,7 @@ class GatewayError(BotError):
     """Whether the same request can succeed later."""
     requested: ClassVar[bool] = True
     """Whether a request reached the gateway, and so counts against its limits."""
-    advice: ClassVar[str] = ""
+    advice: str = ""
     """What the operator should do."""
 
     def __init__(self, message: str, details: Mapping[str, Any] | None = None, rate: Rate | None = None) -> None:
@@ -64,6 +64,11 @@ class NotReached(GatewayError):
     retry = True
     requested = False
     advice = "check BOT_GATEWAY_URL and the network"
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        if advice:
+            self.advice = advice
+        super().__init__(message)
 
 
 class NotTheGateway(GatewayError):

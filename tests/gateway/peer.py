@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -63,14 +64,19 @@ def hang_up(connection: socket.socket) -> bool:
 
 
 class Peer:
-    """Takes requests on loopback and gives each the next scripted answer; when there is none, it accepts."""
+    """Takes requests on loopback and gives each the next scripted answer; when there is none, it accepts.
 
-    def __init__(self) -> None:
+    ``tls`` is what it shakes hands with, if it does.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.requests: list[Request] = []
         self.script: deque[Answer] = deque()
         self.by_default: Answer = accepted()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=256)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.port = int(self._listener.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}" if tls is None else f"https://localhost:{self.port}"
         self._changed = threading.Condition()
         self._connections: list[socket.socket] = []
         threading.Thread(target=self._listen, daemon=True).start()
@@ -110,6 +116,11 @@ class Peer:
             threading.Thread(target=self._serve, args=(connection, number), daemon=True).start()
 
     def _serve(self, connection: socket.socket, number: int) -> None:
+        if self._tls is not None:
+            try:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            except OSError:  # refused by the other side
+                return
         with connection, connection.makefile("rb") as stream:
             try:
                 while request := _read(stream, number):
@@ -138,8 +149,8 @@ def _read(stream: Any, number: int) -> Request | None:
 
 
 @contextmanager
-def peer() -> Iterator[Peer]:
-    running = Peer()
+def peer(tls: ssl.SSLContext | None = None) -> Iterator[Peer]:
+    running = Peer(tls)
     try:
         yield running
     finally:

@@ -1,0 +1,361 @@
+"""The operator's network: private certificate authorities and proxies, for what the operator has named alone."""
+
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from bot.ai.client import Completions
+from bot.ai.errors import CompletionError
+from bot.alarms import Alarms, Reachability
+from bot.clock import MovableClock
+from bot.connections import look_up
+from bot.core.effects import HttpRequest
+from bot.core.messages import Text
+from bot.download import Downloads, NotFetched
+from bot.gateway.client import Gateway
+from bot.gateway.errors import NotReached
+from bot.guard import HostUnknown, Place
+from bot.http import Http, NotSent
+from bot.outgoing import Outgoing
+from bot.requester import NotAllowed, Unreachable
+from tests.gateway.peer import Peer, accepted, answer, peer
+from tests.proxy import proxy
+from tests.test_download import got, names
+from tests.test_http import free_port
+from tests.test_outgoing import KEY, SECRETS, services
+
+HOST = "gateway.example"
+HERE = {"127.0.0.1": ["127.0.0.1"]}
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def context(authority: trustme.CA, *hosts: str, **options: Any) -> ssl.SSLContext:
+    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(*hosts, **options).configure_cert(found)
+    return found
+
+
+@pytest.fixture
+def secure(authority: trustme.CA) -> Iterator[Peer]:
+    with peer(context(authority, "localhost", HOST)) as running:
+        yield running
+
+
+@pytest.fixture
+def bundle(authority: trustme.CA, tmp_path: Path) -> Path:
+    file = tmp_path / "authority.pem"
+    authority.cert_pem.write_to_path(str(file))
+    return file
+
+
+@pytest.fixture
+def trusted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+
+
+def fault(url: str) -> tuple[str, str]:
+    """Why there is no connection to a peer of the operator's, and what to do."""
+    with pytest.raises(NotSent) as raised:
+        Http(url, own=True, seconds=5).get("/x", {})
+    return str(raised.value).partition(": ")[2], raised.value.advice
+
+
+# Certificates
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_the_gateway_and_the_model_may_have_certificates_of_a_private_authority(
+    secure: Peer, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, str(bundle))
+    assert Gateway(secure.url, "key").send("6281234567890", Text("Hi"), "k").message_ids
+    secure.answers(answer(200, {"data": [{"id": "acme/swift"}]}))
+    assert [model.id for model in Completions(f"{secure.url}/api/v1", "sk").models()] == ["acme/swift"]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to tell a file's name")
+@pytest.mark.parametrize("variable", ["SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"])
+def test_authorities_may_stand_in_a_folder(
+    secure: Peer, bundle: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    command = ["openssl", "x509", "-hash", "-noout", "-in", str(bundle)]
+    hashed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    bundle.rename(bundle.with_name(f"{hashed}.0"))
+    monkeypatch.setenv(variable, str(bundle.parent))
+    assert Http(secure.url, own=True).get("/x", {}).status == 200
+
+
+@pytest.mark.parametrize("read", [Gateway, Completions])
+def test_one_that_is_not_known_is_named_with_the_variable_to_set(secure: Peer, read: Any) -> None:
+    with pytest.raises((NotReached, CompletionError)) as raised:
+        if read is Gateway:
+            Gateway(secure.url, "key").send("6281234567890", Text("Hi"), "k")
+        else:
+            Completions(secure.url, "sk").models()
+    words = str(raised.value)
+    assert "its certificate is refused: it is signed by an authority that is not known here" in words
+    assert "set SSL_CERT_FILE to a file with its certificate" in words
+    assert secure.requests == []
+
+
+@pytest.mark.usefixtures("trusted")
+def test_each_fault_of_a_certificate_has_its_own_words_and_cure(authority: trustme.CA) -> None:
+    now = datetime.now(UTC)
+    day = timedelta(days=1)
+    faulty = {
+        "it is for another name": context(authority, "other.example"),
+        "it has expired": context(authority, "localhost", not_before=now - 9 * day, not_after=now - day),
+        "it is not valid yet": context(authority, "localhost", not_before=now + day),
+    }
+    for words, tls in faulty.items():
+        with peer(tls) as running:
+            what, cure = fault(running.url)
+        assert (what, bool(cure)) == (f"its certificate is refused: {words}", True)
+
+
+def test_a_peer_that_does_not_speak_tls_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            with listener.accept()[0] as connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                connection.recv(4096)
+
+        threading.Thread(target=refuse, daemon=True).start()
+        what, cure = fault(f"https://localhost:{listener.getsockname()[1]}")
+    assert what == "it does not speak TLS" and "http://" in cure
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate"])
+def test_a_file_of_certificates_that_is_none_is_named(
+    secure: Peer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    file = tmp_path / "wrong.pem"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    what, cure = fault(secure.url)
+    assert what == "the file with the certificates that are trusted cannot be read, or has none"
+    assert "SSL_CERT_FILE" in cure
+
+
+# Proxies
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+def test_a_proxy_leads_to_the_gateway_and_looks_its_name_up(
+    secure: Peer, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    with proxy({HOST: secure.port}) as through, names(HERE, unknown=True):
+        monkeypatch.setenv(variable, f"http://a%40b:secret@{through.address}")
+        gateway = Gateway(f"https://{HOST}", "key")
+        assert all(gateway.send("6281234567890", Text("Hi"), f"k{n}").message_ids for n in range(2))
+    (head,) = through.heads
+    assert head.startswith(f"CONNECT {HOST}:443 HTTP/1") and "proxy-authorization: Basic YUBiOnNlY3JldA==" in head
+    assert [request.connection for request in secure.requests] == [1, 1]
+    assert "proxy-authorization" not in secure.requests[0].headers
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_tunnel_that_was_closed_is_dug_again(secure: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with proxy({HOST: secure.port}) as through:
+        monkeypatch.setenv("HTTPS_PROXY", through.address)
+        client = Http(f"https://{HOST}", own=True)
+        secure.answers(answer(200, b"one", {"Connection": "close"}), answer(200, b"two"))
+        assert [client.get("/x", {}).body for _ in range(2)] == [b"one", b"two"]
+    assert len(through.heads) == 2
+
+
+def test_a_plain_peer_is_asked_by_its_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    with peer() as plain, proxy({HOST: plain.port}) as through:
+        monkeypatch.setenv("HTTP_PROXY", f"http://{through.address}")
+        assert Http(f"http://{HOST}/base", own=True).post("/x", b"{}", {}).status == 200
+        (request,) = plain.requests
+    assert (request.path, request.headers["host"]) == (f"http://{HOST}/base/x", HOST)
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("excepted", [HOST, ".example", "example", f"other.example, {HOST}", "*"])
+def test_what_no_proxy_names_is_asked_directly(monkeypatch: pytest.MonkeyPatch, secure: Peer, excepted: str) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    monkeypatch.setenv("NO_PROXY", excepted)
+    with names({HOST: ["127.0.0.1"]}):
+        assert Http(f"https://{HOST}:{secure.port}", own=True).get("/x", {}).status == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_this_machine_is_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    with peer() as plain:
+        assert Http(f"http://{host}:{plain.port}", own=True).get("/x", {}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "cure"),
+    [(407, "wants a name and a password (407)", "HTTPS_PROXY"), (403, "refuses to connect to it (403)", "NO_PROXY")],
+)
+def test_a_proxy_that_refuses_says_so(monkeypatch: pytest.MonkeyPatch, status: int, words: str, cure: str) -> None:
+    with proxy({}, status) as through:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://name:secret@{through.address}")
+        what, advice = fault(f"https://{HOST}")
+    assert what == f"the proxy {through.address} {words}" and cure in advice
+
+
+def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("HTTPS_PROXY", f"http://{nobody}")
+    assert fault(f"https://{HOST}")[0] == f"the proxy {nobody} is not reached: Connection refused"
+    for none in ("socks5://127.0.0.1:1080", "http://", "http://[", "http://x:99999"):
+        monkeypatch.setenv("HTTPS_PROXY", none)
+        what, advice = fault(f"https://{HOST}")
+        assert "is none that is understood" in what and "http://proxy.example:3128" in advice
+
+
+# What a contact can bend
+
+
+@pytest.mark.usefixtures("trusted")
+def test_an_address_of_somebody_else_is_told_neither_proxy_nor_private_authority(
+    secure: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.guard.is_public", lambda address: address == "127.0.0.1")
+    with proxy({HOST: secure.port}) as through, names({HOST: ["127.0.0.1"]}):
+        monkeypatch.setenv("ALL_PROXY", f"http://{through.address}")
+        with pytest.raises(NotFetched, match="not known here"):
+            got(Downloads("https://other.example"), f"https://{HOST}:{secure.port}/f")
+        with pytest.raises(Unreachable, match="not known here"):
+            Outgoing({}, {})(HttpRequest("GET", f"https://{HOST}:{secure.port}/x"), KEY)
+    assert through.heads == [] and secure.requests == []
+
+
+@pytest.mark.usefixtures("trusted")
+def test_the_files_of_the_gateways_own_host_are_got_as_the_gateway_is_reached(secure: Peer) -> None:
+    secure.answers(answer(200, b"a file"))
+    assert got(Downloads(secure.url), f"{secure.url}/media/1") == b"a file"
+
+
+@pytest.mark.usefixtures("trusted")
+def test_a_service_of_bot_yml_is_reached_through_the_proxy_until_it_leads_elsewhere(
+    secure: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with proxy({HOST: secure.port}) as through, names(HERE, unknown=True) as looked_up:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{through.address}")
+        outgoing = Outgoing(services(f"https://{HOST}", private=False), SECRETS)
+        assert outgoing(HttpRequest("GET", "crm:/x"), KEY).status == 200
+        assert HOST not in looked_up
+        secure.answers(answer(302, b"", {"Location": "https://elsewhere.example/"}))
+        with pytest.raises(Unreachable, match=r"elsewhere\.example is not found"):
+            outgoing(HttpRequest("GET", "crm:/x"), KEY)
+    assert not any("elsewhere" in head for head in through.heads)
+
+
+def test_a_proxy_is_no_way_into_the_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    with proxy({}) as through:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://{through.address}")
+        outgoing = Outgoing(services("https://10.0.0.5", private=False), SECRETS)
+        with pytest.raises(NotAllowed, match="no public address"):
+            outgoing(HttpRequest("GET", "crm:/x"), KEY)
+    assert through.heads == []
+
+
+# Name servers that do not answer
+
+
+@pytest.fixture
+def silent_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """No name is answered for before the test has ended; those that are looked up are listed."""
+    asked: list[str] = []
+    over = threading.Event()
+
+    def getaddrinfo(host: str, *args: Any, **options: Any) -> Any:
+        asked.append(host)
+        over.wait(20)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    yield asked
+    over.set()
+
+
+def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str]) -> None:
+    with pytest.raises(NotSent, match=r"no name server has answered for gateway\.example within"):
+        Http(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
+    with pytest.raises(HostUnknown, match="no name server has answered"):
+        Place.of(f"https://{HOST}:443/f").public_address(0.1)
+    with pytest.raises(NotFetched) as raised:
+        got(Downloads("https://other.example"), f"https://{HOST}/f", seconds=0.1)
+    assert raised.value.again
+    assert silent_names == [HOST], "who asks for a name that is being looked up waits for the same answer"
+
+
+def test_one_name_that_is_not_answered_for_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host: str, *args: Any, **options: Any) -> Any:
+        if host == "slow.example":
+            over.wait(20)
+        return real("127.0.0.1", *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    waiting = threading.Thread(target=look_up, args=("slow.example", 443, 20))
+    waiting.start()
+    assert look_up("other.example", 443, 20)[0][4] == ("127.0.0.1", 443)
+    over.set()
+    waiting.join()
+
+
+def test_the_second_address_of_a_host_is_tried_where_the_first_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with peer() as plain, names({HOST: ["127.0.0.2", "127.0.0.1"]}):
+        assert Http(f"http://{HOST}:{plain.port}", own=True).get("/x", {}).status == 200
+
+
+# Alarms
+
+
+def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() -> None:
+    clock = MovableClock(datetime(2030, 5, 6, tzinfo=UTC))
+    alarms = Alarms(clock)
+    reach = Reachability(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
+    with peer() as plain:
+        client = Http(plain.url, own=True, reach=reach)
+        monkey = pytest.MonkeyPatch()
+        monkey.setattr(client._pool, "port", free_port())
+        for seconds in (0, 59):
+            clock.move(timedelta(seconds=seconds))
+            with pytest.raises(NotSent):
+                client.get("/x", {})
+            assert alarms.current() == []
+        clock.move(timedelta(seconds=1))
+        with pytest.raises(NotSent):
+            client.get("/x", {})
+        (alarm,) = alarms.current()
+        assert (alarm.name, alarm.advice) == ("gateway-unreachable", "check BOT_GATEWAY_URL")
+        assert alarm.what.startswith("the gateway cannot be reached: no connection to 127.0.0.1")
+        monkey.undo()
+        plain.answers(accepted())
+        client.get("/x", {})
+    assert alarms.current() == []
