@@ -14,7 +14,7 @@ from typing import Any
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
 from bot.alarms import Alarm, Alarms, Reachability
-from bot.clock import Clock
+from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.download import Downloads
@@ -83,6 +83,7 @@ class Engine:
     ) -> None:
         program.library.prepare()
         self._program = program
+        self._clock = clock
         self.alarms = Alarms(clock)
         self._metrics = EngineMetrics()
         with ExitStack() as opened:
@@ -94,7 +95,8 @@ class Engine:
             gateway = Gateway(gateway_url, gateway_key, channel_id, http, channels=channels)
             opened.enter_context(closing(gateway))
             self._gateway = gateway
-            pacing = Pacing(per_minute, per_day, reader.requests(clock.now() - timedelta(days=1)))
+            recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
+            pacing = Pacing(per_minute, per_day, recent)
             self._calling = Calling(program.extensions)
             self._completing: Completing | None = None
             if models is not None:
@@ -221,8 +223,10 @@ class Engine:
 
     def next_due(self) -> datetime | None:
         """When something happens by itself: a wake-up, or the next try of a message or a call."""
-        times = (self._turns.next_wake(), self._delivery.next_due(), self._performers.next_due())
-        return min((time for time in times if time is not None), default=None)
+        deadlines = (self._delivery.next_due(), self._performers.next_due())
+        times = [time_of(self._clock, deadline) for deadline in deadlines if deadline is not None]
+        wake = self._turns.next_wake()
+        return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
         """Raise `EngineFailed` if the loop has ended by itself."""

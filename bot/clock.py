@@ -9,6 +9,11 @@ from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Protocol
 
+SMALLEST_STEP = timedelta(seconds=5)
+"""A clock that is set by less is set in the ordinary course of things, and nobody needs to know."""
+
+_BELIEVED_AFTER = 86_400.0  # seconds
+
 
 class Clock(Protocol):
     """Tells the time, measures how much passes, and waits for it to pass."""
@@ -108,6 +113,52 @@ class MovableClock:
                 condition.notify_all()
 
 
+class Steps:
+    """Notices that a clock was set: the time of day and what has passed no longer say the same."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began = self._beginning()
+
+    def seen(self) -> timedelta:
+        """How far the clock was set since this was asked last: below 0 is back, and 0 is not at all."""
+        began = self._beginning()
+        by = began - self._began
+        if abs(by) < SMALLEST_STEP:
+            return timedelta()
+        self._began = began
+        return by
+
+    def _beginning(self) -> datetime:
+        """The time of day at which nothing had passed, as the clock says now."""
+        return self._clock.now() - timedelta(seconds=self._clock.elapsed())
+
+
+class ExpiryTime:
+    """The time by which things are too late. Safe to use from many threads.
+
+    It follows the clock back at once, and forth once that has held for a day: one that was set forth by mistake must not
+    let all expire that waits. What expires too late costs a request that the gateway refuses; too early, a message.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._steps = Steps(clock)
+        self._ahead: list[tuple[float, timedelta]] = []  # when the clock was set forth, and how far
+
+    def now(self) -> datetime:
+        """The time of day, or one before it."""
+        with self._lock:
+            by, now, passed = self._steps.seen(), self._clock.now(), self._clock.elapsed()
+            if by < timedelta():
+                self._ahead.clear()
+            elif by:
+                self._ahead.append((passed, by))
+            self._ahead = [step for step in self._ahead if passed < step[0] + _BELIEVED_AFTER]
+            return now - sum((by for _, by in self._ahead), timedelta())
+
+
 def deadline_of(clock: Clock, time: datetime) -> float:
     """When `Clock.elapsed` will be at that time, unless the clock is set."""
     return clock.elapsed() + (time - clock.now()).total_seconds()
@@ -117,3 +168,8 @@ def time_of(clock: Clock, deadline: float) -> datetime:
     """The time at which `Clock.elapsed` says ``deadline``, unless the clock is set; after now where it is ahead."""
     left = deadline - clock.elapsed()
     return clock.now() + (max(timedelta(seconds=left), timedelta.resolution) if left > 0 else timedelta(seconds=left))
+
+
+def to_microseconds(deadline: float) -> float:
+    """A sum of seconds without what adding them left behind: 0.1 + 0.2 is 0.3, as it is for times of day."""
+    return round(deadline, 6)

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from bot.clock import Clock
 
@@ -13,7 +13,7 @@ PAUSE = timedelta(seconds=30)
 @dataclass(slots=True)
 class _Trouble:
     failures: int = 0
-    until: datetime | None = None  # the model is left alone until then
+    until: float | None = None  # by `Clock.elapsed`, the model is left alone until then
 
 
 class Breaker:
@@ -33,20 +33,22 @@ class Breaker:
             trouble = self._troubles.get(model)
             if trouble is None or trouble.until is None:
                 return True
-            now = self._clock.now()
+            now = self._clock.elapsed()
             if now < trouble.until:
                 return False
-            trouble.until = now + PAUSE
+            trouble.until = now + PAUSE.total_seconds()
             return True
 
-    def failed(self, model: str, until: datetime | None = None) -> None:
-        """The model failed. With ``until`` it is known to be of no use before then."""
+    def failed(self, model: str, pause: timedelta | None = None) -> None:
+        """The model failed. With ``pause`` it is known to be of no use for so long."""
         with self._lock:
+            now = self._clock.elapsed()
             trouble = self._troubles.setdefault(model, _Trouble())
             trouble.failures += 1
-            if until is None and trouble.failures >= FAILURES:
-                until = self._clock.now() + PAUSE
-            trouble.until = max(filter(None, (trouble.until, until)), default=None)
+            if pause is None and trouble.failures >= FAILURES:
+                pause = PAUSE
+            if pause is not None:
+                trouble.until = max(now + pause.total_seconds(), trouble.until or 0.0)
 
     def succeeded(self, model: str) -> None:
         """The model answered."""

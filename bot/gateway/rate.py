@@ -24,6 +24,10 @@ class Rate:
         left = self.retry_after - now if isinstance(self.retry_after, datetime) else self.retry_after
         return min(left, _LONGEST_WAIT).total_seconds() if left > timedelta() else None
 
+    def resets_in(self, now: datetime) -> float | None:
+        """In how many seconds there are requests again; below 0 where one of the two clocks is wrong."""
+        return None if self.resets_at is None else (self.resets_at - now).total_seconds()
+
 
 def read_rate(headers: Mapping[str, str]) -> Rate:
     """Read ``X-RateLimit-Remaining``, ``X-RateLimit-Reset`` and ``Retry-After``; what is no such value is not said."""

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -30,10 +29,10 @@ def errands_alone(account: Account, store: Path, clock: Clock) -> Iterator[Erran
     with ExitStack() as opened:
         opened.callback(server_lock(store).release)
         gateway = opened.enter_context(closing(Gateway(account.gateway_url, account.gateway_key)))
-        recent: list[tuple[datetime, int]] = []
+        recent: list[tuple[float, int]] = []
         if store.exists():
             with closing(StoreReader(store)) as reader:
-                recent = reader.requests(clock.now() - timedelta(days=1))
+                recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
         pacing = Pacing(account.gateway_per_minute, account.gateway_per_day, recent)
         loans = Loans(threading.Lock(), pacing, Breakers(Alarms(clock)), clock)
         yield Errands(gateway, loans.lend, partial(_note_errand, store, clock))

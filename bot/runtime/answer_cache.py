@@ -2,7 +2,6 @@
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from bot.clock import Clock
 from bot.core import codec
@@ -17,7 +16,7 @@ MOST_ANSWERS = 1000
 class _Kept:
     answer: HttpAnswer  # as it came: what is read of it may be twenty times as large
     size: int
-    until: datetime
+    until: float  # by `Clock.elapsed`
 
 
 class AnswerCache:
@@ -35,18 +34,18 @@ class AnswerCache:
             return None
         with self._lock:
             kept = self._kept.get(codec.dumps(request))
-        return kept.answer if kept is not None and kept.until > self._clock.now() else None
+        return kept.answer if kept is not None and kept.until > self._clock.elapsed() else None
 
     def put(self, request: HttpRequest, answer: HttpAnswer) -> None:
         """Keep the answer to a request that allows it."""
         if not request.cache:
             return
-        name, now = codec.dumps(request), self._clock.now()
+        name, now = codec.dumps(request), self._clock.elapsed()
         size = len(name) + len(answer.body) + sum(len(key) + len(value) for key, value in answer.headers.items())
         with self._lock:
             for old in [old for old, kept in self._kept.items() if old == name or kept.until <= now]:
                 self._drop(old)
-            self._kept[name] = _Kept(answer, size, now + timedelta(seconds=request.cache))
+            self._kept[name] = _Kept(answer, size, now + request.cache)
             self._size += size
             while self._size > MOST_BYTES or len(self._kept) > MOST_ANSWERS:
                 self._drop(next(iter(self._kept)))

@@ -5,9 +5,9 @@ refuses for one of these shows that those before are right.
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
 
 from bot.alarms import Alarms
+from bot.clock import to_microseconds
 from bot.runtime.sending import ACCOUNT, CHANNEL, LIMITS, Apart, Outcome, Route, name_of
 
 FIRST_PROBE = 60.0  # seconds
@@ -21,25 +21,28 @@ _STAGES = (ACCOUNT, LIMITS, CHANNEL)
 
 
 class Breaker:
-    """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out."""
+    """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out.
+
+    Times are of `bot.clock.Clock.elapsed`.
+    """
 
     def __init__(self, route: Route) -> None:
         self.route = route
         self.reason = ""  # what it is open for; empty: it is closed
         self.detail = ""  # the gateway's words
-        self.probe_at = datetime.min
+        self.probe_at = 0.0
         self.times_closed = 0
-        self._since = datetime.min
+        self._since = 0.0
         self._pause = 0.0
         self._probing = False
 
-    def bound(self, requests: int, now: datetime) -> int:
+    def bound(self, requests: int, now: float) -> int:
         """How many of so many requests may go now."""
         if not self.reason:
             return requests
         return 0 if self._probing or now < self.probe_at else min(requests, 1)
 
-    def opens_at(self, opens: datetime) -> datetime | None:
+    def opens_at(self, opens: float) -> float | None:
         """When a request may go that otherwise may at ``opens``; None if that depends on the probe's answer."""
         if not self.reason:
             return opens
@@ -50,14 +53,14 @@ class Breaker:
         self._probing = bool(self.reason)
         return self._probing
 
-    def open(self, reason: str, pause: float, detail: str, now: datetime) -> None:
+    def open(self, reason: str, pause: float, detail: str, now: float) -> None:
         """Let nothing go for ``pause`` seconds, and then a probe."""
         if self.reason != reason:
             self._since = now
         self.reason, self.detail, self._pause, self._probing = reason, detail, pause, False
-        self.probe_at = now + timedelta(seconds=pause)
+        self.probe_at = to_microseconds(now + pause)
 
-    def wait_again(self, now: datetime) -> None:
+    def wait_again(self, now: float) -> None:
         """The probe has shown nothing."""
         self.open(self.reason, self._pause, self.detail, now)
 
@@ -77,9 +80,9 @@ class Breaker:
             return min(2 * before, LONGEST_PROBE) if before else FIRST_PROBE
         return limits_pause(outcome.retry_after, before)
 
-    def open_for(self, now: datetime) -> float:
+    def open_for(self, now: float) -> float:
         """For how many seconds it has been open for the same reason."""
-        return (now - self._since).total_seconds() if self.reason else 0.0
+        return now - self._since if self.reason else 0.0
 
 
 def limits_pause(said: float | None, before: float) -> float:
@@ -106,7 +109,7 @@ class Breakers:
             breaker = self._routes[route] = Breaker(route)
         return breaker
 
-    def judge(self, route: Route, probe: bool, outcome: Outcome, now: datetime) -> None:
+    def judge(self, route: Route, probe: bool, outcome: Outcome, now: float) -> None:
         """A request has ended: what that says of its route, and of the others."""
         breaker, fault = self[route], outcome.fault
         if breaker.reason and not probe:
@@ -119,7 +122,7 @@ class Breakers:
         else:
             self._refused(breaker, outcome, now)
 
-    def _answered(self, breaker: Breaker, outcome: Outcome, now: datetime) -> None:
+    def _answered(self, breaker: Breaker, outcome: Outcome, now: float) -> None:
         """The probe has come back, without a fault that concerns others."""
         if outcome.state in ("retry", "unknown"):
             breaker.wait_again(now)
@@ -128,7 +131,7 @@ class Breakers:
         else:
             self._close(breaker)
 
-    def _refused(self, breaker: Breaker, outcome: Outcome, now: datetime) -> None:
+    def _refused(self, breaker: Breaker, outcome: Outcome, now: float) -> None:
         fault, again = outcome.fault, outcome.fault == breaker.reason
         pause = breaker.next_pause(fault, outcome)
         if breaker.reason and not again:

@@ -122,13 +122,13 @@ class Completing:
 
     def _ask_in_turn(self, row: CallRow, effect: Complete, say: Say) -> Ended:
         """Ask the first model that may be asked, and the next ones while nothing has been said."""
-        until = self._clock.now() + timedelta(seconds=effect.within * _OWN_TIME)
+        until = self._clock.elapsed() + effect.within * _OWN_TIME
         models = effect.models or self._models
         failed = self._none_asked(models)
         used: tuple[Usage, ...] = ()
         for request in self._requests(effect, models):
             judge = partial(self._judge, row, effect)
-            answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.now() >= until)
+            answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
             try:
                 ended = self._ask(answer, last=request.model == models[-1])
             except CompletionError as error:
@@ -136,7 +136,7 @@ class Completing:
                 used += failure.usage
                 if answer.said or not failed.again:
                     failed = failure
-                if answer.said or isinstance(error, _NOT_OF_THE_MODEL) or self._clock.now() >= until:
+                if answer.said or isinstance(error, _NOT_OF_THE_MODEL) or self._clock.elapsed() >= until:
                     break
             else:
                 return replace(ended, usage=used + ended.usage)
@@ -201,7 +201,7 @@ class Completing:
             self._breaker.succeeded(model)
             return
         renewed_in = error.reset_in if outcome == "quota" else None
-        self._breaker.failed(model, None if renewed_in is None else self._clock.now() + renewed_in)
+        self._breaker.failed(model, renewed_in)
         self._failures[model] = outcome
 
     def _none_asked(self, models: Sequence[str]) -> Ended:

@@ -2,11 +2,10 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
 from time import monotonic
 from typing import Generic, TypeVar
 
-from bot.clock import Clock, deadline_of
+from bot.clock import Clock
 
 J = TypeVar("J")
 
@@ -17,8 +16,8 @@ class Crew(Generic[J]):
     """Threads that take a job and do it, over and over; one that is done looks for the next job by itself.
 
     ``take`` is called with the lock held and gives a job, or None when there is none now; ``do`` is called
-    without it and must not raise. ``look`` is called with the lock held at the start, and again at the time that
-    it gave last. ``size`` is the largest number of workers; when it is lowered, one that is over it ends after its job.
+    without it and must not raise. ``look`` is called with the lock held at the start, and again at the time (of
+    `Clock.elapsed`) that it gave last. ``size`` is the largest number of workers; when it is lowered, one that is over it ends after its job.
     """
 
     def __init__(
@@ -27,7 +26,7 @@ class Crew(Generic[J]):
         clock: Clock,
         take: Callable[[], J | None],
         do: Callable[[J], None],
-        look: Callable[[], datetime | None],
+        look: Callable[[], float | None],
         size: int,
         name: str,
     ) -> None:
@@ -45,7 +44,7 @@ class Crew(Generic[J]):
         self._called = 0  # woken or started, but not yet here to take a job
         self._time = threading.Condition(lock)
         self._timekeeper = threading.Thread(target=self._keep_time, name=f"{name}-time", daemon=True)
-        self._awaited: datetime | None = None  # what the timekeeper waits for
+        self._awaited: float | None = None  # what the timekeeper waits for
 
     def start(self) -> None:
         """Begin."""
@@ -85,7 +84,7 @@ class Crew(Generic[J]):
                 return
             self._called += 1
 
-    def expect(self, at: datetime | None) -> None:
+    def expect(self, at: float | None) -> None:
         """There is something to look at by then. With the lock held."""
         if at is not None and (self._awaited is None or at < self._awaited):
             self._time.notify()
@@ -113,5 +112,4 @@ class Crew(Generic[J]):
         with self._lock:
             while self.running:
                 self._awaited = self._look()
-                until = None if self._awaited is None else deadline_of(self._clock, self._awaited)
-                self._clock.wait(self._time, until, _LOOK_AT_CLOCK)
+                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)

@@ -16,6 +16,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.effects import PutContact
 from bot.gateway.client import Gateway
+from bot.runtime.backoff import left_to_wait
 from bot.runtime.breakers import Breakers
 from bot.runtime.crew import Crew
 from bot.runtime.loans import Loans, Permit
@@ -158,14 +159,14 @@ class Delivery:
         the next permit, or of the next probe of what is held.
         """
         with self._lock:
-            now = self._clock.now()
+            now = self._clock.elapsed()
             due = self._timetable.next_due(now)
             return not self._in_flight and (due is None or due > now)
 
-    def next_due(self) -> datetime | None:
-        """When something happens by itself; None when nothing will, or not before an answer comes."""
+    def next_due(self) -> float | None:
+        """When, by `Clock.elapsed`, something happens by itself; None: not at all, or not before an answer comes."""
         with self._lock:
-            return self._timetable.next_due(self._clock.now())
+            return self._timetable.next_due(self._clock.elapsed())
 
     def status(self) -> Status:
         """How delivery stands."""
@@ -179,19 +180,21 @@ class Delivery:
 
     def _begin(self, lane: Lane) -> None:
         lane.begin()
-        self._schedule(lane, lane.rows[0].due_at)
+        row = lane.rows[0]
+        self._schedule(lane, left_to_wait(row.attempts, row.due_at, self._clock.now()))
 
-    def _schedule(self, lane: Lane, due_at: datetime) -> None:
-        self._timetable.add(lane, due_at, self._clock.now())
+    def _schedule(self, lane: Lane, wait: float) -> None:
+        now = self._clock.elapsed()
+        self._timetable.add(lane, now + wait, now)
 
-    def _look(self, hands: int = 0) -> datetime | None:
+    def _look(self, hands: int = 0) -> float | None:
         """Something has changed: call threads for what can be sent now. Returns when to look again at the latest.
 
         ``hands`` threads look for a job right after this, uncalled.
         """
         if not self._crew.running:
             return None
-        now = self._clock.now()
+        now = self._clock.elapsed()
         self._timetable.ripen(now)
         self._crew.call(self._timetable.sendable(now) - hands)
         look_at = self._timetable.look_at(now)
@@ -199,7 +202,7 @@ class Delivery:
         return look_at
 
     def _take(self) -> _Job | None:
-        taken = self._timetable.take(self._clock.now())
+        taken = self._timetable.take(self._clock.elapsed())
         if taken is None:
             return None
         lane, permit = taken
@@ -209,18 +212,18 @@ class Delivery:
         lane.alone = lane.limited is not None and breaker.times_closed > lane.limited
         return _Job(lane, permit, breaker.begin())
 
-    def _settle(self, job: _Job, outcome: Outcome, now: datetime) -> None:
+    def _settle(self, job: _Job, outcome: Outcome) -> None:
         lane = job.lane
         self._in_flight -= 1
         lane.in_flight = False
         self._loans.give_back(job.permit, outcome.requested, outcome.rate)
         if outcome.fault == LIMITS:
             lane.limited = self._breakers[lane.route].times_closed
-        self._breakers.judge(lane.route, job.probe, outcome, now)
+        self._breakers.judge(lane.route, job.probe, outcome, self._clock.elapsed())
         if self._lanes.get(lane.whose) is not lane:
             pass  # withdrawn
         elif outcome.state in ("retry", "held", "again"):
-            self._schedule(lane, outcome.due_at or now)
+            self._schedule(lane, outcome.wait or 0.0)
         else:
             lane.rows.popleft()
             self._rows -= 1
@@ -235,10 +238,9 @@ class Delivery:
     def _do(self, job: _Job) -> None:
         outcome = self._sender.send(job.lane)
         with self._lock:
-            now = self._clock.now()
             if outcome.state != "again" and not self._closed:
-                self._report(SendResult.of(job.lane, outcome, now))
-            self._settle(job, outcome, now)
+                self._report(SendResult.of(job.lane, outcome, self._clock.now()))
+            self._settle(job, outcome)
 
 
 def _idle(lane: Lane) -> Iterator[OutboxRow]:

@@ -3,27 +3,28 @@
 import heapq
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime
 from itertools import count
 from typing import Generic, TypeVar
+
+from bot.clock import to_microseconds
 
 T = TypeVar("T")
 
 
 class Line(Generic[T]):
-    """Items in the order in which they became ready, and by the time at which others do."""
+    """Items in the order in which they became ready, and by the time at which others do, which is `Clock.elapsed`."""
 
     def __init__(self) -> None:
         self.ready: deque[T] = deque()
-        self._later: list[tuple[datetime, int, T]] = []
+        self._later: list[tuple[float, int, T]] = []
         self._order = count()
 
-    def add(self, item: T, due_at: datetime, now: datetime) -> None:
+    def add(self, item: T, due_at: float, now: float) -> None:
         """Take an item that may go at ``due_at``."""
         if due_at <= now:
             self.ready.append(item)
         else:
-            heapq.heappush(self._later, (due_at, next(self._order), item))
+            heapq.heappush(self._later, (to_microseconds(due_at), next(self._order), item))
 
     def drop(self, gone: Callable[[T], bool]) -> None:
         """Forget the items of which ``gone`` is true."""
@@ -31,11 +32,11 @@ class Line(Generic[T]):
         self._later = [entry for entry in self._later if not gone(entry[2])]
         heapq.heapify(self._later)
 
-    def ripen(self, now: datetime) -> None:
+    def ripen(self, now: float) -> None:
         """What has fallen due is ready."""
         while self._later and self._later[0][0] <= now:
             self.ready.append(heapq.heappop(self._later)[2])
 
-    def due(self) -> datetime | None:
+    def due(self) -> float | None:
         """When the first of what waits for its time falls due."""
         return self._later[0][0] if self._later else None

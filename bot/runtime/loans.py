@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 
-from bot.clock import Clock, deadline_of
+from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.gateway.errors import GatewayError
 from bot.gateway.rate import Rate
@@ -73,13 +73,14 @@ class Loans:
         finally:
             with self._lock:
                 self.give_back(number, outcome.requested, permit.rate)
-                self._breakers.judge(Apart.COMMANDS, probe, outcome, self._clock.now())
+                self._breakers.judge(Apart.COMMANDS, probe, outcome, self._clock.elapsed())
                 self._look()
 
     def give_back(self, permit: int, requested: bool, rate: Rate | None) -> None:
         """A permit comes back, anybody's, with what the answer to its request said. With the lock held."""
         if requested:
-            self._pacing.ended(permit, self._clock.now(), rate)
+            said = rate or Rate()
+            self._pacing.ended(permit, self._clock.elapsed(), said.remaining, said.resets_in(self._clock.now()))
         else:
             self._pacing.unused(permit)
         self._changed.notify_all()
@@ -97,19 +98,18 @@ class Loans:
                 if monotonic() >= deadline or self._closed:
                     raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
                 opens = self._opens_at()
-                until = None if opens is None else deadline_of(self._clock, opens)
-                self._clock.wait(self._changed, until, deadline - monotonic())
+                self._clock.wait(self._changed, opens, deadline - monotonic())
             return permit
         finally:
             self.waiting -= 1
             self._look()
 
     def _take(self) -> int | None:
-        now = self._clock.now()
+        now = self._clock.elapsed()
         return self._pacing.take(now, SYNC) if self._breaker.bound(1, now) else None
 
-    def _opens_at(self) -> datetime | None:
-        opens = self._pacing.opens_at(self._clock.now(), SYNC)
+    def _opens_at(self) -> float | None:
+        opens = self._pacing.opens_at(self._clock.elapsed(), SYNC)
         return None if opens is None else self._breaker.opens_at(opens)
 
 

@@ -1,7 +1,6 @@
 """All performers as one."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from time import monotonic
 
 from bot.core.effects import Performed
@@ -48,7 +47,7 @@ class Outside:
         """True when nothing happens until the clock moves (or rows are offered)."""
         return all(performers.idle() for performers in self._performers.values())
 
-    def next_due(self) -> datetime | None:
-        """When something happens by itself."""
+    def next_due(self) -> float | None:
+        """When, by `Clock.elapsed`, something happens by itself."""
         times = (performers.next_due() for performers in self._performers.values())
         return min((time for time in times if time is not None), default=None)

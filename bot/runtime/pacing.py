@@ -1,20 +1,19 @@
 """The gateway's limits: when the next request may go out, all endpoints together (spec: Limits).
 
-Pure state with the time as an argument; not safe for threads by itself.
+Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not safe for threads by itself.
 """
 
 from collections import deque
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from bot.gateway.rate import Rate
 from bot.store.rows import REPLY
 
 MINUTE = 60.0
 DAY = 86_400.0
 RESERVE = 10
 _STEP = 0.125  # seconds: finer than this a minute is not looked at
-_HEADERS_HOLD = timedelta(seconds=MINUTE)
+_HEADERS_HOLD = MINUTE
 
 
 class Pacing:
@@ -29,14 +28,14 @@ class Pacing:
     waits, whatever else is sent.
 
     What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
-    when, and how many.
+    when, which may be below 0, and how many.
     """
 
     def __init__(
         self,
         per_minute: int = 60,
         per_day: int = 10_000,
-        recent: Iterable[tuple[datetime, int]] = (),
+        recent: Iterable[tuple[float, int]] = (),
         *,
         reserve: int = RESERVE,
     ) -> None:
@@ -46,26 +45,26 @@ class Pacing:
             _Window(per_minute, MINUTE, _STEP, reserve),
             _Window(per_day, DAY, 60.0, _of_day(per_minute, per_day, reserve)),
         )
-        self._gap = timedelta(seconds=MINUTE / (per_minute - reserve))
-        self._next: datetime | None = None  # when the next request that is no reply is to go, to a step
+        self._gap = MINUTE / (per_minute - reserve)
+        self._next: float | None = None  # when the next request that is no reply is to go, to a step
         self._in_flight = 0
         self._given = 0  # permits so far: the number of a permit is its place among them
         self._said: _Said | None = None
         for at, count in sorted(recent):
             for window in self._windows:
-                window.count(at.timestamp(), count)
+                window.count(at, count)
 
-    def left(self, now: datetime, priority: int = REPLY) -> int:
+    def left(self, now: float, priority: int = REPLY) -> int:
         """How many permits there are now."""
-        others, seconds = priority != REPLY, now.timestamp()
-        left = min(window.left(seconds, others) for window in self._windows) - self._in_flight
+        others = priority != REPLY
+        left = min(window.left(now, others) for window in self._windows) - self._in_flight
         if self._said is not None and self._said.until > now:
             left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
         if others:
             left = min(left, 1 if self._turn(now) <= now else 0)
         return max(left, 0)
 
-    def take(self, now: datetime, priority: int = REPLY) -> int | None:
+    def take(self, now: float, priority: int = REPLY) -> int | None:
         """A permit for one request, or None when there is none now. Give it back by `ended` or `unused`."""
         if not self.left(now, priority):
             return None
@@ -77,36 +76,36 @@ class Pacing:
         self._given += 1
         return self._given
 
-    def ended(self, permit: int, now: datetime, rate: Rate | None) -> None:
-        """The permit's request was answered, or failed; ``rate`` is what the answer said about limits."""
+    def ended(self, permit: int, now: float, remaining: int | None = None, resets_in: float | None = None) -> None:
+        """The permit's request was answered, or failed. The answer may say how many requests are left, and in how many
+        seconds there are all again: a minute where it does not, or where that cannot be since a clock is wrong.
+        """
         self._in_flight -= 1
-        seconds = now.timestamp()
         for window in self._windows:
-            window.count(seconds, 1)
-        if rate is not None and rate.remaining is not None and (self._said is None or self._said.permit < permit):
-            until = min(rate.resets_at or now + _HEADERS_HOLD, now + _HEADERS_HOLD)
-            self._said = _Said(permit, rate.remaining, until)
+            window.count(now, 1)
+        if remaining is not None and (self._said is None or self._said.permit < permit):
+            hold = resets_in if resets_in is not None and 0 < resets_in < _HEADERS_HOLD else _HEADERS_HOLD
+            self._said = _Said(permit, remaining, now + hold)
 
     def unused(self, permit: int) -> None:
         """The permit's request never left: it does not count."""
         self._in_flight -= 1
 
-    def opens_at(self, now: datetime, priority: int = REPLY) -> datetime | None:
+    def opens_at(self, now: float, priority: int = REPLY) -> float | None:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
         others = priority != REPLY
         opens = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
             opens = max(opens, self._said.until)
-        seconds = now.timestamp()
         for window in self._windows:
-            wait = window.wait(seconds, self._in_flight, others)
-            if wait is None:
+            at = window.opens_at(now, self._in_flight, others)
+            if at is None:
                 return None
-            opens = max(opens, now + timedelta(seconds=wait))
+            opens = max(opens, at)
         return opens
 
-    def _turn(self, now: datetime) -> datetime:
-        return now if self._next is None else self._next - timedelta(seconds=_STEP)
+    def _turn(self, now: float) -> float:
+        return now if self._next is None else self._next - _STEP
 
 
 def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:
@@ -129,7 +128,7 @@ class _Said:
 
     __slots__ = ("permit", "remaining", "until")
 
-    def __init__(self, permit: int, remaining: int, until: datetime) -> None:
+    def __init__(self, permit: int, remaining: int, until: float) -> None:
         self.permit = permit
         self.remaining = remaining
         self.until = until
@@ -154,7 +153,7 @@ class _Window:
 
     def count(self, at: float, requests: int) -> None:
         step = int(at // self._step)
-        if self._counts and step <= self._counts[-1][0]:  # also when a clock was set back
+        if self._counts and step == self._counts[-1][0]:
             self._counts[-1][1] += requests
         else:
             self._counts.append([step, requests])
@@ -166,15 +165,15 @@ class _Window:
             self._total -= self._counts.popleft()[1]
         return self._limit - (self._reserve if others else 0) - self._total
 
-    def wait(self, now: float, in_flight: int, others: bool) -> float | None:
-        """Seconds until one more request fits: 0 if it does; None if not before one in flight has ended."""
+    def opens_at(self, now: float, in_flight: int, others: bool) -> float | None:
+        """When one more request fits: ``now`` if it does; None if not before one in flight has ended."""
         missing = in_flight + 1 - self.left(now, others)
         if missing <= 0:
-            return 0
+            return now
         for index in range(len(self._counts)):
             missing -= self._counts[index][1]
             if missing <= 0:
-                return self._leaves(index) - now
+                return self._leaves(index)
         return None
 
     def _leaves(self, index: int) -> float:

@@ -12,13 +12,16 @@ from bot.clock import Clock
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.core.values import Usage
-from bot.runtime.backoff import backoff
+from bot.runtime.backoff import LONGEST_BACKOFF, backoff, left_to_wait
 from bot.runtime.batch import place_of
 from bot.runtime.caution import NEVER, Caution
 from bot.runtime.crew import Crew
 from bot.runtime.lines import Line
 from bot.store.rows import CallRow
 from bot.store.runs import MOST_CRASHES
+
+LONGEST_WAIT = LONGEST_BACKOFF
+"""The seconds that a service may ask for before the next try: somebody waits for the answer."""
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +30,8 @@ log = logging.getLogger(__name__)
 class Ended:
     """How one try ended: ``done`` with a ``value``, or the name of what went wrong.
 
-    ``again``: the same may succeed later, after ``wait`` where that is known. ``usage``: what the models used up.
+    ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what the
+    models used up.
     """
 
     outcome: str
@@ -67,7 +71,7 @@ Perform = Callable[[CallRow, Say], Ended]
 class _Job:
     row: CallRow
     attempts: int  # this one included
-    deadline: datetime  # to end by; while it waits: to begin by, if no thread is left
+    deadline: float  # by `Clock.elapsed`, to end by; while it waits: to begin by, if no thread is left
     given_up: bool = False
     withdrawn: bool = False
     said: int = 0
@@ -128,7 +132,8 @@ class Performers:
         """Take rows."""
         with self._lock:
             for row in rows:
-                self._schedule(row, row.attempts + 1, row.due_at)
+                wait = left_to_wait(row.attempts, row.due_at, self._clock.now())
+                self._schedule(row, row.attempts + 1, wait)
             self._look()
 
     def withdraw(self, contact: str) -> None:
@@ -143,28 +148,28 @@ class Performers:
         with self._lock:
             due = self._line.due()
             nothing_ready = not self._line.ready or self._all_hang()
-            return not self._in_flight and nothing_ready and (due is None or due > self._clock.now())
+            return not self._in_flight and nothing_ready and (due is None or due > self._clock.elapsed())
 
-    def next_due(self) -> datetime | None:
-        """When something happens by itself: the next try, or a time-out."""
+    def next_due(self) -> float | None:
+        """When, by `Clock.elapsed`, something happens by itself: the next try, or a time-out."""
         with self._lock:
             return self._look_at()
 
     # With the lock held
 
-    def _schedule(self, row: CallRow, attempts: int, due_at: datetime) -> None:
-        now = self._clock.now()
-        job = _Job(row, attempts, max(due_at, now) + timedelta(seconds=row.effect.within))
-        self._line.add(job, due_at, now)
+    def _schedule(self, row: CallRow, attempts: int, wait: float) -> None:
+        now = self._clock.elapsed()
+        job = _Job(row, attempts, now + wait + row.effect.within)
+        self._line.add(job, now + wait, now)
 
-    def _look(self, hands: int = 0) -> datetime | None:
+    def _look(self, hands: int = 0) -> float | None:
         """Something has changed: call threads for what can begin, time out what is late.
 
         ``hands`` threads look for a job right after this, uncalled. Returns when to look again at the latest.
         """
         if not self._crew.running:
             return None
-        now, ready = self._clock.now(), self._line.ready
+        now, ready = self._clock.elapsed(), self._line.ready
         self._hangs(self._hanging)
         self._line.ripen(now)
         for job in [job for job in self._in_flight if job.deadline <= now]:
@@ -190,7 +195,7 @@ class Performers:
     def _all_hang(self) -> bool:
         return self._hanging >= self._threads + self._spare
 
-    def _look_at(self) -> datetime | None:
+    def _look_at(self) -> float | None:
         times = [job.deadline for job in self._in_flight]
         if (due := self._line.due()) is not None:
             times.append(due)
@@ -202,7 +207,7 @@ class Performers:
         if not self._line.ready:
             return None
         job = self._line.ready.popleft()
-        job.deadline = self._clock.now() + timedelta(seconds=job.row.effect.within)
+        job.deadline = self._clock.elapsed() + job.row.effect.within
         self._in_flight.add(job)
         self._crew.expect(job.deadline)
         return job
@@ -211,9 +216,10 @@ class Performers:
         self._in_flight.discard(job)
         row = job.row
         if ended.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
-            due_at = self._clock.now() + max(ended.wait or timedelta(0), backoff(job.attempts, self._random))
+            wait = max(ended.wait.total_seconds() if ended.wait else 0.0, backoff(job.attempts, self._random))
+            due_at = self._clock.now() + timedelta(seconds=wait)
             self._report(_result(job, "retry", ended.detail, due_at=due_at, usage=ended.usage))
-            self._schedule(row, job.attempts + 1, due_at)
+            self._schedule(row, job.attempts + 1, wait)
         else:
             self._report(_result(job, ended.outcome, ended.detail, ended.value, usage=ended.usage))
 

@@ -14,10 +14,9 @@ from bot.core.errors import BotError
 from bot.core.values import UnstorableValue
 from bot.requester import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
 from bot.runtime.answer_cache import AnswerCache
-from bot.runtime.performers import Ended, Say
+from bot.runtime.performers import LONGEST_WAIT, Ended, Say
 from bot.store.rows import CallRow
 
-LONGEST_WAIT = 60  # seconds that a service may ask for before the next try: somebody waits for the answer
 _PASSING = (408, 425, 429)
 _LONGEST_TYPE = 200  # characters: some long ones take seconds to read
 _CHARSETS = {

@@ -1,7 +1,7 @@
 """What became of a message, as delivery reports it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from bot.runtime.sending import Lane, Outcome
@@ -35,7 +35,7 @@ class SendResult:
             lane.rows[0],
             outcome.state,
             lane.attempts,
-            outcome.due_at,
+            None if outcome.wait is None else at + timedelta(seconds=outcome.wait),
             outcome.message_ids,
             outcome.detail,
             at,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from random import Random
 
-from bot.clock import Clock
+from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, Template
@@ -75,7 +75,7 @@ class Lane:
     rows: deque[OutboxRow] = field(default_factory=deque)
     silence: Silence | None = None
     attempts: int = 0
-    tried_since: datetime | None = None
+    tried_since: float | None = None  # by `Clock.elapsed`
     unclear: bool = False  # a try may have been sent
     in_flight: bool = False
     alone: bool = False
@@ -99,7 +99,7 @@ class Lane:
 class Outcome:
     """What a try came to. ``again``: the next try may be made at once, and nobody need hear of this one.
 
-    ``requested`` tells whether a request reached the gateway, and so counts against its limits. ``fault`` is `ACCOUNT`,
+    The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the gateway, and so counts against its limits. ``fault`` is `ACCOUNT`,
     `LIMITS` or `CHANNEL` where it was refused for that, and ``retry_after`` the seconds that the gateway asks to wait.
     ``advice`` is what may stand in a log: the gateway's words may quote a contact.
     """
@@ -107,7 +107,7 @@ class Outcome:
     state: str
     detail: str = ""
     message_ids: tuple[str, ...] = ()
-    due_at: datetime | None = None
+    wait: float | None = None
     requested: bool = False
     rate: Rate | None = None
     fault: str = ""
@@ -132,6 +132,7 @@ class Sender:
     ) -> None:
         self._gateway = gateway
         self._clock = clock
+        self._time = ExpiryTime(clock)
         self._window = window
         self._replaced = replaced
         self._opted_out = opted_out
@@ -144,20 +145,21 @@ class Sender:
         try:
             return self._try(lane)
         except BotError as error:  # of the store's: nothing was sent
-            return Outcome("retry", str(error), due_at=self._backoff(lane.attempts))
+            return Outcome("retry", str(error), wait=self._backoff(lane.attempts))
         except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
             frames = "".join(traceback.format_tb(defect.__traceback__))
             log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
             return Outcome("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
 
     def _try(self, lane: Lane) -> Outcome:
-        row, now = lane.rows[0], self._clock.now()
-        what = self._what(lane, now)
+        row = lane.rows[0]
+        what = self._what(lane, self._time.now())
         if isinstance(what, Outcome):
             return what
         if not isinstance(what, PutContact) and not self._gateway.keyed(what):
             self._claim(row)
-        lane.tried_since = lane.tried_since or now
+        if lane.tried_since is None:
+            lane.tried_since = self._clock.elapsed()
         lane.attempts += 1
         try:
             return self._request(lane, what)
@@ -209,7 +211,6 @@ class Sender:
         lane.silence = Silence(newest, replaced is not None and (newest is None or replaced > newest))
 
     def _failed(self, lane: Lane, what: Message | PutContact, error: GatewayError) -> Outcome:
-        now = self._clock.now()
         match error:
             case EndpointRefused():
                 lane.attempts -= 1
@@ -220,10 +221,11 @@ class Sender:
             case Unauthorized() | ChannelNotFound():
                 lane.attempts -= 1
                 lane.tried_since = None
-                return replace(refused("held", error, now), due_at=now)
+                return replace(refused("held", error, self._clock.now()), wait=0.0)
             case RateLimited() if not lane.alone:
                 lane.tried_since = None  # waiting for the limits uses up no message's time
-                return replace(refused("retry", error, now), due_at=self._backoff(lane.attempts, error))
+                wait = self._backoff(lane.attempts, error)
+                return replace(refused("retry", error, self._clock.now()), wait=wait)
             case OutcomeUnknown() if isinstance(what, PutContact):
                 pass  # it can be done twice
             case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeats(lane.rows[0])):
@@ -236,18 +238,18 @@ class Sender:
         return self._repeat_unclear and row.priority == REPLY
 
     def _retry(self, lane: Lane, error: GatewayError) -> Outcome:
-        row, due_at = lane.rows[0], self._backoff(lane.attempts, error)
+        row, wait = lane.rows[0], self._backoff(lane.attempts, error)
         assert lane.tried_since is not None
-        if due_at <= lane.tried_since + (row.expires_at - row.created_at):
-            return replace(_outcome("retry", error), due_at=due_at)
+        tried_for = self._clock.elapsed() + wait - lane.tried_since
+        if tried_for <= (row.expires_at - row.created_at).total_seconds():
+            return replace(_outcome("retry", error), wait=wait)
         outcome = _outcome("unknown" if lane.unclear else "failed", error)
         return replace(outcome, detail=f"given up after {lane.attempts} tries: {error}")
 
-    def _backoff(self, attempts: int, error: GatewayError | None = None) -> datetime:
-        """When the next try is made: not before the answer says, but within a minute or so, whatever it says."""
-        now = self._clock.now()
-        said = timedelta(seconds=min((error and error.rate.wait(now)) or 0.0, LONGEST_BACKOFF))
-        return now + max(backoff(attempts, self._random), said)
+    def _backoff(self, attempts: int, error: GatewayError | None = None) -> float:
+        """In how many seconds the next try is made: not before the answer says, but a minute or so, whatever it says."""
+        said = (error and error.rate.wait(self._clock.now())) or 0.0
+        return max(backoff(attempts, self._random), min(said, LONGEST_BACKOFF))
 
 
 def refused(state: str, error: GatewayError, now: datetime) -> Outcome:

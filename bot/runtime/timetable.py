@@ -1,7 +1,6 @@
 """When which messages can go: by their own times, by the limits, and by the circuit breakers of their routes."""
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from itertools import chain
 
 from bot.runtime.breakers import Breakers
@@ -15,7 +14,10 @@ PRIORITIES = (REPLY, SYNC, CAMPAIGN)  # the first goes first
 
 
 class Timetable:
-    """Delivery's, under its lock: for each priority, a line of contacts' lanes for each route, which take turns."""
+    """Delivery's, under its lock: for each priority, a line of contacts' lanes for each route, which take turns.
+
+    Times are of `bot.clock.Clock.elapsed`.
+    """
 
     def __init__(self, pacing: Pacing, breakers: Breakers, loans: Loans) -> None:
         self._pacing = pacing
@@ -23,7 +25,7 @@ class Timetable:
         self._loans = loans
         self._lines: dict[int, dict[Route, Line[Lane]]] = {priority: {} for priority in PRIORITIES}
 
-    def add(self, lane: Lane, due_at: datetime, now: datetime) -> None:
+    def add(self, lane: Lane, due_at: float, now: float) -> None:
         """A lane's first message may go at ``due_at``."""
         lines = self._lines[lane.priority]
         if lane.route not in lines:
@@ -35,17 +37,17 @@ class Timetable:
         for line in self._all():
             line.drop(gone)
 
-    def ripen(self, now: datetime) -> None:
+    def ripen(self, now: float) -> None:
         """What has fallen due is ready."""
         for line in self._all():
             line.ripen(now)
 
-    def sendable(self, now: datetime) -> int:
+    def sendable(self, now: float) -> int:
         """How many contacts' messages could go out now."""
         ready = ((p, self._ready(p, now)) for p in self._priorities())
         return sum(min(lanes, self._pacing.left(now, p)) for p, lanes in ready if lanes)
 
-    def take(self, now: datetime) -> tuple[Lane, int] | None:
+    def take(self, now: float) -> tuple[Lane, int] | None:
         """The next lane whose message can go, and the permit for it."""
         for priority in self._priorities():
             for route, line in self._lines[priority].items():
@@ -58,12 +60,12 @@ class Timetable:
                 return line.ready.popleft(), permit
         return None
 
-    def look_at(self, now: datetime) -> datetime | None:
+    def look_at(self, now: float) -> float | None:
         """The next time at which something new can be done."""
         times = [*self._openings(now), *(line.due() for line in self._all())]
         return min((at for at in times if at is not None and at > now), default=None)
 
-    def next_due(self, now: datetime) -> datetime | None:
+    def next_due(self, now: float) -> float | None:
         """When something happens by itself; None when nothing will, or not before an answer comes."""
         times = [*self._openings(now)]
         for priority, lines in self._lines.items():
@@ -81,12 +83,12 @@ class Timetable:
         """The first goes first; campaigns are left out while a command waits."""
         return PRIORITIES if not self._loans.waiting else PRIORITIES[:-1]
 
-    def _ready(self, priority: int, now: datetime) -> int:
+    def _ready(self, priority: int, now: float) -> int:
         """How many messages of a priority could go but for the limits."""
         lines = self._lines[priority].items()
         return sum(self._breakers[route].bound(len(line.ready), now) for route, line in lines if line.ready)
 
-    def _openings(self, now: datetime) -> Iterator[datetime | None]:
+    def _openings(self, now: float) -> Iterator[float | None]:
         """When something of what is ready may go out, by priority and route; None if that depends on an answer."""
         for priority in self._priorities():
             routes = [route for route, line in self._lines[priority].items() if line.ready]

@@ -95,8 +95,9 @@ class Turns:
             self._observer,
             lambda: self.letter_hooks,
         )
+        now = self._clock.now()
         for row in self._pass.begin():
-            self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, self._clock.now()))
+            self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, now))
         self._thread.start()
 
     def stop(self, timeout: float) -> bool:

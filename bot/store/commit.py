@@ -29,7 +29,7 @@ UNSENT = ("failed", "unknown")
 
 _Row = tuple[Any, ...]
 
-_CURSOR = "UPDATE meta SET cursor = ?, taking = NULL"
+_CURSOR = "UPDATE meta SET cursor = ?, written_at = ?, taking = NULL"
 _SENT = """
     INSERT INTO sent (id, ref, key, contact, effect, priority, outcome, message_ids, attempts, created_at, at, detail)
     SELECT id, ref, key, contact, effect, priority, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
@@ -96,7 +96,7 @@ class Commit:
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
-            yield _CURSOR, [(self.cursor,)]
+            yield _CURSOR, [(self.cursor, self._at)]
             yield from written
 
     def add_turn(

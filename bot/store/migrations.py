@@ -77,6 +77,7 @@ def _engine_tables(db: Database) -> None:
             id INTEGER PRIMARY KEY CHECK (id = 1),
             store_id TEXT,
             cursor INTEGER NOT NULL DEFAULT 0,
+            written_at TEXT,
             clean INTEGER NOT NULL DEFAULT 1,
             crashes INTEGER NOT NULL DEFAULT 0,
             taking TEXT

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,12 @@ _STATUSES = """
     WHERE contact = ?
 """
 _CURSOR = "SELECT cursor FROM meta"
+_WRITTEN_AT = "SELECT written_at FROM meta"
+_A_DAY = timedelta(days=1)  # of a longer time ago the gateway's limits do not speak
 _REQUESTS = f"""
     SELECT max(at), sum(attempts) FROM (
         SELECT at, attempts FROM sent WHERE at > ?1
-        UNION ALL SELECT due_at, attempts FROM outbox WHERE attempts > 0
+        UNION ALL SELECT min(due_at, ?2), attempts FROM outbox WHERE attempts > 0
         UNION ALL SELECT at, 1 FROM dead_letters WHERE what = 'send' AND at > ?1
         UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
     ) GROUP BY substr(at, 1, 19) ORDER BY 1
@@ -148,9 +150,16 @@ class StoreReader:
         """When a template last went to the contact in place of a message whose window was shut."""
         return read_time(self._all(_LAST_REPLACED, text_of(contact))[0][0])
 
-    def requests(self, since: datetime) -> list[tuple[datetime, int]]:
-        """When requests went to the gateway, and how many each second: late rather than early, where it is not known."""
-        return [(_time(at), count) for at, count in self._all(_REQUESTS, time_of(since))]
+    def requests(self, now: datetime) -> list[tuple[float, int]]:
+        """How many seconds ago requests went to the gateway, a day at most, and how many each second.
+
+        Late rather than early, where it is not known. Where the last commit is ahead of now, the clock was set back
+        since, and the day ends with that commit; what is later still was just now.
+        """
+        last = read_time(self._all(_WRITTEN_AT)[0][0])
+        end = now if last is None else max(now, last)
+        rows = self._all(_REQUESTS, time_of(end - _A_DAY), time_of(end))
+        return [(max((end - _time(at)).total_seconds(), 0.0), count) for at, count in rows]
 
     def broadcast(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome; ``waiting`` are those of whom there is none yet."""

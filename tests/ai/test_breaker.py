@@ -73,7 +73,7 @@ def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: Breaker, clo
 
 
 def test_a_model_that_is_of_no_use_until_a_time_is_left_alone_until_then(breaker: Breaker, clock: MovableClock) -> None:
-    breaker.failed("a", until=NOW + timedelta(hours=5))
+    breaker.failed("a", timedelta(hours=5))
     fail(breaker)  # those that were on their way shorten nothing
     clock.move(timedelta(hours=5) - timedelta(seconds=1))
     assert not breaker.allows("a")

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from bot.alarms import Alarms
-from bot.clock import MovableClock
+from bot.clock import MovableClock, time_of
 from bot.core.effects import Send
 from bot.core.messages import Message, Text
 from bot.gateway.client import Gateway
@@ -110,11 +110,16 @@ class Bench:
 
     def move_to_next(self) -> float:
         """Move the clock to when something happens next; how many seconds that took."""
-        due = self.delivery.next_due()
+        due = self.next_due()
         assert due is not None
         before = self.clock.now()
         self.clock.move_to(due)
         return (due - before).total_seconds()
+
+    def next_due(self) -> datetime | None:
+        """When something happens next, if the clock is not set."""
+        due = self.delivery.next_due()
+        return None if due is None else time_of(self.clock, due)
 
     @property
     def states(self) -> list[str]:

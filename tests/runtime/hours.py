@@ -51,7 +51,7 @@ def simulate(length: timedelta, window: str, *, reserve: int = RESERVE, replies:
             for _ in range(AHEAD - bench.delivery.status().waiting):
                 bench.offer(bench.row(next(strangers), SALE, priority=CAMPAIGN))
             bench.settle()
-            due = bench.delivery.next_due()
+            due = bench.next_due()
             clock.move_to(min(reply_at, NOON + length, *([due] if due is not None else [])))
         bench.delivery.stop(5)
     return _report(bench, length)

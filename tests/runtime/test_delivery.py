@@ -109,9 +109,9 @@ def test_a_failure_touches_neither_its_contacts_later_messages_nor_others(server
 
 
 def test_a_row_whose_time_has_not_come_waits_and_keeps_its_contacts_later_ones_waiting(bench: Bench) -> None:
-    bench.offer(bench.row(due_at=NOON + timedelta(seconds=30)), bench.row())
+    bench.offer(bench.row(attempts=1, due_at=NOON + timedelta(seconds=30)), bench.row())
     bench.nothing_more(0)
-    assert bench.delivery.next_due() == NOON + timedelta(seconds=30)
+    assert bench.next_due() == NOON + timedelta(seconds=30)
     bench.move(30)
     bench.after(2)
     assert [result.row.id for result in bench.results] == [1, 2]
@@ -119,7 +119,7 @@ def test_a_row_whose_time_has_not_come_waits_and_keeps_its_contacts_later_ones_w
 
 def test_there_is_room_for_as_many_rows_as_it_does_not_hold(bench: Bench) -> None:
     room = bench.delivery.room()
-    bench.offer(bench.row(due_at=NOON + timedelta(seconds=30)), bench.row())
+    bench.offer(bench.row(attempts=1, due_at=NOON + timedelta(seconds=30)), bench.row())
     assert bench.delivery.room() == room - 2
     assert bench.delivery.status().waiting == 2
 
@@ -134,7 +134,7 @@ def test_the_limit_holds_messages_back_until_it_slides(server: Peer) -> None:
         bench.after(sent)
         if sent < 7:
             assert 60 <= bench.move_to_next() < 60.2
-    assert bench.delivery.next_due() is None
+    assert bench.next_due() is None
     bench.delivery.stop(5)
 
 
@@ -221,7 +221,7 @@ def test_a_wait_that_is_not_longer_than_it_says_is_kept(server: Peer, bench: Ben
 
 def test_without_a_retry_after_the_pauses_double_up_to_a_minute(server: Peer, bench: Bench) -> None:
     server.by_default = refused(LIMITED, 429)
-    bench.offer(bench.row("1"), bench.row("2", due_at=NOON + timedelta(milliseconds=1)))
+    bench.offer(bench.row("1"), bench.row("2", attempts=1, due_at=NOON + timedelta(milliseconds=1)))
     bench.after(1)
     bench.offer(*[bench.row(f"49{n}") for n in range(30)])
     assert limited_pauses(bench, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
@@ -310,7 +310,7 @@ def test_an_ambiguous_try_is_repeated_with_the_same_key_and_longer_and_longer_pa
         assert (result.state, result.attempts) == ("retry", attempt)
         assert result.due_at is not None
         assert seconds <= (result.due_at - bench.clock.now()).total_seconds() <= 1.25 * seconds
-        assert bench.delivery.next_due() == result.due_at
+        assert bench.next_due() == result.due_at
         bench.move_to_next()
     result = bench.after(5)
     assert (result.state, result.attempts) == ("sent", 5)
@@ -623,7 +623,7 @@ def test_a_refusal_of_the_probe_itself_shows_that_the_key_is_right(server: Peer,
 
 def test_a_probe_that_gets_no_answer_shows_nothing(server: Peer, bench: Bench) -> None:
     server.answers(KEY_INVALID, reset)
-    bench.offer(bench.row("1"), bench.row("2", due_at=NOON + timedelta(seconds=1)))
+    bench.offer(bench.row("1"), bench.row("2", attempts=1, due_at=NOON + timedelta(seconds=1)))
     bench.after(1)
     bench.move_to_next()
     assert bench.after(2).state == "retry"
@@ -854,7 +854,7 @@ def test_a_campaigns_unclear_message_is_never_repeated_without_a_key_whatever_is
 
 
 def test_an_opt_out_counts_until_the_moment_of_sending(server: Peer, bench: Bench) -> None:
-    bench.offer(bench.row("1", priority=CAMPAIGN, due_at=NOON + timedelta(seconds=9)), bench.row("1"))
+    bench.offer(bench.row("1", priority=CAMPAIGN, attempts=1, due_at=NOON + timedelta(seconds=9)), bench.row("1"))
     assert bench.after(1).state == "sent"
     bench.opted_out.add("1")
     bench.move_to_next()
@@ -876,7 +876,9 @@ def test_what_is_old_news_of_a_contact_is_not_told(server: Peer, bench: Bench) -
     due_at = NOON + timedelta(seconds=5)
     server.answers(PUT)
     newer = PutContact("Ann", None, ("vip", "regular"))
-    bench.offer(*[bench.row("49", effect=effect, priority=SYNC, due_at=due_at) for effect in (CONTACT_OF, newer)])
+    bench.offer(
+        *[bench.row("49", effect=effect, priority=SYNC, attempts=1, due_at=due_at) for effect in (CONTACT_OF, newer)]
+    )
     bench.move_to_next()
     bench.settle()
     bench.after(2)

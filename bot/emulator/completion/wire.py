@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from waitress.channel import ClientDisconnected
 
-from bot.clock import Clock, SystemClock
+from bot.clock import Clock, SystemClock, to_microseconds
 from bot.emulator.completion.api import Api
 from bot.emulator.completion.replies import EVENT_STREAM, Reply
 from bot.emulator.completion.requests import Incoming
@@ -57,7 +57,7 @@ class Wire:
         for piece in reply.pieces:
             steps += piece.steps
             if pace is not None and piece.steps:
-                self._hold((pace.clock, round(pace.since + pace.seconds * steps, 6)), gone)  # 3 * 0.1 s are 0.3 s
+                self._hold((pace.clock, to_microseconds(pace.since + pace.seconds * steps)), gone)
             if self._stopping or gone():
                 raise ClientDisconnected
             yield piece.data
