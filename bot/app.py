@@ -38,6 +38,7 @@ from bot.runtime.outside import Outside
 from bot.runtime.pacing import Pacing
 from bot.runtime.performers import Performers
 from bot.runtime.requesting import Requesting
+from bot.runtime.shares import Shares
 from bot.runtime.turns import GATHERING, Turns
 from bot.settings import ModelService
 from bot.store.facts import Facts
@@ -75,6 +76,7 @@ class Engine:
         channel_id: str | None = None,
         per_minute: int = 60,
         per_day: int = 10_000,
+        per_contact: int | None = None,
         repeat_unknown: bool = False,
         models: ModelService | None = None,
         requester: Requester | None = None,
@@ -97,6 +99,13 @@ class Engine:
             self._gateway = gateway
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
             pacing = Pacing(per_minute, per_day, recent)
+            shares = Shares(
+                self.alarms,
+                per_minute,
+                per_day,
+                per_contact,
+                [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
+            )
             self._calling = Calling(program.extensions)
             self._completing: Completing | None = None
             if models is not None:
@@ -126,6 +135,7 @@ class Engine:
             self._turns.sent,
             reader.last_inbound,
             alarms=self.alarms,
+            shares=shares,
             replaced=reader.last_replaced,
             opted_out=reader.opted_out,
             claim=self._turns.claim,

@@ -16,6 +16,7 @@ OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
     "sent": "The message to {} was sent.",
     "replaced": "The 24-hour window is shut: the window_closed template was sent to {} instead.",
     "covered": "The 24-hour window is shut: the window_closed template was sent to {} before, nothing was sent now.",
+    "over_share": "The contact's share of the day (BOT_GATEWAY_PER_CONTACT) is used up: nothing was sent to {}.",
     "failed": "The message to {} was not sent: {}",
     "waiting": "The message to {} waits to be sent: `bot queue` shows it.",
     "unknown": "Nobody can tell whether the message to {} was sent: {}",

@@ -100,7 +100,8 @@ class SendEnded:
     """A message that somebody waits for, or that did not go as planned.
 
     ``outcome``: ``sent``; ``replaced`` (the window was shut, its template went instead); ``covered`` (the
-    window was shut, and a template went since the contact's newest message); ``failed``;
+    window was shut, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one
+    before it that has failed: too much has been sent to the contact); ``failed``;
     ``unknown`` (nobody can tell whether it was sent).
     """
 

@@ -5,7 +5,7 @@ from bot.engine.edits import meet_edit
 from bot.engine.routing import start_by_event
 from bot.engine.walk import Walk
 
-REPLACED = ("replaced", "covered")
+UNSEEN = ("replaced", "covered", "over_share")
 
 
 def take_call(walk: Walk, event: CallEnded) -> None:
@@ -23,11 +23,11 @@ def take_send(walk: Walk, event: SendEnded) -> None:
     work.trace.rule = f"message {event.outcome}"
     if frame is None:
         return
-    replaced = event.outcome in REPLACED
-    if event.effect == frame.awaits or (event.effect == frame.hold.get("question") and not replaced):
+    unseen = event.outcome in UNSEEN
+    if event.effect == frame.awaits or (event.effect == frame.hold.get("question") and not unseen):
         _go_on(walk, event, work.trace.rule)
-    elif replaced and work.session.agent is None:
-        # what the contact saw is a template, and what it answers is that: the question comes again
+    elif unseen and work.session.agent is None:
+        # the contact saw a template, or nothing, and what it answers is not this: the question comes again
         frame.unseen = frame.unseen or (work.step.kind.asks and work.step.kind.needs_window)
 
 

@@ -137,6 +137,7 @@ def _composed(settings: Settings, program: "Program") -> "Engine":
         channel_id=settings.channel_id,
         per_minute=settings.gateway_per_minute,
         per_day=settings.gateway_per_day,
+        per_contact=settings.gateway_per_contact,
         repeat_unknown=settings.repeat_unknown,
         models=settings.model_service,
         secrets=os.environ,  # those that flows name, which a reload may change

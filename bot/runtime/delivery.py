@@ -22,9 +22,10 @@ from bot.runtime.crew import Crew
 from bot.runtime.loans import Loans, Permit
 from bot.runtime.pacing import Pacing
 from bot.runtime.send_result import SendResult
-from bot.runtime.sending import LIMITS, Apart, Lane, Outcome, Route, Sender
+from bot.runtime.sending import LIMITS, Apart, Lane, Outcome, OverShare, Route, Sender
+from bot.runtime.shares import Shares
 from bot.runtime.timetable import Timetable
-from bot.store.rows import OutboxRow
+from bot.store.rows import REPLY, OutboxRow
 
 CAPACITY = 10_000
 
@@ -56,7 +57,7 @@ class Delivery:
     has them; ``opted_out`` tells whether the contact wants no campaigns. ``claim`` returns once it is durable that a
     row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
     and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
-    sent. ``alarms`` hears of what keeps messages from being sent.
+    sent. ``alarms`` hears of what keeps messages from being sent, ``shares`` counts what each contact gets.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Delivery:
         window: Callable[[str], datetime | None],
         *,
         alarms: Alarms,
+        shares: Shares,
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
         claim: Callable[[OutboxRow], None],
@@ -82,6 +84,10 @@ class Delivery:
         self._lock = threading.Lock()
         self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
         self._lanes: dict[_Whose, Lane] = {}
+        self._pacing = pacing
+        self._alarms = alarms
+        self._day_used_up = False
+        self._shares = shares
         self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
         self._timetable = Timetable(pacing, self._breakers, self._loans)
@@ -179,9 +185,16 @@ class Delivery:
         return Apart.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
 
     def _begin(self, lane: Lane) -> None:
+        """The lane's first row is a new one. A reply that has no share while it is worth sending is given up at once."""
         lane.begin()
-        row = lane.rows[0]
-        self._schedule(lane, left_to_wait(row.attempts, row.due_at, self._clock.now()))
+        row, now = lane.rows[0], self._clock.elapsed()
+        wait = left_to_wait(row.attempts, row.due_at, self._clock.now())
+        share_in = self._shares.opens_at(lane.contact, now) - now
+        if row.priority == REPLY and share_in > (row.expires_at - row.created_at).total_seconds():
+            lane.over_share = OverShare(self._shares.a_day, self._shares.give_up(lane.contact))
+        else:
+            wait = max(wait, share_in)
+        self._schedule(lane, wait)
 
     def _schedule(self, lane: Lane, wait: float) -> None:
         now = self._clock.elapsed()
@@ -195,11 +208,22 @@ class Delivery:
         if not self._crew.running:
             return None
         now = self._clock.elapsed()
+        self._shares.look(now)
+        self._report_day(now)
         self._timetable.ripen(now)
         self._crew.call(self._timetable.sendable(now) - hands)
         look_at = self._timetable.look_at(now)
         self._crew.expect(look_at)
         return look_at
+
+    def _report_day(self, now: float) -> None:
+        used_up = self._rows > self._in_flight and self._pacing.day_used_up(now)
+        if used_up and not self._day_used_up:
+            what = f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free"
+            self._alarms.report("day-limit", what, "raise BOT_GATEWAY_PER_DAY if the account may send more")
+        elif self._day_used_up and not used_up:
+            self._alarms.clear("day-limit")
+        self._day_used_up = used_up
 
     def _take(self) -> _Job | None:
         taken = self._timetable.take(self._clock.elapsed())
@@ -217,6 +241,8 @@ class Delivery:
         self._in_flight -= 1
         lane.in_flight = False
         self._loans.give_back(job.permit, outcome.requested, outcome.rate)
+        if outcome.requested:
+            self._shares.count(lane.contact, self._clock.elapsed())
         if outcome.fault == LIMITS:
             lane.limited = self._breakers[lane.route].times_closed
         self._breakers.judge(lane.route, job.probe, outcome, self._clock.elapsed())

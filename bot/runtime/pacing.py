@@ -40,6 +40,7 @@ class Pacing:
         reserve: int = RESERVE,
     ) -> None:
         reserve = min(reserve, per_minute // 2)
+        self.per_day = per_day
         self._reserve = reserve
         self._windows = (
             _Window(per_minute, MINUTE, _STEP, reserve),
@@ -103,6 +104,10 @@ class Pacing:
                 return None
             opens = max(opens, at)
         return opens
+
+    def day_used_up(self, now: float) -> bool:
+        """Whether nothing of the day's requests is left, for nobody."""
+        return self._windows[1].left(now, others=False) <= self._in_flight
 
     def _turn(self, now: float) -> float:
         return now if self._next is None else self._next - _STEP

@@ -14,7 +14,8 @@ class SendResult:
 
     ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
     and a template went since the contact's newest message; or something newer about the contact follows);
-    ``opted_out`` (a campaign's, to a contact who wants none); ``failed``; ``unknown`` (nobody can tell). Or it is
+    ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
+    contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``alias`` is as in `bot.gateway.answers.Sent`.
     """

@@ -62,6 +62,26 @@ class Silence:
     replaced: bool
 
 
+@dataclass(frozen=True, slots=True)
+class OverShare:
+    """The contact's share of ``a_day`` requests is used up, and not free again while the message is worth sending.
+
+    The ``first`` such message of a contact becomes a dead letter. The others do not: a flood's would bury all else.
+    """
+
+    a_day: int
+    first: bool
+
+    def outcome(self) -> "Outcome":
+        """What becomes of the message."""
+        words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
+        if self.first:
+            return Outcome(
+                "failed", f"{words}; `bot trace` shows what else is not sent to it until some are free again"
+            )
+        return Outcome("over_share", words)
+
+
 @dataclass(slots=True)
 class Lane:
     """A contact's rows of one priority and one route, in order, and what is known of the first one, the only one that is tried.
@@ -78,6 +98,7 @@ class Lane:
     tried_since: float | None = None  # by `Clock.elapsed`
     unclear: bool = False  # a try may have been sent
     in_flight: bool = False
+    over_share: OverShare | None = None
     alone: bool = False
     limited: int | None = None  # how often its route had been closed when the limits kept the first row back
 
@@ -91,6 +112,7 @@ class Lane:
         self.attempts = self.rows[0].attempts
         self.tried_since = None
         self.unclear = False
+        self.over_share = None
         self.alone = False
         self.limited = None
 
@@ -171,6 +193,8 @@ class Sender:
         row = lane.rows[0]
         if now > row.created_at + OLDEST:
             return Outcome("unknown" if lane.unclear else "failed", f"it is older than {OLDEST.days} days")
+        if lane.over_share is not None:
+            return lane.over_share.outcome()
         if isinstance(row.effect, PutContact):
             return Outcome("covered", NEWER) if len(lane.rows) > 1 else row.effect
         if row.priority == CAMPAIGN and self._opted_out(row.contact):

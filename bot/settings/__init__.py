@@ -46,6 +46,7 @@ class Settings:
     channel_id: str | None
     gateway_per_minute: int
     gateway_per_day: int
+    gateway_per_contact: int | None  # of a day; None: see `bot.runtime.shares.share_of`
     repeat_unknown: bool  # a reply of which nobody can tell whether it was sent
     store: Path  # the engine's file; the inbox lies beside it
     host: str
@@ -109,6 +110,7 @@ def read_settings(
     values: dict[str, Any] = {
         **_account(read),
         "webhook_secrets": read("webhook_secret", hint=_SIGNING),
+        "gateway_per_contact": read("gateway_per_contact"),
         "repeat_unknown": read("repeat_unknown", default=False),
         "store": read.store(folder),
         "host": read("host", default="127.0.0.1"),

@@ -11,6 +11,9 @@ SETTINGS_KEYS: Schemas = {
     "channel_id": takes(ANY_TEXT, "The channel to send by, where the account has several."),
     "gateway_per_minute": takes(ANY_TEXT, "How many requests a minute the account may make; 60 where nothing is said."),
     "gateway_per_day": takes(ANY_TEXT, "How many requests a day the account may make; 10000 where nothing is said."),
+    "gateway_per_contact": takes(
+        ANY_TEXT, "How many of a day's requests one contact may get; 2 % where nothing is said, but at least 40."
+    ),
     "ai_url": takes(ANY_TEXT, "The chat-completion service's base address."),
     "ai_key": takes(_HIDDEN, "The chat-completion service's API key: it belongs into .env."),
     "ai_model": takes(ANY_TEXT, "The model that is asked; of several with commas, the others are fallen back to."),

@@ -16,6 +16,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = {
     "gateway_key": texts.secret,
     "gateway_per_minute": texts.number(1, 1_000_000),
     "gateway_per_day": texts.number(1, 1_000_000_000),
+    "gateway_per_contact": texts.number(1, 1_000_000_000),
     "channel_id": str,
     "webhook_secret": texts.secrets,
     "webhook_path": texts.path,

@@ -47,6 +47,13 @@ _REQUESTS = f"""
         UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
     ) GROUP BY substr(at, 1, 19) ORDER BY 1
 """
+_REQUESTS_FOR = """
+    SELECT max(at), contact, sum(attempts) FROM (
+        SELECT at, contact, attempts FROM sent WHERE at > ?1 AND attempts > 0
+        UNION ALL SELECT min(due_at, ?2), contact, attempts FROM outbox WHERE attempts > 0
+        UNION ALL SELECT at, contact, 1 FROM dead_letters WHERE what = 'send' AND at > ?1 AND reason NOT LIKE 'CONTACT_LIMIT:%'
+    ) GROUP BY contact, substr(at, 1, 15)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +163,19 @@ class StoreReader:
         Late rather than early, where it is not known. Where the last commit is ahead of now, the clock was set back
         since, and the day ends with that commit; what is later still was just now.
         """
-        last = read_time(self._all(_WRITTEN_AT)[0][0])
-        end = now if last is None else max(now, last)
+        end = self._end(now)
         rows = self._all(_REQUESTS, time_of(end - _A_DAY), time_of(end))
-        return [(max((end - _time(at)).total_seconds(), 0.0), count) for at, count in rows]
+        return [(_ago(at, end), count) for at, count in rows]
+
+    def requests_for(self, now: datetime) -> list[tuple[float, str, int]]:
+        """How many seconds ago, to ten minutes, requests for each contact went to the gateway, and how many. See `requests`."""
+        end = self._end(now)
+        rows = self._all(_REQUESTS_FOR, time_of(end - _A_DAY), time_of(end))
+        return [(_ago(at, end), contact, count) for at, contact, count in rows]
+
+    def _end(self, now: datetime) -> datetime:
+        last = read_time(self._all(_WRITTEN_AT)[0][0])
+        return now if last is None else max(now, last)
 
     def broadcast(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome; ``waiting`` are those of whom there is none yet."""
@@ -242,3 +258,7 @@ class StoreReader:
 
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
+
+
+def _ago(at: str, end: datetime) -> float:
+    return max((end - _time(at)).total_seconds(), 0.0)

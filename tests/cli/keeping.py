@@ -63,7 +63,9 @@ class Kept:
 
 
 @contextmanager
-def kept(folder: Path, *, server: bool = False, template: MessageTemplate | None = None) -> Iterator[Kept]:
+def kept(
+    folder: Path, *, server: bool = False, template: MessageTemplate | None = None, per_contact: int | None = None
+) -> Iterator[Kept]:
     """Run the bot; ``server``: so that a command finds it, as it does `bot serve`. ``template`` is there first."""
     if not (folder / "bot.yml").exists():
         make_bot(folder, FLOWS, HANDLERS)
@@ -82,6 +84,7 @@ def kept(folder: Path, *, server: bool = False, template: MessageTemplate | None
             gateway_key=emulator.api_key,
             per_minute=PER_MINUTE,
             per_day=1_000_000,
+            per_contact=per_contact,
         )
         bot = Bot(engine, store, clock, emulator.secret)
         local = LocalServer(store, engine.operate)

@@ -185,3 +185,21 @@ def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
         told = call("queue", "drop", "--all", "--code", "it could not be read", "--yes", "--bot", folder)
     assert (told.code, told.out) == (0, "Forgotten: 1,200 dead letters.\n")
     assert letters(folder) == [1]
+
+
+def test_a_contacts_share_of_the_day_is_counted_from_the_store_and_a_flood_leaves_one_dead_letter(
+    tmp_path: Path,
+) -> None:
+    with kept(tmp_path, per_contact=2) as bot:
+        bot.user("hi")
+        assert bot.sent == ["text", "text"]
+    with kept(tmp_path, per_contact=2) as bot:
+        bot.user("what?", "what?", "what?")
+        bot.user("hi", contact="6281200000001")
+        assert [sent.to for sent in bot.emulator.sent] == ["6281200000001"] * 2
+        assert [alarm.name for alarm in bot.engine.alarms.current()] == ["contact-limit"]
+    shown = call("queue", "--bot", tmp_path)
+    assert f"given up 1  send  to {CONTACT}" in shown.out
+    assert "CONTACT_LIMIT: the contact's 2 requests of 24 hours" in shown.out
+    assert shown.lines[-1] == "0 messages wait to be sent, 1 given up."
+    assert call("queue", "retry", "--all", "--code", "CONTACT_LIMIT", "--bot", tmp_path, "--yes").code == 0

@@ -15,6 +15,7 @@ from bot.http import Http
 from bot.runtime.delivery import Delivery
 from bot.runtime.pacing import RESERVE, Pacing
 from bot.runtime.send_result import SendResult
+from bot.runtime.shares import Shares
 from bot.store.rows import REPLY, OutboxRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -33,7 +34,7 @@ class Bench:
         self.claimed: list[int] = []
         self.changed = threading.Condition()
         self.ids = count(1)
-        limits = options.pop("limits", (1000, 100_000))
+        limits: tuple[int, int] = options.pop("limits", (1000, 100_000))
         reserve = options.pop("reserve", RESERVE)
         claim = options.pop("claim", lambda row: self.claimed.append(row.id))
         self.delivery = Delivery(
@@ -49,6 +50,7 @@ class Bench:
             self.report,
             self.newest.get,
             alarms=self.alarms,
+            shares=Shares(self.alarms, *limits, per_contact=options.pop("per_contact", None)),
             replaced=self.replaced.get,
             opted_out=self.opted_out.__contains__,
             claim=claim,

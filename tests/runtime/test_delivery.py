@@ -21,6 +21,7 @@ from bot.runtime.delivery import Delivery
 from bot.runtime.loans import NoPermit
 from bot.runtime.pacing import Pacing
 from bot.runtime.send_result import SendResult
+from bot.runtime.shares import Shares
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 from tests.runtime import delivering
@@ -295,6 +296,89 @@ def test_the_headers_of_an_answer_slow_delivery_down(server: Peer, bench: Bench)
     bench.nothing_more(1)
     assert bench.move_to_next() == 20
     bench.after(2)
+
+
+# -- a contact's share
+
+
+def test_one_contact_leaves_the_others_their_part_of_the_minute(server: Peer) -> None:
+    bench = Bench(server, limits=(60, 10_000))
+    bench.offer(*[bench.row("1") for _ in range(100)])
+    bench.after(20)
+    bench.offer(bench.row("2"))
+    assert bench.after(21).row.contact == "2"
+    assert 60 < bench.move_to_next() <= 61
+    bench.settle()
+    assert len(server.requests) == 41
+    assert bench.alarms.current() == []
+    bench.delivery.stop(5)
+
+
+def test_one_contacts_flood_leaves_the_others_the_day_and_one_dead_letter(
+    server: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(server, limits=(1000, 200))
+    bench.offer(*[bench.row("628111") for _ in range(150)])
+    bench.after(150)
+    assert [bench.states.count(state) for state in ("sent", "failed", "over_share")] == [40, 1, 109]
+    assert bench.results[40].detail.startswith("CONTACT_LIMIT: the contact's 40 requests of 24 hours")
+    bench.offer(*[bench.row(f"2{n}") for n in range(160)])
+    bench.after(310)
+    assert bench.states.count("sent") == 200
+    assert [alarm.name for alarm in bench.alarms.current()] == ["contact-limit"]
+    assert "628111" not in caplog.text
+    bench.move(86_400 + 901)
+    bench.settle()
+    bench.offer(bench.row("628111"))
+    assert bench.after(311).state == "sent"
+    bench.delivery.stop(5)
+
+
+def test_a_reply_waits_for_its_contacts_share_while_it_is_worth_sending(server: Peer) -> None:
+    bench = Bench(server, per_contact=2)
+    bench.offer(bench.row(), bench.row())
+    bench.after(2)
+    bench.move(86_400 + 100)
+    bench.offer(bench.row())
+    bench.nothing_more(2)
+    assert bench.move_to_next() <= 800
+    assert bench.after(3).state == "sent"
+    bench.delivery.stop(5)
+
+
+@pytest.mark.parametrize("priority", [SYNC, CAMPAIGN])
+def test_what_is_no_reply_counts_too_and_waits_for_the_share(server: Peer, priority: int) -> None:
+    bench = Bench(server, per_contact=1)
+    bench.offer(bench.row(message=TEMPLATE, priority=priority))
+    bench.after(1)
+    bench.offer(bench.row(message=TEMPLATE, priority=priority), bench.row())
+    assert bench.after(2).state == "failed"
+    assert 86_400 < bench.move_to_next() <= 86_400 + 900
+    assert bench.after(3).row.priority == priority
+    bench.delivery.stop(5)
+
+
+def test_a_message_that_is_being_tried_is_tried_on_beyond_the_share(server: Peer) -> None:
+    bench = Bench(server, per_contact=2)
+    server.answers(reset, reset, reset)
+    bench.offer(bench.row())
+    for results in (1, 2, 3):
+        assert bench.after(results).state == "retry"
+        bench.move_to_next()
+    assert bench.after(4).state == "sent"
+    bench.delivery.stop(5)
+
+
+def test_a_day_that_is_used_up_is_reported_until_there_is_room(server: Peer) -> None:
+    bench = Bench(server, limits=(1000, 5))
+    bench.offer(*[bench.row(f"49{n}") for n in range(6)])
+    bench.after(5)
+    [alarm] = bench.alarms.current()
+    assert (alarm.name, "5 requests" in alarm.what) == ("day-limit", True)
+    bench.move_to_next()
+    bench.after(6)
+    assert bench.alarms.current() == []
+    bench.delivery.stop(5)
 
 
 # -- retries
@@ -787,6 +871,7 @@ def test_what_comes_back_after_stop_gave_up_waiting_is_not_reported(server: Peer
 
 def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
     clock = MovableClock(NOON)
+    alarms = Alarms(clock)
     gateway = Gateway(server.url, "k")
     delivery = Delivery(
         gateway,
@@ -794,7 +879,8 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
         Pacing(),
         lambda r: None,
         lambda c: None,
-        alarms=Alarms(clock),
+        alarms=alarms,
+        shares=Shares(alarms),
         replaced=lambda c: None,
         opted_out=lambda c: False,
         claim=lambda r: None,
