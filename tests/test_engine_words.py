@@ -268,3 +268,18 @@ def test_a_mistake_in_a_words_door_is_found(where: str, words: str, expected: st
 def test_the_bot_has_no_answers_to_correct() -> None:
     (problem,) = problems_of("flow: f\nsteps: {a: {ask: x}}\n", BOT + "words: {x: {correct: /f/a}}\n")
     assert 'E110 "/f/a" asks nothing that could be corrected (write `then`)' in problem
+
+
+def test_a_question_that_was_left_after_its_last_retry_is_retried_anew_when_back_leads_there() -> None:
+    talk = Talk("""
+flow: f
+start: {otherwise: true}
+vars: {n: integer}
+steps:
+  q: {ask: How many?, save: n, retry: {say: A number please., max: 1, else: help}}
+  help: {say: Count them., then: back}
+""")
+    assert talk.user("hi") == ["How many?"]
+    for _ in range(2):
+        assert talk.user("lots") == ["A number please."]
+        assert talk.user("many") == ["Count them.", "How many?"]

@@ -180,6 +180,7 @@ class Geocode:
         ("@on('stop', flow='a')\ndef f(): ...", 3, '"stop" belongs to no flow'),
         ("@provider('db')\ndef db(url): ...", 3, 'provider "db" has a parameter, and nothing gives it a value'),
         ("@provider\ndef db(): ...", 3, 'a provider has a name: write @provider("name")'),
+        ("@step_kind\nclass A:\n    a: str\n    def run(self): ...", 3, 'write @step_kind("name")'),
         ("@step_kind('a')\nclass A:\n    b: str\n    def run(self): ...", 3, 'annotate "a"'),
         ("@step_kind('say')\nclass A:\n    say: str\n    def run(self): ...", 6, "one of the language's own"),
     ],

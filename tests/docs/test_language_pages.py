@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 from weakref import WeakSet
 
 import pytest
@@ -118,3 +119,38 @@ def test_every_verb_and_every_type_of_variable_has_an_example(libraries: list[Li
     verbs = {step.kind.verb for flow in flows for step in flow.steps.values()}
     types = {variable.type for flow in flows for variable in flow.variables.values()}
     assert (KINDS.keys() - verbs, TYPES.keys() - types) == (set(), set())
+
+
+@pytest.fixture
+def closed_at() -> Iterator[dict[Mark, bool]]:
+    """Where each map stands that `Fields` reads key by key, and whether its unknown keys were refused."""
+    init, entries, close = Fields.__init__, Fields.entries, Fields.close
+    maps: dict[Mark, bool] = {}
+
+    def noting_init(self: Fields, node: Node, *rest: Any, **more: Any) -> None:
+        init(self, node, *rest, **more)
+        if isinstance(node, Map):
+            maps.setdefault(node.mark, False)
+
+    def noting_entries(self: Fields) -> tuple[tuple[Scalar, Node], ...]:
+        maps[self.mark] = True  # all of them are the author's own names
+        return entries(self)
+
+    def noting_close(self: Fields, *rest: Any, **more: Any) -> None:
+        maps[self.mark] = True
+        close(self, *rest, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, noting in (("__init__", noting_init), ("entries", noting_entries), ("close", noting_close)):
+            patch.setattr(Fields, name, noting)
+        yield maps
+
+
+def test_no_map_of_any_page_takes_a_key_that_nobody_knows(closed_at: dict[Mark, bool]) -> None:
+    looked_at = 0
+    for page in OF_THE_LANGUAGE:
+        closed_at.clear()  # the pages' files have the same names
+        load_page(page)
+        assert [str(mark) for mark, closed in closed_at.items() if not closed] == [], page.name
+        looked_at += len(closed_at)
+    assert looked_at > 500

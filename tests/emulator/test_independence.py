@@ -23,9 +23,3 @@ def test_it_shares_nothing_with_the_client_but_the_clock() -> None:
     for module in MODULES:
         own = {name for name in imports(module.read_text()) if name == "bot" or name.startswith("bot.")}
         assert {name for name in own if not name.startswith("bot.emulator")} <= ALLOWED, module.name
-
-
-def test_it_sleeps_nowhere() -> None:
-    for module in MODULES:
-        names = {node.attr for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Attribute)}
-        assert "sleep" not in names, module.name

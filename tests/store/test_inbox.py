@@ -2,8 +2,10 @@
 
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -11,6 +13,7 @@ from bot.clock import MovableClock
 from bot.store.files import StoreLocked, inbox_path
 from bot.store.groups import InboxBusy, InboxRefused
 from bot.store.inbox import InboxReader, InboxWriter
+from tests.process.serving import until
 from tests.store.store_kit import START, append
 
 
@@ -108,6 +111,24 @@ def test_a_commit_that_hangs_gives_busy_and_later_callers_are_refused_without_be
     blocker.close()
     impatient.close()
     assert ids(log) == ["evt_late"]  # a late commit is whole; the sender's next try is a duplicate
+
+
+def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
+    path: Path, inbox: InboxWriter, log: InboxReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(inbox, "evt_before")
+    monkeypatch.setattr("bot.store.groups.monotonic", lambda: monotonic() + 3600)
+    blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(2) as callers:
+        first = callers.submit(append, inbox, "evt_1")
+        until(lambda: inbox._writer._committing_since is not None)
+        second = callers.submit(append, inbox, "evt_2")
+        until(lambda: bool(inbox._writer._gathering.writes) or second.done())
+        blocker.execute("ROLLBACK")
+        assert not first.result().duplicate and not second.result().duplicate
+    blocker.close()
+    assert ids(log) == ["evt_before", "evt_1", "evt_2"]
 
 
 def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(

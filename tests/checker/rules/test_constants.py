@@ -16,6 +16,7 @@ vars:
   sure: boolean
   day: date
   stage: {type: text, value: new}
+  order: object
 steps:
   q: {ask: Q, save: size, set: {stage: paid}}
 """
@@ -64,6 +65,10 @@ def test_a_choice_is_compared_with_what_is_none() -> None:
         ('share("x") < 20', ""),
         ('came_from == "x"', ""),
         ("message | length > 3", ""),
+        ("order.total > 5", ""),
+        ('order.state == "paid"', ""),
+        ('order.state != "paid"', ""),
+        ("order.lines", ""),
     ],
 )
 def test_a_condition_alone(condition: str, code: str) -> None:
