@@ -106,6 +106,7 @@ def look_up(host: str, port: int, seconds: float) -> _Found:
         raise NotFound(f"{host} is not found") from error
 
 
+CERTIFICATE_REFUSED = "its certificate is refused"
 _UNKNOWN_AUTHORITY = (
     "it is signed by an authority that is not known here",
     "if the authority is your own, or your network's: set SSL_CERT_FILE to a file with its certificate (PEM)",
@@ -156,7 +157,7 @@ def _of_tls(error: ssl.SSLError) -> NoConnection:
     if isinstance(error, ssl.SSLCertVerificationError):
         other = (str(error.verify_message), "have it replaced")
         why, advice = _CERTIFICATE_FAULTS.get(error.verify_code, other)
-        return NoConnection(f"its certificate is refused: {why}", advice)
+        return NoConnection(f"{CERTIFICATE_REFUSED}: {why}", advice)
     if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
         return NoConnection("it does not speak TLS", "check the port, and whether the address begins with http://")
     return NoConnection(f"TLS fails: {(error.reason or type(error).__name__).replace('_', ' ').lower()}")

@@ -6,9 +6,13 @@ of a `requests.Session` for each request.
 
 import http.client
 import os
-from collections.abc import Iterator, Mapping
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
@@ -80,11 +84,15 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there."""
+    """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
+
+    ``certificate_ends`` tells, until the last of them has come, how long the peer's certificate is valid; None without TLS.
+    """
 
     status: int
     headers: Mapping[str, str]
     chunks: Iterator[bytes]
+    certificate_ends: Callable[[], datetime | None] = lambda: None
 
 
 class Reach(Protocol):
@@ -184,7 +192,7 @@ class Http:
                 yield chunk
 
         try:
-            yield Streamed(answer.status, answer.headers, chunks())
+            yield Streamed(answer.status, answer.headers, chunks(), partial(_certificate_ends, answer.connection.sock))
         finally:
             answer.close()
 
@@ -259,6 +267,11 @@ def _kind(cause: BaseException, deadline: float) -> type[Ambiguous]:
     if not isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
         return Ambiguous
     return Silent if monotonic() < deadline else DeadlinePassed
+
+
+def _certificate_ends(sock: socket.socket) -> datetime | None:
+    until = (sock.getpeercert() or {}).get("notAfter") if isinstance(sock, ssl.SSLSocket) else None
+    return None if until is None else datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC)
 
 
 def _trusted() -> dict[str, str]:

@@ -23,6 +23,18 @@ if sys.dont_write_bytecode:  # else each of some hundred processes would compile
 if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:  # a disk is waited for at each commit
     tempfile.tempdir = os.environ["TMPDIR"] = str(MEMORY)
 
+for name in (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+):
+    os.environ.pop(name, None)  # how this machine reaches others is no matter of the tests
+    os.environ.pop(name.lower(), None)
+
 
 def pytest_configure() -> None:
     """A busy machine is no failure, and a change is not to blame for what chance finds on the day that it lands.

@@ -4,9 +4,12 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -14,14 +17,16 @@ import click
 from bot.cli.operate import bot_argument, env_file, load_env, reach_gateway
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder, find_bot, read_folder
-from bot.settings import BadSettings, Settings, read_settings, read_store
+from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
 
 if TYPE_CHECKING:
-    from bot.doctor.finding import Finding
+    from bot.doctor.finding import Check, Finding
     from bot.flow.library import Library
     from bot.gateway.account import TemplateInfo
 
 INDENT = 17
+SECONDS = 8.0  # for all that is looked at: with the start of the command that is less than 10
+SPARE = 0.5  # by which what is looked at in parts ends before
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -35,7 +40,8 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
 
     The settings and files; this machine; the store; both services: do they answer, take the keys, and tell the same
     time; the templates and the files that the flows name; and the webhook's public address with its certificate.
-    Nothing is sent to anybody. It works beside a running server and without one.
+    Nothing is sent to anybody. It works beside a running server and without one, and takes 10 seconds at most: what
+    has not answered by then is listed as such.
 
     \b
       $ bot doctor --url https://bot.example
@@ -78,70 +84,121 @@ def _lines(text: str) -> list[str]:
 
 
 def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
-    from bot.clock import SystemClock
-    from bot.doctor import dates, machine
-    from bot.doctor.finding import fail, ok
+    """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
+    from bot.doctor.finding import Check, fail, ok, together, warn
 
-    library = yield from _flows(bot)
-    if library is not None:
-        yield from dates.past_dates(library, SystemClock().now())
-    yield machine.sqlite()
-    yield from machine.env_file(bot.path)
-    yield from machine.variables(os.environ)
+    deadline = monotonic() + SECONDS
     store = read_store(bot.path, os.environ, bot.settings())
-    yield machine.disk(store)
-    yield from machine.store_state(store, SystemClock().now())
+    library: Future[Library | None] = Future()
+    late = f"there was no answer within {SECONDS:.0f} s"
+    checks = [
+        Check(
+            lambda: _flows(bot, library),
+            warn(
+                "flows", f"they were not looked through within {SECONDS:.0f} s", "`bot check` takes the time it needs"
+            ),
+        ),
+        Check(lambda: _machine(bot, store), fail("disk", late, f"see what is wrong with the disk of {store}")),
+    ]
     try:
         settings = read_settings(bot.path, os.environ, bot.settings(), bot.secrets())
     except BadSettings as error:
-        for problem in error.problems:
-            yield fail("settings", problem)
-        return
-    yield ok("settings", "all that is needed is there")
-    yield from machine.server(store, env_file(bot.path))
-    yield from _outside(bot, settings, library, url)
+        checks.append(_known(*(fail("settings", problem) for problem in error.problems)))
+    else:
+        checks.append(_known(ok("settings", "all that is needed is there")))
+        checks += _outside(bot, store, settings, library, url, deadline)
+    yield from together(checks, deadline - monotonic())
 
 
-def _flows(bot: Folder) -> Generator["Finding", None, "Library | None"]:
-    """Whether the bot's files are in order; returns its flows if they load."""
+def _known(*findings: "Finding") -> "Check":
+    """What needs no looking at."""
+    from bot.doctor.finding import Check
+
+    return Check(lambda: findings, findings[0])
+
+
+def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["Finding"]:
+    """Whether the bot's files are in order. As soon as its flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
+    from bot.clock import SystemClock
+    from bot.doctor.dates import past_dates
     from bot.doctor.finding import fail, ok, warn
     from bot.program import FaultyBot, load_program
 
     try:
         library = load_program(bot).library
-    except FaultyBot as error:
+    except Exception as error:
+        loaded.set_result(None)
+        if not isinstance(error, FaultyBot):
+            raise
         count = len(error.problems)
         yield fail("flows", f"{counted(count, 'problem')}, the first: {error.problems[0]}", "`bot check` lists all")
-        return None
+        return
+    loaded.set_result(library)
     if found := prove(library, bot.sources):
         yield warn("flows", f"{counted(len(found), 'finding')}, the first: {found[0]}", "`bot check` lists all")
-        return library
-    yield ok("flows", f"{counted(len(library.flows), 'flow')} in {path_from_here(bot.path, '.')}, without problems")
-    return library
+    else:
+        here = path_from_here(bot.path, ".")
+        yield ok("flows", f"{counted(len(library.flows), 'flow')} in {here}, without problems")
+    yield from past_dates(library, SystemClock().now())
 
 
-def _outside(bot: Folder, settings: Settings, library: "Library | None", url: str | None) -> Iterator["Finding"]:
+def _machine(bot: Folder, store: Path) -> Iterator["Finding"]:
+    from bot.clock import SystemClock
+    from bot.doctor import machine
+
+    yield machine.sqlite()
+    yield from machine.env_file(bot.path)
+    yield from machine.variables(os.environ)
+    yield machine.disk(store)
+    yield from machine.store_state(store, SystemClock().now())
+
+
+def _outside(
+    bot: Folder, store: Path, settings: Settings, library: "Future[Library | None]", url: str | None, deadline: float
+) -> Iterator["Check"]:
+    """What has to answer: the server, both services, the hosts of the files, the public address."""
+    from bot.clock import SystemClock
+    from bot.doctor import address, machine, sent_files
+    from bot.doctor.finding import Check, fail, warn
+
+    def files() -> Iterator["Finding"]:
+        if (loaded := library.result()) is not None:
+            yield from sent_files.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
+
+    late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
+    public = url.rstrip("/") if url else settings.public_url
+    yield Check(lambda: machine.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it"))
+    yield Check(
+        lambda: _gateway(bot, settings, library), fail("gateway", late, "check BOT_GATEWAY_URL and the network")
+    )
+    if service is not None:
+        yield Check(partial(_models, service), fail("models", late, "check BOT_AI_URL and the network"))
+    yield Check(files, fail("files", late, "see whether the gateway gets them in a few seconds"))
+    if public is None:
+        advice = "set BOT_PUBLIC_URL, such as https://bot.example"
+        yield _known(warn("webhook", "its public address is not known", advice))
+    else:
+        path, now = settings.webhook_path, SystemClock().now()
+        yield Check(lambda: address.public_address(public, path, now), fail("webhook", late, address.NOT_REACHED))
+
+
+def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["Finding"]:
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
-    from bot.doctor import address, sent_files, services
-    from bot.doctor.finding import warn
-
-    now = SystemClock().now
+    from bot.doctor import services
 
     def listed() -> list["TemplateInfo"]:
         with reach_gateway(bot.path) as ask:
             return infos(both_lists(ask))
 
-    if (yield from services.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, now)):
-        yield from services.gateway_key(listed, library)
-    service = settings.model_service
-    if service is not None and (yield from services.reach("models", "BOT_AI_URL", service.url, now)):
+    if (yield from services.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
+        yield from services.gateway_key(listed, library.result)
+
+
+def _models(service: ModelService) -> Iterator["Finding"]:
+    from bot.clock import SystemClock
+    from bot.doctor import services
+
+    if (yield from services.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
         yield from services.models(service)
-    if library is not None:
-        yield from sent_files.reachable(library, settings.gateway_url)
-    public = url.rstrip("/") if url else settings.public_url
-    if public is None:
-        yield warn("webhook", "its public address is not known", "set BOT_PUBLIC_URL, such as https://bot.example")
-    else:
-        yield from address.public_address(public, settings.webhook_path, now())

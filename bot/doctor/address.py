@@ -1,55 +1,46 @@
 """The webhook's address as the gateway sees it: https, a certificate that holds, and our own bot behind it."""
 
 import json
-import socket
-import ssl
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from bot.connections import CERTIFICATE_REFUSED
 from bot.doctor.finding import Finding, fail, ok, warn
-from bot.http import TRUSTED, Http, HttpError, Response
+from bot.http import Http, HttpError, Response
 
-PATIENCE = 10.0  # seconds
+PATIENCE = 6.0  # seconds
 RENEWED_BEFORE = timedelta(days=14)
 ABOUT = "webhook"
 NOT_REACHED = "does `bot serve` run, and does the proxy lead to it?"
+RENEW = "have it replaced by one for this very name, from an authority that the gateway knows"
 
 
 def public_address(url: str, path: str, now: datetime) -> Iterator[Finding]:
     """Look at the bot from outside. ``url`` is its public base address, ``path`` the webhook's."""
-    parts = urlsplit(url)
-    if parts.scheme != "https":
+    if urlsplit(url).scheme != "https":
         yield fail(ABOUT, f"{url} is not https", "put a proxy with a certificate before the bot (docs/going-live.md)")
-    else:
-        yield (held := certificate(parts.hostname or "", parts.port or 443, now))
-        if held.state == "fail":
-            return
+    unsigned = {"Content-Type": "application/json"}
     try:
-        with closing(Http(url, seconds=PATIENCE, connections=1)) as http:
-            answer = http.post(path, b"{}", {"Content-Type": "application/json"})
-            if answer.status >= 500:  # the proxy's own
-                yield fail(ABOUT, f"{url}{path} answers {answer.status}: the bot is not reached", NOT_REACHED)
+        with closing(Http(url, seconds=PATIENCE, connections=1, own=True)) as http:
+            with http.stream("POST", path, b"{}", unsigned, idle_seconds=PATIENCE, seconds=PATIENCE) as answer:
+                if (ends := answer.certificate_ends()) is not None:
+                    yield certificate(ends, now)
+                whole = Response(answer.status, answer.headers, b"".join(answer.chunks))
+            if whole.status >= 500:  # the proxy's own
+                yield fail(ABOUT, f"{url}{path} answers {whole.status}: the bot is not reached", NOT_REACHED)
                 return
-            yield _webhook(f"{url}{path}", answer)
+            yield _webhook(f"{url}{path}", whole)
             yield _ready(http.get("/readyz", {}))
     except HttpError as error:
-        yield fail(ABOUT, str(error), NOT_REACHED)
+        refused = CERTIFICATE_REFUSED in str(error)
+        yield fail(ABOUT, str(error), RENEW if refused else error.advice or NOT_REACHED)
 
 
-def certificate(host: str, port: int, now: datetime, trusted: str = TRUSTED) -> Finding:
-    """Whether the certificate holds, and for how long."""
-    context = ssl.create_default_context(cafile=trusted)
-    try:
-        with socket.create_connection((host, port), PATIENCE) as plain:
-            with context.wrap_socket(plain, server_hostname=host) as secure:
-                (until,) = (value for key, value in (secure.getpeercert() or {}).items() if key == "notAfter")
-    except ssl.SSLCertVerificationError as error:
-        return fail(ABOUT, f"its certificate is refused: {error.verify_message}", "renew it, for this very name")
-    except OSError as error:
-        return fail(ABOUT, f"no connection to {host}:{port}: {error.strerror or error}", "check the name and the proxy")
-    left = datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC) - now
+def certificate(ends: datetime, now: datetime) -> Finding:
+    """How long the certificate, which has been accepted, still holds."""
+    left = ends - now
     what = f"its certificate holds for {left.days} more days"
     return ok(ABOUT, what) if left > RENEWED_BEFORE else warn(ABOUT, what, "see why it is not renewed")
 

@@ -1,34 +1,46 @@
 """The files that flows send by a literal address: would the gateway get them?"""
 
+import threading
 from collections.abc import Iterator
 
 from bot.core.filetypes import END, type_of
 from bot.core.messages import MEDIA_BYTES
-from bot.doctor.finding import Finding, fail, ok
+from bot.doctor.finding import Check, Finding, fail, ok, together
 from bot.download import Downloads, NotFetched, TooLarge
 from bot.flow.library import Library
 from bot.flow.notices import template_uses
 from bot.steps.declared import SentFile
 
-PATIENCE = 10.0  # seconds
+AT_ONCE = 16
 
 
-def reachable(library: Library, gateway_url: str) -> Iterator[Finding]:
-    """Whether each can be got, and is small enough. One is got once, however often it is sent."""
-    downloads = Downloads(gateway_url)
+def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[Finding]:
+    """Whether each can be got, within ``seconds`` in all, and is small enough. One is got once, however often it is sent."""
+    downloads, turns = Downloads(gateway_url), threading.BoundedSemaphore(AT_ONCE)
     found = {(file.link.source, file.kind): file for file in reversed(list(_sent_files(library)))}
-    for file in found.values():
-        link = file.link.source
-        place = f"{file.link.mark}: {link}"
-        most = MEDIA_BYTES[file.kind]
-        try:
-            with downloads.open(link, most=most, seconds=PATIENCE) as chunks:
-                start = next(chunks, b"")
-            yield _judged(file, place, start)
-        except TooLarge:
-            yield fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
-        except NotFetched as error:
-            yield fail("files", f"{place}: {error}", "the gateway must be able to get it from there")
+    yield from together([_check(file, downloads, turns, seconds) for file in found.values()], seconds)
+
+
+def _check(file: SentFile, downloads: Downloads, turns: threading.BoundedSemaphore, seconds: float) -> Check:
+    place = f"{file.link.mark}: {file.link.source}"
+
+    def look() -> Iterator[Finding]:
+        with turns:
+            yield _looked_at(file, place, downloads, seconds)
+
+    late = f"{place}: it was not there in time"
+    return Check(look, fail("files", late, "see whether the gateway gets it from there in a few seconds"))
+
+
+def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float) -> Finding:
+    most = MEDIA_BYTES[file.kind]
+    try:
+        with downloads.open(file.link.source, most=most, seconds=seconds) as chunks:
+            return _judged(file, place, next(chunks, b""))
+    except TooLarge:
+        return fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
+    except NotFetched as error:
+        return fail("files", f"{place}: {error}", "the gateway must be able to get it from there")
 
 
 def _sent_files(library: Library) -> Iterator[SentFile]:

@@ -17,7 +17,7 @@ from bot.http import Http, HttpError
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
 
-PATIENCE = 10.0  # seconds
+PATIENCE = 6.0  # seconds
 REFUSED_BEYOND = timedelta(minutes=5)
 DOUBTFUL_BEYOND = timedelta(minutes=1)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -29,17 +29,17 @@ def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> G
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         yield warn(about, f"{variable} is not https: the key can be read on the way", f"set {variable} to https://...")
     try:
-        with closing(Http(url, seconds=PATIENCE, connections=1)) as http:
+        with closing(Http(url, seconds=PATIENCE, connections=1, own=True)) as http:
             answer = http.get("/", {})
     except HttpError as error:
-        yield fail(about, str(error), f"check {variable} and the network")
+        yield fail(about, str(error), error.advice or f"check {variable} and the network")
         return False
     yield ok(about, f"{parts.netloc} answers")
     yield from _clock(about, answer.headers.get("Date"), now())
     return True
 
 
-def gateway_key(listed: Callable[[], Sequence[TemplateInfo]], library: Library | None) -> Iterator[Finding]:
+def gateway_key(listed: Callable[[], Sequence[TemplateInfo]], flows: Callable[[], Library | None]) -> Iterator[Finding]:
     """Whether the gateway takes the key, and has what the flows name. ``listed`` gets its templates."""
     try:
         templates = listed()
@@ -47,14 +47,14 @@ def gateway_key(listed: Callable[[], Sequence[TemplateInfo]], library: Library |
         yield fail("gateway", f"its templates cannot be listed: {error}")
         return
     yield ok("gateway", f"the key is accepted; templates of the channel: {len(templates)}")
-    if library is not None:
+    if (library := flows()) is not None:
         yield from _templates(library, templates)
 
 
 def models(service: ModelService) -> Iterator[Finding]:
     """Whether the chat-completion service takes the key, and has the models that are set."""
     try:
-        with closing(Completions(service.url, service.key, key_in=service.key_in)) as asked:
+        with closing(Completions(service.url, service.key, key_in=service.key_in, seconds=PATIENCE)) as asked:
             there = {model.id for model in asked.models()}
     except CompletionError as error:
         yield fail("models", str(error))

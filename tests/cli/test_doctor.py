@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -129,6 +130,23 @@ def test_a_gateway_that_is_not_there_is_said_once_with_what_to_do(tmp_path: Path
     assert failing == ["fail  gateway    no connection to 127.0.0.1:9: Connection refused"]
     assert "check BOT_GATEWAY_URL and the network" in shown.out
     assert shown.lines[-1] == "1 thing to put right."
+
+
+def test_what_does_not_answer_in_time_is_listed_as_such_and_the_rest_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path, FLOWS)
+    monkeypatch.setattr("bot.cli.doctor.SECONDS", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        services = {"gateway_url": url, "ai_url": f"{url}/api/v1", "public_url": url}
+        settings(tmp_path, **services, gateway_key="key", webhook_secret="s", ai_key="sk", ai_model="m")
+        code, found = doctor(tmp_path)
+    late = "fail: there was no answer within 1 s"
+    assert code == 1
+    assert [about(found, what)[-1] for what in ("gateway", "models", "webhook")] == [late] * 3
+    assert about(found, "settings") == ["ok: all that is needed is there"]
+    assert about(found, "disk") and about(found, "sqlite") and about(found, "flows")
 
 
 def test_what_the_store_tells_is_named(tmp_path: Path) -> None:

@@ -1,9 +1,6 @@
 """The webhook's address from outside: https, a certificate that holds, our own bot behind it."""
 
-import shutil
 import socket
-import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,47 +9,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import trustme
 
 from bot.clock import MovableClock
-from bot.doctor.address import certificate, public_address
+from bot.doctor.address import public_address
 from bot.emulator import Emulator
 from bot.store.migrations import migrate
 from bot.web.service import WebService
+from tests.gateway.peer import peer
+from tests.test_network import context
 
 NOW = datetime.now(UTC)
-
-
-def made_certificate(folder: Path, name: str, days: int) -> Path:
-    """A certificate that signs itself, with its key in one file."""
-    file = folder / f"{name}-{days}.pem"
-    command = (
-        f"openssl req -x509 -newkey rsa:2048 -nodes -days {days} -subj /CN={name} -addext subjectAltName=DNS:{name}"
-    )
-    subprocess.run([*command.split(), "-keyout", file, "-out", f"{file}.crt"], check=True, capture_output=True)
-    file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
-    return file
-
-
-@contextmanager
-def secure_peer(pem: Path) -> Iterator[int]:
-    """Shakes hands once, on a free port."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def shake() -> None:
-        connection, _ = listener.accept()
-        with connection:
-            try:
-                context.wrap_socket(connection, server_side=True).close()
-            except OSError:
-                pass  # refused by the other side
-
-    thread = threading.Thread(target=shake)
-    thread.start()
-    yield listener.getsockname()[1]
-    thread.join()
-    listener.close()
 
 
 @contextmanager
@@ -83,27 +50,32 @@ def states(url: str) -> list[str]:
     return [f"{found.state}: {found.what}" for found in public_address(url, "/webhook", NOW)]
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to make certificates with")
 @pytest.mark.parametrize(
-    ("name", "days", "words"),
+    ("host", "days", "words"),
     [
         ("localhost", 90, "ok: its certificate holds for "),
         ("localhost", 5, "warn: its certificate holds for "),
-        ("bot.example", 90, "fail: its certificate is refused: Hostname mismatch"),
+        ("bot.example", 90, "fail: no connection to localhost:"),
     ],
 )
-def test_the_certificate_is_looked_at(tmp_path: Path, name: str, days: int, words: str) -> None:
-    pem = made_certificate(tmp_path, name, days)
-    with secure_peer(pem) as port:
-        found = certificate("localhost", port, NOW, trusted=str(pem))
-    assert f"{found.state}: {found.what}".startswith(words)
+def test_the_certificate_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str, days: int, words: str
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with peer(context(authority, host, not_after=NOW + timedelta(days=days))) as running:
+        first = next(public_address(running.url, "/webhook", NOW))
+    assert f"{first.state}: {first.what}".startswith(words)
+    if first.state == "fail":
+        assert first.what.endswith("its certificate is refused: it is for another name")
+        assert "one for this very name" in first.advice
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl to make certificates with")
-def test_a_certificate_that_nobody_has_signed_is_refused(tmp_path: Path) -> None:
-    with secure_peer(made_certificate(tmp_path, "localhost", 90)) as port:
-        (found,) = public_address(f"https://localhost:{port}", "/webhook", NOW)
-    assert found.state == "fail" and "self-signed certificate" in found.what
+def test_a_certificate_that_nobody_knows_is_refused() -> None:
+    with peer(context(trustme.CA(), "localhost")) as running:
+        (found,) = public_address(running.url, "/webhook", NOW)
+    assert found.state == "fail" and "signed by an authority that is not known" in found.what
 
 
 def test_the_bot_is_recognised_and_says_that_it_is_ready(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_key_that_the_models_refuse_fails_without_being_shown(models: Completi
 
 def test_each_literal_address_is_got_once(tmp_path: Path, server: Peer) -> None:
     server.answers(answer(200, PNG))
-    (fine,) = shown(sent_files.reachable(library(tmp_path, server.url), server.url))
+    (fine,) = shown(sent_files.reachable(library(tmp_path, server.url), server.url, 20))
     assert fine == f"ok: flows/main.yml:5:30: {server.url}/menu.png"
     assert len(server.requests) == 1
 
@@ -106,10 +106,10 @@ def test_a_file_that_the_gateway_would_not_take_fails(
     tmp_path: Path, server: Peer, status: int, body: bytes, words: str
 ) -> None:
     server.answers(answer(status, body))
-    (found,) = shown(sent_files.reachable(library(tmp_path, server.url), server.url))
+    (found,) = shown(sent_files.reachable(library(tmp_path, server.url), server.url, 20))
     assert found.startswith("fail: flows/main.yml:5:30: ") and words in found
 
 
 def test_a_private_address_is_none_that_the_gateway_reaches(tmp_path: Path, server: Peer) -> None:
-    (found,) = shown(sent_files.reachable(library(tmp_path, server.url), "http://gateway.example"))
+    (found,) = shown(sent_files.reachable(library(tmp_path, server.url), "http://gateway.example", 20))
     assert "is no public address" in found and server.requests == []
