@@ -226,3 +226,15 @@ def test_connections_that_nobody_took_yet_are_taken_by_the_next_process() -> Non
         assert answer(client)[::2] == (200, b"late")
         server.stop()
         thread.join(10)
+
+
+def test_a_stop_answers_what_came_before_it_and_nobody_has_taken_yet() -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with socket.create_connection(listener.getsockname(), 10) as client:
+        client.sendall(post(b"early"))
+        app = Flask("test")
+        app.add_url_rule("/", "view", lambda: "taken", methods=["POST"])
+        server = Server(app, listener, threads=2)
+        server.stop()
+        server.run()
+        assert answer(client)[::2] == (200, b"taken")
