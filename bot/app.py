@@ -214,7 +214,7 @@ class Engine:
     def _metrics_text(self, status: Answer) -> str:
         rows = {queue: status[queue] for queue in ("outbox", "calls", "parked", "dead_letters")}
         rows["inbox"] = self._inbox.count_after(status["cursor"])
-        return self._metrics.text(rows, status["oldest"], {}, self.alarms.current())
+        return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
 
     def judge(self, flow: str, data: Mapping[str, Any]) -> dict[str, str]:
         """What is wrong with a start of a flow with such data: see `bot.engine.plans.objections`."""

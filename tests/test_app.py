@@ -148,6 +148,7 @@ def test_the_metrics_tell_what_both_halves_did_and_how_they_stand(talk: Callable
     assert found['bot_turns_total{event="MessageReceived"}'] == 2
     assert found['bot_turns_total{event="CallEnded"}'] == 1
     assert found['bot_queue_rows{queue="outbox"}'] == found['bot_queue_rows{queue="inbox"}'] == 0
+    assert (found['bot_limit_left{window="minute"}'], found['bot_limit_left{window="day"}']) == (58, 9998)
     assert found["bot_engine_up"] == 1
     assert CONTACT not in requests.get(bot.bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
 

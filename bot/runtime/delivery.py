@@ -32,10 +32,11 @@ CAPACITY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How delivery stands: how many messages wait, and how many are being sent."""
+    """How delivery stands: how many messages wait, how many are being sent, and what the limits leave by window."""
 
     waiting: int
     in_flight: int
+    left: dict[str, int]
 
 
 _Whose = tuple[str, int, Route]
@@ -177,7 +178,7 @@ class Delivery:
     def status(self) -> Status:
         """How delivery stands."""
         with self._lock:
-            return Status(self._rows - self._in_flight, self._in_flight)
+            return Status(self._rows - self._in_flight, self._in_flight, self._pacing.room(self._clock.elapsed()))
 
     # With the lock held
 

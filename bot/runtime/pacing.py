@@ -105,9 +105,14 @@ class Pacing:
             opens = max(opens, at)
         return opens
 
+    def room(self, now: float) -> dict[str, int]:
+        """How many requests each window leaves now, to replies: ``minute`` and ``day``."""
+        left = [window.left(now, others=False) - self._in_flight for window in self._windows]
+        return dict(zip(("minute", "day"), (max(each, 0) for each in left), strict=True))
+
     def day_used_up(self, now: float) -> bool:
         """Whether nothing of the day's requests is left, for nobody."""
-        return self._windows[1].left(now, others=False) <= self._in_flight
+        return not self.room(now)["day"]
 
     def _turn(self, now: float) -> float:
         return now if self._next is None else self._next - _STEP
