@@ -126,6 +126,7 @@ class Engine:
             webhook.read,
             gathering,
             metrics=self._metrics,
+            alarms=self.alarms,
         )
         self._turns.letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(

@@ -78,6 +78,8 @@ def _problems_of_header(names: Sequence[str]) -> Iterator[str]:
 def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iterator[str]:
     if "" in cells:
         yield "there are more cells than columns"
+    if None in cells.values():
+        yield "there are fewer cells than columns"
     if any("\0" in (cell or "") for name, cell in cells.items() if name):
         yield "there is a NUL character in a cell (save the file anew as CSV UTF-8)"
     written = cells["phone"] or ""

@@ -24,6 +24,11 @@ def read_recipients(path: Path, body: Sequence[str]) -> list[Recipient]:
     table = read_table(path)
     texts = tuple(body) or tuple(f"{{{{{name}}}}}" for name in _numbered(table))
     problems = [*_problems_of_texts(texts, table)]
+    if not body and (unused := [name for name in table.columns if name.isdecimal() and name not in _numbered(table)]):
+        missing = len(texts) + 1
+        problems.append(
+            f'{path}:1: there is a column "{unused[0]}" and none "{missing}": parameters are numbered from 1'
+        )
     recipients = []
     for row in table.rows if not problems else ():
         filled = [filled_in(text, row.cells) for text in texts]

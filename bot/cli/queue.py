@@ -35,7 +35,10 @@ START_ADVICE = "put that right, in the flow or in the program that asked for it,
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print an object: pending, dead, broadcasts, counts; or done, missing."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print an object: pending, dead, broadcasts, counts; or done, missing, held.",
 )
 @click.pass_context
 def command(
@@ -81,19 +84,21 @@ def command(
         echo_json(answer)
     elif answer["done"] or not missing:
         click.echo(DONE[action].format(counted(len(answer["done"]), THINGS[action])))
+    for name in () if as_json else answer["held"]:
+        click.echo(f'They wait: the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" goes on).')
     for id in missing:
         click.echo(f"there is no {MISSING[action].format(id)} (`bot queue` lists them)", err=True)
     ctx.exit(1 if missing else 0)
 
 
-def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[int]]:
+def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[Any]]:
     from bot.runtime.letters import AT_ONCE
 
-    total: dict[str, list[int]] = {"done": [], "missing": []}
+    total: dict[str, list[Any]] = {"done": [], "missing": [], "held": []}
     for start in range(0, len(letters), AT_ONCE):
         answer = operate(folder, {"do": action, "ids": list(letters[start : start + AT_ONCE])})
-        total = {key: ids + answer[key] for key, ids in total.items()}
-    return total
+        total = {key: found + answer.get(key, []) for key, found in total.items()}
+    return total | {"held": sorted(set(total["held"]))}
 
 
 def _show(folder: Path | None, limit: int, as_json: bool) -> None:
@@ -109,7 +114,9 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
-        click.echo(f'broadcast "{name}": ' + ", ".join(f"{number:,} {outcome}" for outcome, number in numbers.items()))
+        why = f' (bot broadcast "{name}" says why)' if "paused" in numbers else ""
+        told = ", ".join(f"{number:,} {outcome.replace('_out', ' out')}" for outcome, number in numbers.items())
+        click.echo(f'broadcast "{name}": {told}{why}')
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")
     if len(pending) < waiting or len(dead) < given_up:

@@ -6,6 +6,8 @@ from typing import Any
 
 from bot.core.effects import Send, effect_ref
 from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.broadcasts import wait_again
+from bot.store.broadcasts import RUNNING, TRYING
 from bot.store.queues import DeadSend
 from bot.store.rows import REPLY, SYNC, json_of
 
@@ -15,22 +17,30 @@ AT_ONCE = 500
 _LAST_ID = 2**63 - 1
 
 
-def retry(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
+def retry(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
     """Have the messages of dead letters sent after all, behind all others of their contacts.
 
     More than one at a time let replies go first. Answers which are ``done``, and which are ``missing``: they are no
-    dead letters of messages, or not any more. Raises `RequestRefused`.
+    dead letters of messages, or not any more; and which broadcasts are stopped or paused, so that their messages are
+    ``held`` until these are resumed. Raises `RequestRefused`.
     """
     found = {id: dead for id in _read(ids) if _is_there(batch, id) and (dead := batch.store.dead_send(id)) is not None}
+    held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
         batch.commit.end_letter(id)
-        note = _send_again(batch, dead, effect_ref(event_id, ordinal), alone=len(ids) == 1)
+        ref = effect_ref(event_id, ordinal)
+        broadcast = wait_again(batch, dead, ref)
+        if broadcast is None:
+            note = _send_again(batch, dead, ref, alone=len(ids) == 1)
+        else:
+            note = "it waits for its broadcast's message again"
+            held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
         batch.commit.add_note(dead.contact, event_id, json_of({"do": "retry", "id": id}), "operator", note)
-    return _answer(ids, found.keys())
+    return _answer(ids, found.keys()) | {"held": sorted(held)}
 
 
 def drop(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
-    """Forget dead letters for good. Answers as `retry` does. Raises `RequestRefused`."""
+    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
     found = {
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
     }
@@ -44,9 +54,6 @@ def drop(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
 def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
     """Returns in words what was done."""
     new_key = dead.outcome != "unknown"  # it may have been sent: under its old key the gateway will not send it twice
-    if dead.send_id is not None and batch.store.is_of_broadcast(dead.send_id):
-        batch.commit.wait_again(dead.send_id, new_key)
-        return "it waits for its broadcast's message again"
     priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
     row = batch.send_row(ref, dead.effect, batch.session(dead.contact), priority)
     batch.commit.add_send(row if new_key else replace(row, key=dead.key))

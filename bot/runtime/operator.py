@@ -11,7 +11,16 @@ from bot.core.messages import Message, Template, Text
 from bot.core.session import BUSY
 from bot.core.turn import Turn
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasts import TakeBack, add_recipients, read_template, resume, stop
+from bot.runtime.broadcasts import (
+    TakeBack,
+    add_recipients,
+    begin_edit,
+    correct,
+    end_edit,
+    read_template,
+    resume,
+    stop,
+)
 from bot.runtime.errands import note_errand
 from bot.runtime.letters import drop, retry
 from bot.store.rows import WINDOW, json_of
@@ -29,7 +38,9 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
     where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}`` is for
     `bot.runtime.broadcasts.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
-    broadcast, where ``take_back`` keeps its messages from those who send, and go on with it.
+    broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
+    "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
+    ``{"do": "end_edit", "name", "edit"}`` ends it.
     ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
     ``{"do": "errand", "call": ...}`` only leaves a trace: see `bot.runtime.errands`.
     """
@@ -54,6 +65,12 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return stop(batch, name, _event_id(), take_back)
         case {"do": "resume", "name": str(name)}:
             return resume(batch, name, _event_id())
+        case {"do": "edit", "name": str(name), "template": dict(template)}:
+            return begin_edit(batch, name, read_template(template), _event_id(), take_back)
+        case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
+            return correct(batch, name, edit, recipients)
+        case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
+            return end_edit(batch, name, edit, _event_id())
         case {"do": "errand", "call": str(call)}:
             note_errand(batch.commit, call)
             return {}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Set
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core import codec
 from bot.core.effects import Fetch
@@ -12,7 +13,7 @@ from bot.core.errors import BotError
 from bot.core.events import STARTS, Event, StatusReported
 from bot.runtime.addressing import addressed
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
-from bot.runtime.broadcasts import fill_outbox
+from bot.runtime.broadcasts import ALARM, fill_outbox, take_back_paused, why_paused
 from bot.runtime.claims import Claims, Doer
 from bot.runtime.observing import Observer
 from bot.runtime.operator import Answer, Request, operate
@@ -56,8 +57,8 @@ class Passes:
     """Takes events, commits what they decide, and hands that on. One thread calls it; `idle` is for any.
 
     ``read`` makes an event of an acknowledged body, or None where it concerns no conversation. A method that
-    raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. Dead letters
-    are told to the hooks that ``letter_hooks`` names.
+    raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. ``alarms``
+    hears of broadcasts that are paused. Dead letters are told to the hooks that ``letter_hooks`` names.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Passes:
         delivery: Delivers,
         performers: Doer[CallRow],
         observer: Observer,
+        alarms: Alarms,
         letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.cursor = store.cursor()
@@ -82,6 +84,8 @@ class Passes:
         self._delivery = delivery
         self._performers = performers
         self._observer = observer
+        self._alarms = alarms
+        self._paused: set[str] = set()  # broadcasts
         self._letter_hooks = letter_hooks
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
@@ -108,6 +112,7 @@ class Passes:
         self._run, self._begun = self._store.begin_run(), self._store.last_ids()
         unclear = self._store.claimed_sends()
         self._sends.adopt(unclear)
+        self._report_paused()
         return unclear
 
     def end(self) -> None:
@@ -146,6 +151,7 @@ class Passes:
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         answers = [self._answer(batch, request) for request in incoming.requests]
         rows = self._take_log(batch, self.at_once - len(incoming))
+        take_back_paused(batch, self._take_back)
         fill_outbox(batch)
         batch.tell_of_letters(self._letter_hooks())
         worked = self._commit(batch)
@@ -248,7 +254,17 @@ class Passes:
         self._calls.done(commit.calls_ended)
         self._sends.add(commit.sends)
         self._calls.add(commit.calls)
+        if commit.moved:
+            self._report_paused()
         return True
+
+    def _report_paused(self) -> None:
+        paused = {broadcast.name: broadcast for broadcast in self._store.paused_broadcasts()}
+        for name in self._paused - paused.keys():
+            self._alarms.clear(ALARM, name)
+        for name, broadcast in paused.items():
+            self._alarms.report(ALARM, *why_paused(broadcast), about=name)
+        self._paused = set(paused)
 
 
 def _to_erase(incoming: Incoming) -> Iterator[str]:

@@ -6,11 +6,12 @@ from bot.core.effects import Complete, Send, Tell
 from bot.core.events import CallEnded, CallProgressed, SendEnded
 from bot.runtime.addressing import learn_alias
 from bot.runtime.batch import Batch
+from bot.runtime.broadcasts import take_ended
 from bot.runtime.operator import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.send_result import SendResult
 from bot.runtime.statuses import give_up_if_failed
-from bot.store.rows import REPLY, CallRow, OutboxRow
+from bot.store.rows import CAMPAIGN, REPLY, CallRow, OutboxRow
 
 
 @dataclass(slots=True)
@@ -49,7 +50,10 @@ def take_sent(batch: Batch, result: SendResult) -> None:
     if result.state in ("retry", "held"):
         batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
         return
-    batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
+    if row.priority == CAMPAIGN:
+        take_ended(batch, result)
+    else:
+        batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
     if row.priority == REPLY and isinstance(row.effect, Send) and (row.effect.report or result.state != "sent"):
         batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, result.state, result.detail))
     give_up_if_failed(batch, result.message_ids)

@@ -17,7 +17,7 @@ class SendResult:
     ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
-    ``alias`` is as in `bot.gateway.answers.Sent`.
+    ``alias`` is as in `bot.gateway.answers.Sent`, ``code`` as in `bot.runtime.sending.Outcome`.
     """
 
     row: OutboxRow
@@ -28,6 +28,7 @@ class SendResult:
     detail: str
     at: datetime
     alias: str | None = None
+    code: str = ""
 
     @classmethod
     def of(cls, lane: Lane, outcome: Outcome, at: datetime) -> Self:
@@ -41,4 +42,5 @@ class SendResult:
             outcome.detail,
             at,
             outcome.alias,
+            outcome.code,
         )

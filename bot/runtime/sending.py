@@ -15,7 +15,7 @@ from bot.core.errors import BotError
 from bot.core.messages import Message, Template
 from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown
+from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown, Refused
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
 from bot.runtime.backoff import LONGEST_BACKOFF, backoff
@@ -32,6 +32,7 @@ _FAULTS: dict[type[GatewayError], str] = {Unauthorized: ACCOUNT, RateLimited: LI
 SHUT = "the 24-hour window is shut"
 NEWER = "something newer about the contact follows"
 OPTED_OUT = "the contact has opted out"
+REFUSED, UNCLEAR = "refused", "unclear"
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +124,8 @@ class Outcome:
 
     The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the gateway, and so counts against its limits. ``fault`` is `ACCOUNT`,
     `LIMITS` or `CHANNEL` where it was refused for that, and ``retry_after`` the seconds that the gateway asks to wait.
-    ``advice`` is what may stand in a log: the gateway's words may quote a contact.
+    ``advice`` is what may stand in a log: the gateway's words may quote a contact. ``code`` is the gateway's where it
+    refused the message, `REFUSED` where it named none, and `UNCLEAR` where nobody can tell whether it was sent.
     """
 
     state: str
@@ -136,6 +138,7 @@ class Outcome:
     retry_after: float | None = None
     alias: str | None = None
     advice: str = ""
+    code: str = ""
 
 
 class Sender:
@@ -287,7 +290,13 @@ def _taken(state: str, detail: str, sent: Sent) -> Outcome:
 
 
 def _outcome(state: str, error: GatewayError) -> Outcome:
-    return Outcome(state, str(error), requested=error.requested, rate=error.rate)
+    return Outcome(state, str(error), requested=error.requested, rate=error.rate, code=_code(error))
+
+
+def _code(error: GatewayError) -> str:
+    if isinstance(error, OutcomeUnknown):
+        return UNCLEAR
+    return error.code or (REFUSED if isinstance(error, Refused) else "")
 
 
 def _replaced(lane: Lane) -> bool:

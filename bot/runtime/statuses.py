@@ -4,15 +4,19 @@ A status is kept under the gateway's names of the message, so it may come before
 a message forward; one that says nothing new is dropped.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bot.core.effects import Send
 from bot.core.events import SendEnded, StatusReported
 from bot.runtime.batch import Batch
-from bot.store.rows import REPLY, SentRow, Status
+from bot.runtime.broadcasts import take_failed
+from bot.runtime.sending import REFUSED
+from bot.store.rows import CAMPAIGN, REPLY, SentRow, Status
 
 FAILED = "failed"
+_CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
 
 
 def take_status(batch: Batch, event: StatusReported) -> None:
@@ -55,7 +59,10 @@ def _furthest(batch: Batch, names: Iterable[str]) -> Status | None:
 
 def _give_up(batch: Batch, sent: SentRow, status: Status) -> None:
     """The message did not arrive: an operator can send it again, and who waits for it hears of it."""
-    batch.commit.message_failed(sent, status.detail)
+    code = next(iter(_CODE.findall(status.detail)), REFUSED)
+    batch.commit.message_failed(sent, status.detail, code)
+    if sent.priority == CAMPAIGN:
+        take_failed(batch, sent, code)
     if sent.priority == REPLY and isinstance(sent.effect, Send):
         ended = SendEnded(f"failed:{sent.ref}", sent.contact, batch.now, sent.ref, FAILED, status.detail)
         batch.take(ended)

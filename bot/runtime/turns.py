@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from datetime import datetime
 from time import monotonic
 
+from bot.alarms import Alarms
 from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.metrics import EngineMetrics
@@ -59,6 +60,7 @@ class Turns:
         gathering: float = GATHERING,
         *,
         metrics: EngineMetrics,
+        alarms: Alarms,
     ) -> None:
         self.advance = advance
         self.letter_hooks: Collection[str] = ()
@@ -67,6 +69,7 @@ class Turns:
         self._inbox = inbox
         self._clock = clock
         self._read = read
+        self._alarms = alarms
         self._gathering = gathering
         self._observer = Observer(metrics, store.store_id)
         self._changed = threading.Condition()
@@ -93,6 +96,7 @@ class Turns:
             delivery,
             performers,
             self._observer,
+            self._alarms,
             lambda: self.letter_hooks,
         )
         now = self._clock.now()

@@ -1,57 +1,129 @@
 """Broadcasts in the engine's file: which template, to whom, and what became of each message.
 
-A recipient waits until its message is in the outbox, and has an outcome once that is done, or once the broadcast was
-stopped. It is never deleted, so that nobody gets a broadcast twice, however often it is asked for.
+A recipient is held until its broadcast sends, then waits until its message is in the outbox, and has an outcome once
+that is done. It is never deleted, so that nobody gets a broadcast twice, however often it is asked for.
 """
 
 from dataclasses import dataclass, replace
 
 from bot.core import codec
+from bot.core.effects import Send
 from bot.core.messages import Template
 
-BROADCAST = "SELECT template FROM broadcasts WHERE name = ?"
-IS_RECIPIENT = "SELECT 1 FROM recipients WHERE broadcast = ? AND contact = ?"
+TRYING, RUNNING, PAUSED, STOPPED, EDITING = "trying", "running", "paused", "stopped", "editing"
+"""The states of a broadcast: its first message goes alone; all go; refusals have ended it; an operator has; a
+correction of it has begun and not ended. Only while it runs do recipients wait by themselves, else they are held.
+"""
 
+TEMPLATE_CODES = "132"
+"""How the gateway's codes begin that are about a template or its parameters."""
+
+_BROADCASTS = "SELECT name, template, state, edit, code, recent, canary FROM broadcasts"
+BROADCAST = f"{_BROADCASTS} WHERE name = ?"
+ALL_TRYING = "SELECT name FROM broadcasts INDEXED BY broadcasts_trying WHERE state = 'trying' ORDER BY name"
+ALL_PAUSED = f"{_BROADCASTS} WHERE state = 'paused' ORDER BY name"
+RECIPIENT = "SELECT outcome, body FROM recipients WHERE broadcast = ? AND contact = ?"
+OF_SEND = "SELECT broadcast, contact, retries, recipients.edit FROM recipients WHERE send_id = ?"
+
+_RECIPIENTS = """
+    SELECT recipients.id, broadcast, contact, body, template, retries, again
+    FROM recipients INDEXED BY {} JOIN broadcasts ON broadcasts.name = recipients.broadcast
+"""
 # Every pass asks these two: the index of `send_id`, which SQLite would take, holds all who ever got a broadcast.
-WAITING = """
-    SELECT recipients.id, broadcast, contact, body, template, retries
-    FROM recipients INDEXED BY recipients_waiting JOIN broadcasts ON broadcasts.name = recipients.broadcast
-    WHERE send_id IS NULL AND outcome IS NULL ORDER BY recipients.id LIMIT ?
+WAITING = f"""
+    {_RECIPIENTS.format("recipients_waiting")}
+    WHERE send_id IS NULL AND outcome IS NULL ORDER BY retries, recipients.id LIMIT ?
 """
 IN_OUTBOX = """
     SELECT count(*) FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
 """
+FIRST_HELD = f"""
+    {_RECIPIENTS.format("recipients_held")}
+    WHERE broadcast = ? AND outcome = 'held' ORDER BY retries, recipients.id LIMIT 1
+"""
+IS_IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 
 WAITING_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND send_id IS NULL AND outcome IS NULL"
-STOPPED_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'stopped'"
-STOPPED = "SELECT count(*) FROM recipients WHERE outcome = 'stopped'"
-OF_SEND = "SELECT 1 FROM recipients WHERE send_id = ?"
+HELD_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held'"
+STOPPED_OF_ALL = """
+    SELECT count(*) FROM recipients JOIN broadcasts ON name = broadcast WHERE outcome = 'held' AND state != 'trying'
+"""
 IN_OUTBOX_OF = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL FROM recipients JOIN outbox ON outbox.id = send_id
     WHERE broadcast = ? AND outcome IS NULL ORDER BY outbox.id
 """
-OUTCOMES = """
-    SELECT coalesce(outcome, 'waiting'), count(*) FROM recipients WHERE broadcast = ? GROUP BY 1
+
+_OUTCOME = """
+    CASE outcome WHEN 'held' THEN
+        CASE state WHEN 'trying' THEN 'waiting' WHEN 'paused' THEN 'paused' ELSE 'stopped' END
+    ELSE coalesce(outcome, 'waiting') END
 """
-UNFINISHED = """
-    SELECT broadcast, coalesce(outcome, 'waiting'), count(*) FROM recipients
-    WHERE outcome IS NULL OR outcome = 'stopped' GROUP BY 1, 2 ORDER BY 1, 2
+OUTCOMES = f"""
+    SELECT {_OUTCOME}, recipients.code, count(*) FROM recipients JOIN broadcasts ON name = broadcast
+    WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2
 """
-ADD_BROADCAST = "INSERT INTO broadcasts (name, template, created_at) VALUES (?, ?, ?)"
-ADD_RECIPIENT = "INSERT INTO recipients (broadcast, contact, body, added_at) VALUES (?, ?, ?, ?)"
-TO_OUTBOX = "UPDATE recipients SET send_id = ? WHERE id = ?"
-ENDED = "UPDATE recipients SET outcome = ? WHERE send_id = ?"
-WAIT_AGAIN = "UPDATE recipients SET send_id = NULL, outcome = NULL, retries = retries + ? WHERE send_id = ?"
-RESUME = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'stopped'"
-STOP = "UPDATE recipients SET outcome = 'stopped' WHERE broadcast = ? AND send_id IS NULL AND outcome IS NULL"
-TAKE_BACK = "UPDATE recipients SET send_id = NULL, outcome = 'stopped' WHERE send_id = ?"
+UNFINISHED = "SELECT DISTINCT broadcast FROM recipients WHERE outcome IS NULL OR outcome = 'held' ORDER BY 1"
+RECIPIENTS = f"""
+    SELECT contact, {_OUTCOME}, recipients.code FROM recipients JOIN broadcasts ON name = broadcast
+    WHERE broadcast = ? ORDER BY recipients.id
+"""
+
+SET_BROADCAST = """
+    INSERT INTO broadcasts (name, template, state, edit, code, recent, canary, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET template = excluded.template, state = excluded.state, edit = excluded.edit,
+        code = excluded.code, recent = excluded.recent, canary = excluded.canary
+"""
+_WAITS = "(SELECT CASE state WHEN 'running' THEN NULL ELSE 'held' END FROM broadcasts WHERE name = {})"
+ADD_RECIPIENT = f"""
+    INSERT INTO recipients (broadcast, contact, body, added_at, edit, outcome)
+    VALUES (?1, ?2, ?3, ?4, ?5, {_WAITS.format("?1")})
+    ON CONFLICT (broadcast, contact) DO UPDATE SET body = excluded.body, edit = excluded.edit, retries = retries + 1,
+        outcome = CASE outcome WHEN 'left_out' THEN 'held' ELSE outcome END
+    WHERE outcome IS NULL OR outcome IN ('held', 'left_out', 'failed', 'unknown')
+"""
+TO_OUTBOX = "UPDATE recipients SET send_id = ?, outcome = NULL WHERE id = ?"
+ENDED = "UPDATE recipients SET outcome = ?, code = ?, again = NULL WHERE send_id = ?"
+_AGAIN = f"send_id = NULL, code = '', outcome = {_WAITS.format('recipients.broadcast')}"
+WAIT_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1, again = NULL WHERE send_id = ?"
+REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
+TAKE_BACK = f"UPDATE recipients SET {_AGAIN} WHERE send_id = ?"
+_REFUSED = f"""
+    broadcast = ?1 AND outcome = 'failed' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')
+    AND edit = (SELECT edit FROM broadcasts WHERE name = ?1)
+"""
+REFUSED_OF = f"SELECT count(*) FROM recipients WHERE {_REFUSED}"
+REFUSED_LETTERS = f"DELETE FROM dead_letters WHERE send_id IN (SELECT send_id FROM recipients WHERE {_REFUSED})"
+REFUSED_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE {_REFUSED}"
+NOT_CORRECTED_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
+LEAVE_OUT = "UPDATE recipients SET outcome = 'left_out' WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
+HOLD = "UPDATE recipients SET outcome = 'held' WHERE broadcast = ? AND send_id IS NULL AND outcome IS NULL"
+RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'held'"
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """One broadcast. ``template`` lacks the parameters of its body, ``edit`` counts how often it was corrected.
+
+    ``recent`` are the codes of its last messages, the newest last, empty for one that the gateway took; ``code`` is
+    the one for which it was paused. ``canary`` is the id of the message that goes alone.
+    """
+
+    name: str
+    template: Template
+    state: str = TRYING
+    edit: int = 0
+    code: str = ""
+    recent: tuple[str, ...] = ()
+    canary: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
     """A contact that waits for its message of a broadcast: the template as it is filled in for it.
 
-    ``retries`` is how often an operator had it sent once more after it had failed: each under a key of its own.
+    ``retries`` is how often it has another message than the one before: each under a key of its own. ``again`` is
+    the message that may have been sent, and that only goes once more as it was.
     """
 
     id: int
@@ -59,6 +131,26 @@ class Recipient:
     contact: str
     message: Template
     retries: int
+    again: "Again | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A message that is repeated: as it was, under its own key."""
+
+    ref: str
+    key: str
+    effect: Send
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose message one of a broadcast is. ``retries`` and ``edit`` are what its recipient has by now."""
+
+    broadcast: str
+    contact: str
+    retries: int
+    edit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +162,15 @@ class InOutbox:
     claimed: bool
 
 
-def recipient(id: int, broadcast: str, contact: str, body: str, template: str, retries: int) -> Recipient:
+def broadcast(name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None) -> Broadcast:
+    """A broadcast from its row."""
+    return Broadcast(name, codec.loads(template), state, edit, code, tuple(codec.loads(recent)), canary)
+
+
+def recipient(
+    id: int, broadcast: str, contact: str, body: str, template: str, retries: int, again: str | None
+) -> Recipient:
     """A recipient from its row."""
     parameters = tuple({"type": "text", "text": text} for text in codec.loads(body))
-    return Recipient(id, broadcast, contact, replace(codec.loads(template), body=parameters), retries)
+    message = replace(codec.loads(template), body=parameters)
+    return Recipient(id, broadcast, contact, message, retries, None if again is None else Again(**codec.loads(again)))

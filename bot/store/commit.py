@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.events import Event
-from bot.core.messages import Template
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.store import broadcasts, queues, sessions, trace, usage
+from bot.store.broadcasts import RUNNING, Again, Broadcast
 from bot.store.rows import (
     CAMPAIGN,
     CallRow,
@@ -43,10 +43,10 @@ _ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
 _ORDER = (
     *(sessions.WRITE, trace.ADD, queues.UNPARK, queues.PARK, queues.LETTER_ENDED),
     *(queues.ADD_SEND, queues.SEND_AGAIN, queues.CLAIM, _SENT, queues.SEND_ENDED, _MESSAGE_ID, _STATUS, _ALIAS),
-    *(broadcasts.ADD_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX, broadcasts.ENDED),
-    *(broadcasts.WAIT_AGAIN, broadcasts.RESUME, broadcasts.STOP, broadcasts.TAKE_BACK),
-    *(queues.ADD_CALL, queues.CLAIM_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED),
-    *(usage.ADD, queues.ADD_DEAD_LETTER),
+    *(queues.ADD_DEAD_LETTER, broadcasts.SET_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX),
+    *(broadcasts.ENDED, broadcasts.WAIT_AGAIN, broadcasts.REPEAT, broadcasts.TAKE_BACK, broadcasts.REFUSED_LETTERS),
+    *(broadcasts.REFUSED_AGAIN, broadcasts.LEAVE_OUT, broadcasts.HOLD, broadcasts.RELEASE),
+    *(queues.ADD_CALL, queues.CLAIM_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED, usage.ADD),
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
 
@@ -71,9 +71,9 @@ class Commit:
         self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
         self.statuses: dict[str, Status] = {}
         self.aliases: dict[str, str] = {}
-        self.broadcasts: dict[str, Template] = {}
+        self.broadcasts: dict[str, Broadcast] = {}
+        self.moved: set[str] = set()  # broadcasts that are in another state than before
         self.recipients: set[tuple[str, str]] = set()
-        self.stopped: set[str] = set()  # broadcasts
         self._cursor_before = cursor
         self._at = time_of(at)
         self._sessions: dict[str, _Row] = {}
@@ -92,7 +92,9 @@ class Commit:
             _MESSAGE_ID: [(id, sent.id) for id, sent in self.messages.items()],
             _STATUS: [(id, status.name, self._at, text_of(status.detail)) for id, status in self.statuses.items()],
             _ALIAS: list(self.aliases.items()),
-            broadcasts.STOP: [(text_of(name),) for name in self.stopped],
+            broadcasts.SET_BROADCAST: [self._broadcast_row(each) for each in self.broadcasts.values()],
+            broadcasts.HOLD: [(text_of(name),) for name in self.moved if self.broadcasts[name].state != RUNNING],
+            broadcasts.RELEASE: [(text_of(name),) for name in self.moved if self.broadcasts[name].state == RUNNING],
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
@@ -151,15 +153,17 @@ class Commit:
         """A dead letter is done with: what it tells of is to be done after all, or is forgotten."""
         self.letters_ended.add(dead_letter)
 
-    def add_broadcast(self, name: str, template: Template) -> None:
-        """A broadcast that has not been there."""
-        self._add(broadcasts.ADD_BROADCAST, (text_of(name), json_of(template), self._at))
-        self.broadcasts[name] = template
+    def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:
+        """A broadcast, as it is from now on. Whoever is not in the outbox waits while it runs, and is held else."""
+        self.broadcasts[after.name] = after
+        if before is not None and before.state != after.state:
+            self.moved.add(after.name)
 
-    def add_recipient(self, broadcast: str, contact: str, body: Sequence[str]) -> None:
-        """A contact is to get a broadcast. ``body`` fills in the template."""
-        self._add(broadcasts.ADD_RECIPIENT, (text_of(broadcast), text_of(contact), json_of(list(body)), self._at))
-        self.recipients.add((broadcast, contact))
+    def add_recipient(self, broadcast: Broadcast, contact: str, body: Sequence[str]) -> None:
+        """A contact is to get a broadcast, or gets it with other parameters. ``body`` fills in the template."""
+        names = text_of(broadcast.name), text_of(contact)
+        self._add(broadcasts.ADD_RECIPIENT, (*names, json_of(list(body)), self._at, broadcast.edit))
+        self.recipients.add((broadcast.name, contact))
 
     def add_send(self, row: OutboxRow) -> None:
         """A message that no turn has decided on."""
@@ -170,20 +174,32 @@ class Commit:
         self.add_send(row)
         self._add(broadcasts.TO_OUTBOX, (row.id, recipient))
 
-    def wait_again(self, send_id: int, new_key: bool) -> None:
-        """The recipient whose message this was waits for it once more."""
-        self._add(broadcasts.WAIT_AGAIN, (int(new_key), send_id))
+    def wait_again(self, send_id: int) -> None:
+        """The recipient of a message that was certainly not sent waits for another one."""
+        self._add(broadcasts.WAIT_AGAIN, (send_id,))
 
-    def stop_broadcast(self, name: str) -> None:
-        """Who waits for the broadcast, and whoever this commit adds, does not get it."""
-        self.stopped.add(name)
+    def correct_refused(self, send_id: int) -> None:
+        """A message of a broadcast was refused, and its recipient has other parameters by now: it waits for another."""
+        self.wait_again(send_id)
+        self.sends_ended.add(send_id)
 
-    def resume_broadcast(self, name: str) -> None:
-        """Who did not get the broadcast because it was stopped waits for it again."""
-        self._add(broadcasts.RESUME, (text_of(name),))
+    def repeat(self, send_id: int, again: Again) -> None:
+        """The recipient of a message waits for it once more, as it was."""
+        written = json_of({"ref": again.ref, "key": again.key, "effect": again.effect})
+        self._add(broadcasts.REPEAT, (written, send_id))
+
+    def resume_refused(self, broadcast: Broadcast, code: str) -> None:
+        """Who was refused a broadcast's message for its template, or with this code, waits for another one."""
+        row = text_of(broadcast.name), text_of(code)
+        self._add(broadcasts.REFUSED_LETTERS, row)
+        self._add(broadcasts.REFUSED_AGAIN, row)
+
+    def leave_out(self, broadcast: Broadcast) -> None:
+        """Who is held and is not part of the last correction does not get the broadcast."""
+        self._add(broadcasts.LEAVE_OUT, (text_of(broadcast.name), broadcast.edit))
 
     def take_back(self, send_id: int) -> None:
-        """The message of a broadcast that was stopped leaves the outbox unsent."""
+        """The message of a broadcast leaves the outbox unsent: its recipient is held, or waits again."""
         self._add(broadcasts.TAKE_BACK, (send_id,))
         self.sends_ended.add(send_id)
 
@@ -200,9 +216,16 @@ class Commit:
         self._add(queues.SEND_AGAIN, (attempts, time_of(due_at), text_of(detail), row.id))
 
     def send_ended(
-        self, row: OutboxRow, outcome: str, message_ids: Sequence[str], attempts: int, detail: str, at: datetime
+        self,
+        row: OutboxRow,
+        outcome: str,
+        message_ids: Sequence[str],
+        attempts: int,
+        detail: str,
+        at: datetime,
+        code: str = "",
     ) -> None:
-        """The message is done with: it was sent in some way, or is a dead letter."""
+        """The message is done with: it was sent in some way, or is a dead letter. ``code`` is the gateway's refusal."""
         if outcome in UNSENT:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect}
             self.add_dead_letter("send", row.contact, detail or outcome, json_of(body), row.id)
@@ -212,19 +235,19 @@ class Commit:
             sent = SentRow(row.id, row.ref, row.key, row.contact, row.effect, row.priority, ids)
             self.messages.update(dict.fromkeys(ids, sent))
         if row.priority == CAMPAIGN:
-            self._add(broadcasts.ENDED, (outcome, row.id))
+            self._add(broadcasts.ENDED, (outcome, text_of(code), row.id))
         self.sends_ended.add(row.id)
 
     def set_status(self, message_id: str, status: Status) -> None:
         """What became of a message, by one of its names."""
         self.statuses[message_id] = status
 
-    def message_failed(self, sent: SentRow, reason: str) -> None:
+    def message_failed(self, sent: SentRow, reason: str, code: str) -> None:
         """A message that the gateway took did not arrive: it is a dead letter."""
         body = {"outcome": "failed", "key": sent.key, "ref": sent.ref, "effect": sent.effect}
         self.add_dead_letter("send", sent.contact, reason, json_of(body), sent.id)
         if sent.priority == CAMPAIGN:
-            self._add(broadcasts.ENDED, ("failed", sent.id))
+            self._add(broadcasts.ENDED, ("failed", text_of(code), sent.id))
 
     def set_alias(self, alias: str, contact: str) -> None:
         """The contact writes from this number."""
@@ -253,6 +276,11 @@ class Commit:
 
     def _add(self, sql: str, row: _Row) -> None:
         self._rows.setdefault(sql, []).append(row)
+
+    def _broadcast_row(self, broadcast: Broadcast) -> _Row:
+        template, recent = json_of(broadcast.template), json_of(list(broadcast.recent))
+        how = broadcast.state, broadcast.edit, text_of(broadcast.code)
+        return (text_of(broadcast.name), template, *how, recent, broadcast.canary, self._at)
 
     def _add_send(self, row: OutboxRow, effect: str) -> None:
         self.sends.append(row)

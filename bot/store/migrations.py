@@ -204,22 +204,31 @@ def _engine_services(db: Database) -> None:
         CREATE TABLE broadcasts (
             name TEXT PRIMARY KEY,
             template TEXT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('trying', 'running', 'paused', 'stopped', 'editing')),
+            edit INTEGER NOT NULL,
+            code TEXT NOT NULL,
+            recent TEXT NOT NULL,
+            canary INTEGER,
             created_at TEXT NOT NULL
         );
+        CREATE INDEX broadcasts_trying ON broadcasts (name) WHERE state = 'trying';
         CREATE TABLE recipients (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             broadcast TEXT NOT NULL,
             contact TEXT NOT NULL,
             body TEXT NOT NULL,
             added_at TEXT NOT NULL,
+            edit INTEGER NOT NULL,
             send_id INTEGER UNIQUE,
             outcome TEXT,
+            code TEXT NOT NULL DEFAULT '',
             retries INTEGER NOT NULL DEFAULT 0,
+            again TEXT,
             UNIQUE (broadcast, contact)
         );
-        CREATE INDEX recipients_waiting ON recipients (id) WHERE send_id IS NULL AND outcome IS NULL;
+        CREATE INDEX recipients_waiting ON recipients (retries, id) WHERE send_id IS NULL AND outcome IS NULL;
         CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
-        CREATE INDEX recipients_stopped ON recipients (broadcast) WHERE outcome = 'stopped';
+        CREATE INDEX recipients_held ON recipients (broadcast, retries, id) WHERE outcome = 'held';
         CREATE TABLE usage (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             at TEXT NOT NULL,

@@ -63,6 +63,7 @@ class DeadSend:
     """A message that was given up, as its dead letter remembers it. ``send_id`` was its id in the outbox."""
 
     contact: str
+    ref: str
     key: str
     outcome: str
     effect: Send | PutContact
@@ -112,4 +113,4 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
     if what != "send":
         return None
     fields = codec.loads(body)
-    return DeadSend(contact, fields["key"], fields["outcome"], fields["effect"], send_id)
+    return DeadSend(contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id)

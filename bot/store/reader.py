@@ -177,16 +177,26 @@ class StoreReader:
         last = read_time(self._all(_WRITTEN_AT)[0][0])
         return now if last is None else max(now, last)
 
-    def broadcast(self, name: str) -> dict[str, int]:
-        """How many recipients a broadcast has, by outcome; ``waiting`` are those of whom there is none yet."""
-        return dict(self._all(broadcasts.OUTCOMES, text_of(name)))
+    def broadcast(self, name: str) -> broadcasts.Broadcast | None:
+        """The broadcast of this name, if there is one."""
+        rows = self._all(broadcasts.BROADCAST, text_of(name))
+        return broadcasts.broadcast(*rows[0]) if rows else None
+
+    def outcomes(self, name: str) -> dict[str, int]:
+        """How many recipients a broadcast has, by outcome, with the gateway's code of a refusal: ``failed (132000)``.
+
+        ``waiting`` are those of whom there is none yet, ``paused`` and ``stopped`` those who are held back.
+        """
+        rows = self._all(broadcasts.OUTCOMES, text_of(name))
+        return {f"{outcome} ({code})" if code else outcome: count for outcome, code, count in rows}
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts by name that some contacts wait for, or that were stopped before all had them: how many."""
-        found: dict[str, dict[str, int]] = {}
-        for name, outcome, count in self._all(broadcasts.UNFINISHED):
-            found.setdefault(name, {})[outcome] = count
-        return found
+        return {name: self.outcomes(name) for (name,) in self._all(broadcasts.UNFINISHED)}
+
+    def recipients(self, name: str) -> list[tuple[str, str, str]]:
+        """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
+        return [*map(tuple, self._all(broadcasts.RECIPIENTS, text_of(name)))]
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
         """What became of a message, by its id in the outbox, and why; None while it is still to be sent."""

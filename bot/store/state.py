@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from bot.core import codec
-from bot.core.messages import Template
 from bot.core.session import Session
 from bot.store import broadcasts, erase, queues, runs, sessions
 from bot.store.commit import Commit
@@ -175,26 +174,45 @@ class Store:
         row = self._one(queues.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
-    def broadcast(self, name: str) -> Template | None:
-        """The template of a broadcast, if there is one of this name."""
+    def broadcast(self, name: str) -> broadcasts.Broadcast | None:
+        """The broadcast of this name, if there is one."""
         row = self._one(broadcasts.BROADCAST, text_of(name))
-        return None if row is None else codec.loads(row[0])
+        return None if row is None else broadcasts.broadcast(*row)
 
-    def is_recipient(self, broadcast: str, contact: str) -> bool:
-        """Whether a contact is among a broadcast's, whatever became of its message."""
-        return self._one(broadcasts.IS_RECIPIENT, text_of(broadcast), text_of(contact)) is not None
+    def trying_broadcasts(self) -> list[str]:
+        """The names of the broadcasts whose first message goes alone."""
+        return [name for (name,) in self._all(broadcasts.ALL_TRYING)]
+
+    def paused_broadcasts(self) -> list[broadcasts.Broadcast]:
+        """The broadcasts that refusals have paused, by name."""
+        return [broadcasts.broadcast(*row) for row in self._all(broadcasts.ALL_PAUSED)]
+
+    def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str]] | None:
+        """What became of a contact's message of a broadcast, and its parameters; None where it is no recipient."""
+        row = self._one(broadcasts.RECIPIENT, text_of(broadcast), text_of(contact))
+        return None if row is None else (row[0], codec.loads(row[1]))
+
+    def place_in_broadcast(self, send_id: int) -> broadcasts.Place | None:
+        """Whose message of which broadcast this is; None where it is none's."""
+        row = self._one(broadcasts.OF_SEND, send_id)
+        return None if row is None else broadcasts.Place(*row)
 
     def waiting_recipients(self, limit: int) -> list[broadcasts.Recipient]:
-        """Those of all broadcasts whose message is not in the outbox yet, in order."""
+        """Those of all broadcasts that run whose message is not in the outbox yet, in order."""
         return [broadcasts.recipient(*row) for row in self._all(broadcasts.WAITING, limit)]
+
+    def first_held(self, broadcast: str) -> broadcasts.Recipient | None:
+        """The first recipient that a broadcast holds back."""
+        row = self._one(broadcasts.FIRST_HELD, text_of(broadcast))
+        return None if row is None else broadcasts.recipient(*row)
+
+    def is_in_outbox(self, send_id: int) -> bool:
+        """Whether a message is still to be sent."""
+        return self._one(broadcasts.IS_IN_OUTBOX, send_id) is not None
 
     def recipients_in_outbox(self) -> int:
         """How many messages of broadcasts are in the outbox."""
         return int(self._one(broadcasts.IN_OUTBOX)[0])
-
-    def is_of_broadcast(self, send_id: int) -> bool:
-        """Whether a message is a recipient's of a broadcast."""
-        return self._one(broadcasts.OF_SEND, send_id) is not None
 
     def broadcast_in_outbox(self, name: str) -> list[broadcasts.InOutbox]:
         """The messages of a broadcast that are in the outbox, in order."""
@@ -205,13 +223,21 @@ class Store:
         """How many of a broadcast wait whose message is not in the outbox yet."""
         return int(self._one(broadcasts.WAITING_OF, text_of(broadcast))[0])
 
-    def stopped_of(self, broadcast: str) -> int:
-        """How many did not get a broadcast because it was stopped."""
-        return int(self._one(broadcasts.STOPPED_OF, text_of(broadcast))[0])
+    def held_of(self, broadcast: str) -> int:
+        """How many a broadcast holds back."""
+        return int(self._one(broadcasts.HELD_OF, text_of(broadcast))[0])
+
+    def refused_of(self, broadcast: str, code: str) -> int:
+        """How many messages of a broadcast were refused for their template, or with this code."""
+        return int(self._one(broadcasts.REFUSED_OF, text_of(broadcast), text_of(code))[0])
+
+    def not_corrected_of(self, broadcast: broadcasts.Broadcast) -> int:
+        """How many are held that are no part of a broadcast's last correction."""
+        return int(self._one(broadcasts.NOT_CORRECTED_OF, text_of(broadcast.name), broadcast.edit)[0])
 
     def stopped(self) -> int:
-        """How many did not get their broadcast because it was stopped, of all broadcasts."""
-        return int(self._one(broadcasts.STOPPED)[0])
+        """How many did not get their broadcast because it was stopped or paused, of all broadcasts."""
+        return int(self._one(broadcasts.STOPPED_OF_ALL)[0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has."""

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import re
 from collections.abc import Iterator
@@ -94,7 +95,7 @@ def test_what_could_not_be_sent_is_said(folder: Path, bot: Kept) -> None:
     (folder / "one.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
     bot.emulator.faults.add("send_failed")
     code, lines, _ = broadcast(folder, "--yes", file="one.csv")
-    assert (code, lines[-1]) == (1, "1 failed. `bot queue` says why.")
+    assert (code, lines[-1]) == (1, "1 failed (WHATSAPP_SEND_FAILED). `bot queue` says why.")
 
 
 REFUSED_BEFORE = {
@@ -143,6 +144,7 @@ def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot:
     code, lines, err = broadcast(folder, "--yes")
     assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
     assert "sale could not be looked up in the gateway's list: " in err
+    assert "The first message will show whether it is right: the others wait for it." in err
     assert "nothing can be sent until this is put right" in err
 
 
@@ -176,7 +178,7 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
         if not told:
             told.append(call("broadcast", "--stop", "sale: many", "--bot", folder))
 
-    monkeypatch.setattr("bot.cli.broadcast.sleep", stop_meanwhile)
+    monkeypatch.setattr("bot.cli.broadcast_state.sleep", stop_meanwhile)
     code, lines, _ = broadcast(folder, "--yes", file="many.csv")
     (stopped,) = told
     count = re.fullmatch(r"([\d,]+) contacts will not get it\.", stopped.lines[0])
@@ -216,7 +218,9 @@ def test_a_name_that_is_not_there_is_refused_in_words(folder: Path, option: str,
     assert refused.err == 'there is no broadcast "sale" (`bot queue` lists those that are not done)\n'
 
 
-@pytest.mark.parametrize("arguments", [(), ("sale",), ("--stop", "a", "--resume", "a"), ("sale", "{}", "--stop", "a")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("sale", "--edit", "a"), ("--stop", "a", "--resume", "a"), ("sale", "{}", "--stop", "a")]
+)
 def test_one_thing_at_a_time(folder: Path, arguments: tuple[str, ...]) -> None:
     words = (argument.format(folder / "people.csv") for argument in arguments)
     assert call("broadcast", *words, "--bot", folder).code == 2
@@ -224,13 +228,109 @@ def test_one_thing_at_a_time(folder: Path, arguments: tuple[str, ...]) -> None:
 
 def test_what_a_broadcast_could_not_send_is_sent_again_with_it(folder: Path, bot: Kept) -> None:
     bot.emulator.faults.add("send_failed")
-    assert broadcast(folder, "--yes")[1][-1] == "3 failed. `bot queue` says why."
+    assert broadcast(folder, "--yes")[1][-1] == "3 failed (WHATSAPP_SEND_FAILED). `bot queue` says why."
     bot.emulator.faults.clear()
     again = call("queue", "retry", "--all", "--broadcast", "sale: people", "--yes", "--bot", folder)
     assert again.out == "To be sent again: 3 messages.\n"
     assert call("queue", "retry", "--all", "--broadcast", "sale: people", "--yes", "--bot", folder).code == 0
     assert broadcast(folder, "--yes")[1][-1] == "3 sent."
     assert len(bot.sent) == 3
+
+
+# -- refusals and corrections
+
+
+WRONG = ("--body", "{{name}}", "--yes")
+NAME = "sale: people"
+
+
+def test_a_broadcast_with_wrong_parameters_costs_one_message_and_is_corrected(folder: Path, bot: Kept) -> None:
+    wrong = call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
+    assert wrong.code == 1
+    assert wrong.lines[-1] == (
+        "1 failed (132001), 2 paused. It was paused: --resume goes on with it. `bot queue` says why."
+    )
+    assert 'the broadcast "sale: people" is paused: the gateway refuses its messages with 132001' in wrong.err
+    queue = call("queue", "--bot", folder).lines
+    assert f'broadcast "{NAME}": 1 failed (132001), 2 paused (bot broadcast "{NAME}" says why)' in queue
+    shown = call("broadcast", NAME, "--bot", folder)
+    assert (shown.code, shown.lines[0]) == (0, "sale: people: sale (en)")
+    assert f"  {CONTACT}  failed (132001)" in shown.lines
+    code, _, err = broadcast(folder, "--yes")
+    assert code == 1 and "was paused before 2 contacts had it" in err and '--edit "sale: people"' in err
+    edited = broadcast(folder, "--yes", "--edit", NAME)
+    assert edited[:2] == (
+        0,
+        [
+            'sale (en) to 6281234567890: "Ann" "10%!"',
+            "3 contacts: at 60 requests a minute and 10,000 a day that takes 1 minute or more.",
+            "3 corrected, 0 added, 0 had it, 0 unknown, 0 opted out, 0 left out.",
+            f'It is stopped. To go on with it: bot broadcast --resume "{NAME}"',
+        ],
+    )
+    assert bot.sent == []
+    resumed = call("broadcast", "--resume", NAME, "--bot", folder)
+    assert (resumed.code, resumed.lines[-1]) == (0, "3 sent.")
+    assert parameters(bot)["6281234567892"] == ["Cy", "30%!"]
+    assert call("broadcast", NAME, "--bot", folder).lines[-1] == "3 sent."
+
+
+def test_a_template_that_is_paused_in_the_middle_stops_the_rest(folder: Path, bot: Kept) -> None:
+    (folder / "many.csv").write_text("phone,name,share\n" + "\n".join(f"{6281234567890 + n},x,1%" for n in range(300)))
+    broadcast(folder, "--yes", "--no-wait", file="many.csv")
+    let_pass(bot, timedelta(seconds=1))
+    taken = len(bot.sent)
+    bot.emulator.templates.add(dataclasses.replace(SALE, status="PAUSED"))
+    let_pass(bot, timedelta(minutes=5))
+    state = json.loads(call("broadcast", "sale: many", "--json", "--bot", folder).out)
+    assert (state["state"], state["code"]) == ("paused", "132006")
+    assert len(bot.sent) == state["outcomes"]["sent"] >= taken
+    assert state["outcomes"]["failed (132006)"] < 10 and state["outcomes"]["paused"] > 50
+    assert {"contact": CONTACT, "outcome": "sent", "code": ""} in state["recipients"]
+    bot.emulator.templates.add(SALE)
+    call("broadcast", "--resume", "sale: many", "--no-wait", "--bot", folder)
+    let_pass(bot, timedelta(minutes=5))
+    assert call("broadcast", "sale: many", "--bot", folder).lines[-1] == "300 sent."
+    assert len(bot.sent) == 300
+
+
+def test_a_retry_of_refused_messages_uses_what_was_corrected_and_waits_for_the_resumption(
+    folder: Path, bot: Kept
+) -> None:
+    call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
+    broadcast(folder, "--yes", "--edit", NAME)
+    retried = call("queue", "retry", "--all", "--broadcast", NAME, "--yes", "--bot", folder)
+    assert retried.lines == [
+        "To be sent again: 1 message.",
+        f'They wait: the broadcast "{NAME}" is stopped or paused (bot broadcast --resume "{NAME}" goes on).',
+    ]
+    assert call("broadcast", "--resume", NAME, "--bot", folder).lines[-1] == "3 sent."
+    assert parameters(bot)[CONTACT] == ["Ann", "10%!"]
+
+
+def test_who_is_not_in_a_corrected_file_is_said_before_it_is_corrected(folder: Path, bot: Kept) -> None:
+    call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
+    (folder / "fewer.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
+    code, lines, _ = broadcast(folder, "--edit", NAME, file="fewer.csv", stdin="n\n")
+    assert code == 1
+    assert "2 contacts who did not get it and are not in the file will not get it." in lines
+    assert call("broadcast", NAME, "--bot", folder).lines[-1].startswith("1 failed (132001), 2 paused.")
+
+
+def test_the_same_command_with_other_parameters_says_that_those_in_it_keep_theirs(folder: Path) -> None:
+    migrate(folder / "bot.db")
+    broadcast(folder, "--yes")
+    ended = call("broadcast", "sale", folder / "people.csv", *WRONG, "--bot", folder)
+    assert '3 contacts in it have other parameters, and keep them: --edit "sale: people" corrects that.' in ended.err
+
+
+@pytest.mark.parametrize("arguments", [("sprign",), ("sale", "{}", "--yes", "--edit", "sprign")])
+def test_a_broadcast_that_is_not_there_is_neither_shown_nor_corrected(folder: Path, arguments: tuple[str, ...]) -> None:
+    migrate(folder / "bot.db")
+    words = (argument.format(folder / "people.csv") for argument in arguments)
+    ended = call("broadcast", *words, *BODY, "--bot", folder)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith('there is no broadcast "sprign" (`bot queue` lists those that are not done)\n')
 
 
 # -- its file
@@ -246,6 +346,8 @@ def test_what_a_broadcast_could_not_send_is_sent_again_with_it(folder: Path, bot
         ("phone,name,share\n62812345678,Ann,1,2\n", ":2: there are more cells than columns"),
         ("phone,name\n62812345678,Ann\n", '--body names a column "share", which is not there (there are: name)'),
         ("phone,name,share\n", "there is nobody to send to"),
+        ("phone,name,share\n081234567890,Ann,1\n", ':2: "081234567890" is no phone number'),
+        ("phone,name,share\n62812345678,Ann\n", ":2: there are fewer cells than columns"),
     ],
 )
 def test_a_faulty_file_is_explained_line_by_line(folder: Path, text: str, complaint: str) -> None:
@@ -253,6 +355,13 @@ def test_a_faulty_file_is_explained_line_by_line(folder: Path, text: str, compla
     code, lines, err = broadcast(folder, "--yes")
     assert (code, lines) == (1, [])
     assert complaint in err
+
+
+def test_a_number_that_is_left_out_among_the_columns_is_said(folder: Path) -> None:
+    (folder / "people.csv").write_text("phone,1,3\n6281234567890,Ann,20%\n")
+    ended = call("broadcast", "sale", folder / "people.csv", "--bot", folder)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.endswith('people.csv:1: there is a column "3" and none "2": parameters are numbered from 1\n')
 
 
 def test_columns_of_numbers_are_the_parameters(folder: Path, bot: Kept) -> None:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
@@ -95,7 +96,7 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
 
     store._connection.set_trace_callback(step)
     clock = MovableClock(START + timedelta(hours=2))
-    turns = Turns(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics())
+    turns = Turns(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
     notes = path.with_name("notes")
     caution = Caution(lambda: turns.careful, turns.claim)
     performers = Performers(deadly_call, clock, turns.called, caution=caution)

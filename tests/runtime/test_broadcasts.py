@@ -4,7 +4,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,43 +18,24 @@ from bot.runtime.broadcasts import AHEAD, fill_outbox, read_template
 from bot.runtime.operator import operate
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
-from bot.store.rows import CAMPAIGN, OPTED_OUT, REPLY, SYNC, OutboxRow
+from bot.store.rows import CAMPAIGN, OPTED_OUT, REPLY, SYNC
 from bot.store.runs import ORDINARY
 from bot.store.state import Store
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
+from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
 from tests.runtime.turns_kit import LONG, START, World, advance, begin, open_world, sent
-
-SALE = {"name": "sale", "language": "en"}
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    made = open_world(tmp_path / "bot.db")
+    made = open_world(tmp_path / "bot.db", prepare=lambda store: begun(store, "spring", "summer"))
     yield made
     made.close()
 
 
-def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> dict[str, Any]:
-    recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in contacts]
-    answer = world.turns.operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
-    world.settle()
-    return answer
-
-
-def people(number: int, start: int = 0) -> list[str]:
-    return [str(6280000000000 + n) for n in range(start, start + number)]
-
-
-def done(world: World, rows: list[OutboxRow]) -> None:
-    for row in rows:
-        world.delivery.rows.remove(row)
-        world.turns.sent(sent(row))
-    world.settle()
-
-
 def test_each_contact_gets_the_template_filled_in_for_it(world: World) -> None:
-    assert ask(world, *people(2)) == {"added": 2, "known": 0, "opted_out": 0}
+    assert ask(world, *people(2)) == {"added": 2, "known": 0, "differ": 0, "opted_out": 0}
     first, second = world.delivery.wait_for(2)
     assert first.effect == Send(Template("sale", "en", None, ({"type": "text", "text": "for 6280000000000"},)))
     assert (first.contact, first.priority) == (people(1)[0], CAMPAIGN)
@@ -69,15 +50,15 @@ def test_the_outbox_never_holds_many_and_a_reply_does_not_stand_behind_them(worl
     assert [row.priority for row in world.delivery.rows[AHEAD:]] == [REPLY, REPLY]
     done(world, world.delivery.rows[:30])
     assert sum(row.priority == CAMPAIGN for row in world.delivery.rows) == AHEAD
-    assert world.reader.broadcast("spring") == {"sent": 30, "waiting": 220}
+    assert world.reader.outcomes("spring") == {"sent": 30, "waiting": 220}
 
 
 def test_nobody_is_added_twice(world: World) -> None:
     ask(world, *people(2))
     done(world, list(world.delivery.rows))
-    assert ask(world, *people(3), people(1)[0]) == {"added": 1, "known": 3, "opted_out": 0}
+    assert ask(world, *people(3), people(1)[0]) == {"added": 1, "known": 3, "differ": 0, "opted_out": 0}
     assert [row.contact for row in world.delivery.rows] == people(1, 2)
-    assert ask(world, *people(2), name="summer") == {"added": 2, "known": 0, "opted_out": 0}
+    assert ask(world, *people(2), name="summer") == {"added": 2, "known": 0, "differ": 0, "opted_out": 0}
 
 
 def test_what_became_of_each_message_is_kept(world: World) -> None:
@@ -85,7 +66,7 @@ def test_what_became_of_each_message_is_kept(world: World) -> None:
     for row, state in zip(world.delivery.wait_for(3), ("sent", "failed", "opted_out"), strict=True):
         world.turns.sent(sent(row, state))
     world.settle()
-    assert world.reader.broadcast("spring") == {"sent": 1, "failed": 1, "opted_out": 1}
+    assert world.reader.outcomes("spring") == {"sent": 1, "failed": 1, "opted_out": 1}
     assert [letter.contact for letter in world.reader.dead_letters()] == people(1, 1)
     assert world.reader.session(people(1, 1)[0]) is None  # no conversation hears of it
 
@@ -93,7 +74,7 @@ def test_what_became_of_each_message_is_kept(world: World) -> None:
 def test_who_has_opted_out_is_not_added(world: World) -> None:
     world.stop()
     restarted = begin(world.path, world.clock, world.inbox, prepare=lambda store: opt_out(store, people(1)[0]))
-    assert ask(restarted, *people(2)) == {"added": 1, "known": 0, "opted_out": 1}
+    assert ask(restarted, *people(2)) == {"added": 1, "known": 0, "differ": 0, "opted_out": 1}
     restarted.stop()
 
 
@@ -121,7 +102,7 @@ def test_after_a_kill_it_goes_on_with_the_keys_it_had(world: World, tmp_path: Pa
 
 def test_the_same_request_twice_in_one_commit_adds_once(world: World) -> None:
     request = {"do": "broadcast", "name": "n", "template": SALE, "recipients": [{"contact": "628111111"}] * 2}
-    assert world.turns.operate(request) == {"added": 1, "known": 1, "opted_out": 0}
+    assert world.turns.operate(request) == {"added": 1, "known": 1, "differ": 0, "opted_out": 0}
 
 
 def test_its_message_stands_in_the_trace(world: World) -> None:
@@ -151,22 +132,10 @@ def test_another_template_under_the_same_name_is_refused(world: World) -> None:
 def test_a_request_that_makes_no_sense_is_refused_whole(world: World, request_: dict[str, Any]) -> None:
     with pytest.raises(RequestRefused):
         world.turns.operate({"do": "broadcast", "name": "n", **request_})
-    assert world.reader.broadcast("n") == {}
+    assert world.reader.outcomes("n") == {}
 
 
 # -- stopping
-
-
-def stop(world: World, name: str = "spring") -> dict[str, Any]:
-    answer = world.turns.operate({"do": "stop", "name": name})
-    world.settle()
-    return answer
-
-
-def resume(world: World, name: str = "spring") -> dict[str, Any]:
-    answer = world.turns.operate({"do": "resume", "name": name})
-    world.settle()
-    return answer
 
 
 def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world: World) -> None:
@@ -176,11 +145,11 @@ def test_a_broadcast_that_is_stopped_takes_back_all_but_what_is_being_sent(world
     world.delivery.in_flight = {second.id}
     assert stop(world) == {"stopped": 148, "in_flight": 1}
     assert world.delivery.rows == [second]
-    assert world.reader.broadcast("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
+    assert world.reader.outcomes("spring") == {"sent": 1, "waiting": 1, "stopped": 148}
     world.report(second, "failed", "no such number")
-    assert world.reader.broadcast("spring") == {"sent": 1, "failed": 1, "stopped": 148}
+    assert world.reader.outcomes("spring") == {"sent": 1, "failed": 1, "stopped": 148}
     assert world.reader.counts()["outbox"] == 0
-    assert world.reader.unfinished_broadcasts() == {"spring": {"stopped": 148}}
+    assert world.reader.unfinished_broadcasts() == {"spring": {"failed": 1, "sent": 1, "stopped": 148}}
     assert world.turns.operate({"do": "status"})["stopped"] == 148
 
 
@@ -189,7 +158,7 @@ def test_stopped_twice_is_stopped_once(world: World) -> None:
     world.delivery.in_flight = {world.delivery.wait_for(3)[0].id}
     assert stop(world) == {"stopped": 2, "in_flight": 1}
     assert stop(world) == {"stopped": 0, "in_flight": 1}
-    assert world.reader.broadcast("spring") == {"waiting": 1, "stopped": 2}
+    assert world.reader.outcomes("spring") == {"waiting": 1, "stopped": 2}
 
 
 def test_a_broadcast_that_nobody_knows_cannot_be_stopped_nor_resumed(world: World) -> None:
@@ -209,7 +178,7 @@ def test_another_broadcast_and_replies_are_left_alone(world: World) -> None:
         *((contact, CAMPAIGN) for contact in people(2)),
         *((people(1)[0], REPLY),) * 2,
     ]
-    assert world.reader.broadcast("summer") == {"waiting": 2}
+    assert world.reader.outcomes("summer") == {"waiting": 2}
 
 
 def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_it_had(world: World) -> None:
@@ -220,7 +189,9 @@ def test_a_stopped_broadcast_goes_on_only_when_it_is_resumed_and_under_the_keys_
         ask(world, *people(3))
     assert world.delivery.rows == []
     assert resume(world) == {"resumed": 2}
-    assert {row.contact: row.key for row in world.delivery.rows} == keys
+    (first,) = world.delivery.wait_for(1)
+    done(world, [first])
+    assert {row.contact: row.key for row in (first, *world.delivery.rows)} == keys
     assert resume(world) == {"resumed": 0}
     assert ask(world, *people(3))["added"] == 1
 
@@ -231,7 +202,7 @@ def test_an_answer_that_is_on_its_way_when_the_broadcast_stops_is_kept(world: Wo
     world.delivery.rows.remove(first)  # delivery has done it, and its report is not taken yet
     assert stop(world) == {"stopped": 1, "in_flight": 1}
     world.report(first)
-    assert world.reader.broadcast("spring") == {"sent": 1, "stopped": 1}
+    assert world.reader.outcomes("spring") == {"sent": 1, "stopped": 1}
 
 
 def test_stopping_stands_in_the_trace(world: World) -> None:
@@ -252,13 +223,14 @@ def test_a_kill_before_or_after_the_stop_is_durable_leaves_all_of_it_or_nothing(
     after = shutil.copytree(tmp_path, tmp_path / "killed after", ignore=shutil.ignore_patterns("killed*"))
     with continued(before, world) as restarted:
         assert len(restarted.delivery.wait_for(AHEAD)) == AHEAD
-        assert restarted.reader.broadcast("spring") == {"waiting": 150}
+        assert restarted.reader.outcomes("spring") == {"waiting": 150}
     with continued(after, world) as restarted:
         restarted.settle()
         assert [(row.id, row.key) for row in restarted.delivery.rows] == [(flying.id, flying.key)]
         done(restarted, list(restarted.delivery.rows))
-        assert restarted.reader.broadcast("spring") == {"sent": 1, "stopped": 149}
+        assert restarted.reader.outcomes("spring") == {"sent": 1, "stopped": 149}
         assert resume(restarted) == {"resumed": 149}
+        done(restarted, list(restarted.delivery.rows))
         assert len(restarted.delivery.rows) == AHEAD
 
 
@@ -273,7 +245,7 @@ def test_a_stop_that_cannot_be_written_yet_is_written_later_and_sends_nothing_me
         connection.execute("PRAGMA query_only = off")
         assert asked.result(LONG) == {"stopped": 150, "in_flight": 0}
     world.settle()
-    assert world.reader.broadcast("spring") == {"stopped": 150}
+    assert world.reader.outcomes("spring") == {"stopped": 150}
 
 
 def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_path: Path) -> None:
@@ -287,7 +259,7 @@ def test_what_an_earlier_run_left_unknown_is_not_taken_back(world: World, tmp_pa
     with continued(killed, world) as restarted:
         restarted.settle()
         assert restarted.delivery.rows == []
-        assert restarted.reader.broadcast("spring") == {"unknown": 1, "stopped": 1}
+        assert restarted.reader.outcomes("spring") == {"unknown": 1, "stopped": 1}
 
 
 def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> None:
@@ -301,7 +273,7 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
             operate(batch, add)
         fill_outbox(batch)
         store.write(batch.commit)
-        assert (store.stopped_of("spring"), store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0, 0)
+        assert (store.held_of("spring"), store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0, 0)
 
 
 def test_delivery_gives_back_what_is_not_in_flight_and_the_rest_goes_on() -> None:
@@ -346,10 +318,6 @@ def test_what_may_have_been_sent_is_not_given_back(failure: Answer, given_back: 
 # -- what was given up
 
 
-def letters(world: World) -> list[int]:
-    return world.reader.letters(sends_only=False, code=None, broadcast=None)
-
-
 def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(world: World) -> None:
     ask(world, *people(2))
     first, second = world.delivery.wait_for(2)
@@ -357,14 +325,14 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     world.report(second, "unknown", "timed out")
     world.delivery.rows.clear()
     ids = world.reader.letters(sends_only=True, code=None, broadcast="spring")
-    assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": []}
+    assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": [], "held": []}
     world.settle()
     again = {row.contact: row for row in world.delivery.rows}
     assert {row.priority for row in again.values()} == {CAMPAIGN}
     assert again[first.contact].key != first.key  # under the old one the gateway may only repeat its refusal
     assert again[second.contact].key == second.key  # under it the gateway sends nothing twice
     done(world, list(world.delivery.rows))
-    assert world.reader.broadcast("spring") == {"sent": 2}
+    assert world.reader.outcomes("spring") == {"sent": 2}
     assert letters(world) == []
 
 
@@ -390,8 +358,8 @@ def test_of_two_requests_for_one_letter_in_one_commit_the_first_is_done(
     ids = letters(world)
     with closing(Store(copied(world) / "bot.db")) as store:
         batch = Batch(store, advance, ORDINARY, START)
-        assert operate(batch, {"do": first, "ids": ids}) == {"done": ids, "missing": []}
-        assert operate(batch, {"do": second, "ids": ids}) == {"done": [], "missing": ids}
+        assert operate(batch, {"do": first, "ids": ids})["done"] == ids
+        assert operate(batch, {"do": second, "ids": ids})["missing"] == ids
         store.write(batch.commit)
         assert (store.counts()["dead_letters"], store.counts()["outbox"]) == (0, left)
 
@@ -419,7 +387,8 @@ def test_letters_are_named_by_numbers(world: World, do: str, ids: list[Any]) -> 
 @pytest.mark.parametrize("do", ["retry", "drop"])
 def test_numbers_of_no_letter_are_missing(world: World, do: str) -> None:
     ids = [0, -1, 7, 2**63, 10**30]
-    assert world.turns.operate({"do": do, "ids": ids}) == {"done": [], "missing": ids}
+    answer = world.turns.operate({"do": do, "ids": ids})
+    assert (answer["done"], answer["missing"]) == ([], ids)
 
 
 def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: World) -> None:
@@ -429,20 +398,6 @@ def test_two_messages_to_one_contact_each_have_an_outcome_of_their_own(world: Wo
     world.report(first, "failed", "no such number")
     outcomes = [world.reader.send_outcome(answer["id"]) for answer in answers]
     assert outcomes == [("failed", "no such number"), None, ("unknown", "timed out")]
-
-
-def copied(world: World) -> Path:
-    return shutil.copytree(world.path.parent, world.path.parent / "copy")
-
-
-@contextmanager
-def continued(folder: Path, world: World) -> Iterator[World]:
-    """What the next run makes of the files that a kill has left."""
-    restarted = begin(folder / "bot.db", world.clock, InboxWriter(folder / "bot.db", world.clock))
-    try:
-        yield restarted
-    finally:
-        restarted.close()
 
 
 # -- one message

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
@@ -51,10 +52,9 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
         path, clock = tmp_path / "bot.db", MovableClock(START)
         migrate(path)
         store, inbox = Store(path), InboxWriter(path, clock)
-        turns = Turns(
-            store, InboxReader(path), clock, take or partial(advance, library_of(FLOWS)), read, metrics=EngineMetrics()
-        )
-        world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path))
+        alarms, metrics, turn = Alarms(clock), EngineMetrics(), take or partial(advance, library_of(FLOWS))
+        turns = Turns(store, InboxReader(path), clock, turn, read, metrics=metrics, alarms=alarms)
+        world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
         turns.start(world.delivery, world.performers)
         opened.append(world)
         return world

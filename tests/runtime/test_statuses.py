@@ -1,9 +1,8 @@
 """What the gateway says of messages after it took them: kept, only forward, told once, whatever comes first."""
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import count, permutations
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from tests.runtime.turns_kit import START, World, begin, open_world
 from tests.runtime.turns_kit import sent as result_of
 
 ANN, BOB = "4915", "4916"
-NUMBERS = count(1)
 
 
 @pytest.fixture
@@ -25,17 +23,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = open_world(tmp_path / "bot.db")
     yield made
     made.close()
-
-
-def tell(world: World, event: str, settle: bool = True, **data: Any) -> str:
-    """The gateway tells of something."""
-    id = f"evt_gateway_{next(NUMBERS)}"
-    body = json.dumps({"id": id, "event": event, "timestamp": int(START.timestamp()), "data": data}).encode()
-    world.inbox.append(None, id, event, None, world.clock.now(), body, True)
-    world.turns.wake()
-    if settle:
-        world.settle()
-    return id
 
 
 def reply(world: World, contact: str = ANN, text: str = "hello") -> OutboxRow:
@@ -68,7 +55,7 @@ def told(world: World, kind: type = StatusReported, contact: str = ANN) -> list[
 def test_a_status_is_kept_by_the_messages_id_and_told_to_its_contact(world: World) -> None:
     row = reply(world)
     world.report(row, message_ids=("m1", "c1"))
-    id = tell(world, "message.read", message_id="c1")
+    id = world.tell("message.read", message_id="c1")
     assert statuses(world) == {"c1": "read"}
     (event,) = told(world)
     assert (event.id, event.contact, event.status) == (id, ANN, "read")
@@ -78,7 +65,7 @@ def test_a_status_is_kept_by_the_messages_id_and_told_to_its_contact(world: Worl
 def test_statuses_only_move_a_message_forward_in_whatever_order_they_come(world: World, order: tuple[str, ...]) -> None:
     world.report(reply(world), message_ids=("m1", "c1"))
     for name, id in zip(order, ("m1", "c1", "m1"), strict=True):
-        tell(world, f"message.{name}", message_id=id)
+        world.tell(f"message.{name}", message_id=id)
     assert max(statuses(world).values(), key=("sent", "delivered", "read").index) == "read"
     assert [event.status for event in told(world)] == ["read"]
     assert dead(world) == []
@@ -87,7 +74,7 @@ def test_statuses_only_move_a_message_forward_in_whatever_order_they_come(world:
 def test_the_same_status_again_is_no_news(world: World) -> None:
     world.report(reply(world), message_ids=("m1", "c1"))
     for id in ("m1", "c1", "m1"):
-        tell(world, "message.read", message_id=id)
+        world.tell("message.read", message_id=id)
     assert len(told(world)) == 1
 
 
@@ -95,7 +82,7 @@ def test_statuses_of_one_commit_are_in_order_too(world: World) -> None:
     row = reply(world)
     with world.turns._changed:  # nothing is taken until all of them are there
         for name in ("read", "sent", "delivered", "read"):
-            tell(world, f"message.{name}", settle=False, message_id="m1", to=ANN)
+            world.tell(f"message.{name}", settle=False, message_id="m1", to=ANN)
         world.turns._incoming.sent.append(result_of(row, message_ids=("m1",)))
     world.settle()
     assert statuses(world) == {"m1": "read"}
@@ -105,7 +92,7 @@ def test_statuses_of_one_commit_are_in_order_too(world: World) -> None:
 def test_a_status_that_changes_nothing_leaves_no_trace(world: World) -> None:
     world.report(reply(world), message_ids=("m1",))
     before = world.trace(ANN)
-    tell(world, "message.delivered", message_id="m1")
+    world.tell("message.delivered", message_id="m1")
     assert [turn.event_id for turn in world.trace(ANN)] == [turn.event_id for turn in before]
     assert statuses(world) == {"m1": "delivered"}
 
@@ -113,7 +100,7 @@ def test_a_status_that_changes_nothing_leaves_no_trace(world: World) -> None:
 def test_a_status_is_not_parked_behind_a_call(world: World) -> None:
     world.report(reply(world), message_ids=("m1",))
     world.say(ANN, "call")
-    tell(world, "message.read", message_id="m1")
+    world.tell("message.read", message_id="m1")
     assert len(told(world)) == 1
 
 
@@ -123,8 +110,8 @@ def test_a_status_is_not_parked_behind_a_call(world: World) -> None:
 def test_the_trace_shows_how_far_each_message_has_got(world: World) -> None:
     row = reply(world)
     world.report(row, message_ids=("m1", "c1"))
-    tell(world, "message.delivered", message_id="m1")
-    tell(world, "message.read", message_id="c1")
+    world.tell("message.delivered", message_id="m1")
+    world.tell("message.read", message_id="c1")
     (turn,) = [turn for turn in world.trace(ANN) if turn.effects]
     assert [None if status is None else status.name for status in turn.statuses] == ["read", None]
 
@@ -134,11 +121,11 @@ def test_the_trace_shows_how_far_each_message_has_got(world: World) -> None:
 
 def test_a_status_may_come_before_the_answer_to_the_send(world: World) -> None:
     row = reply(world)
-    tell(world, "message.delivered", message_id="m1")
-    tell(world, "message.read", message_id="c1", to=ANN)
+    world.tell("message.delivered", message_id="m1")
+    world.tell("message.read", message_id="c1", to=ANN)
     assert [event.status for event in told(world)] == ["read"]
     world.report(row, message_ids=("m1", "c1"))
-    tell(world, "message.sent", message_id="m1")
+    world.tell("message.sent", message_id="m1")
     assert statuses(world) == {"m1": "delivered", "c1": "read"}
     assert len(told(world)) == 1
 
@@ -146,7 +133,7 @@ def test_a_status_may_come_before_the_answer_to_the_send(world: World) -> None:
 @pytest.mark.parametrize("text", ["hello", "report"])
 def test_a_failure_before_the_answer_counts_when_that_comes(world: World, text: str) -> None:
     row = reply(world, text=text)
-    tell(world, "message.failed", message_id="c1", error={"code": "WHATSAPP_SEND_FAILED", "message": "no"})
+    world.tell("message.failed", message_id="c1", error={"code": "WHATSAPP_SEND_FAILED", "message": "no"})
     assert (dead(world), told(world, SendEnded)) == ([], [])
     world.report(row, message_ids=("m1", "c1"))
     (letter,) = dead(world)
@@ -163,7 +150,7 @@ def test_a_message_that_failed_after_all_is_a_dead_letter_once_and_its_session_h
     row = reply(world)
     world.report(row, message_ids=("m1", "c1"))
     for id in ("m1", "c1", "m1"):
-        tell(world, "message.failed", message_id=id, reason="blocked")
+        world.tell("message.failed", message_id=id, reason="blocked")
     assert dead(world) == [("send", ANN, "blocked")]
     (ended,) = told(world, SendEnded)
     assert (ended.effect, ended.outcome, ended.detail) == (row.ref, "failed", "blocked")
@@ -173,7 +160,7 @@ def test_a_message_that_failed_after_all_is_a_dead_letter_once_and_its_session_h
 def test_the_events_of_one_message_have_ids_of_their_own(world: World) -> None:
     row = reply(world, text="report")
     world.report(row, message_ids=("m1",))
-    tell(world, "message.failed", message_id="m1")
+    world.tell("message.failed", message_id="m1")
     ids = [event.id for event in told(world, SendEnded)]
     assert len(ids) == len(set(ids)) == 2
 
@@ -181,21 +168,21 @@ def test_the_events_of_one_message_have_ids_of_their_own(world: World) -> None:
 def test_a_message_that_failed_can_be_sent_again_under_a_new_key(world: World) -> None:
     row = reply(world)
     world.report(row, message_ids=("m1",))
-    tell(world, "message.failed", message_id="m1")
+    world.tell("message.failed", message_id="m1")
     (letter,) = world.reader.dead_letters()
     world.turns.operate({"do": "retry", "ids": [letter.id]})
     again = world.delivery.rows[-1]
     assert (again.contact, again.effect) == (row.contact, row.effect)
     assert again.key != row.key
     assert dead(world) == []
-    tell(world, "message.failed", message_id="m1")
+    world.tell("message.failed", message_id="m1")
     assert dead(world) == []
 
 
 def test_what_was_delivered_has_not_failed(world: World) -> None:
     world.report(reply(world), message_ids=("m1",))
-    tell(world, "message.delivered", message_id="m1")
-    tell(world, "message.failed", message_id="m1")
+    world.tell("message.delivered", message_id="m1")
+    world.tell("message.failed", message_id="m1")
     assert (statuses(world), dead(world)) == ({"m1": "delivered"}, [])
 
 
@@ -210,29 +197,29 @@ def test_a_campaigns_failure_is_a_dead_letter_that_no_session_hears_of(tmp_path:
     row = world.delivery.wait_for(1)[0]
     assert row.priority == CAMPAIGN
     world.report(row, message_ids=("m1",))
-    tell(world, "message.failed", message_id="m1", reason="blocked")
+    world.tell("message.failed", message_id="m1", reason="blocked")
     assert dead(world) == [("send", ANN, "blocked")]
     assert told(world, SendEnded) == []
     world.close()
 
 
 def test_a_status_of_a_message_that_is_not_ours_is_kept_and_its_contact_hears_of_it(world: World) -> None:
-    tell(world, "message.failed", message_id="m9", to=ANN)
-    tell(world, "message.read", message_id="m10")
+    world.tell("message.failed", message_id="m9", to=ANN)
+    world.tell("message.read", message_id="m10")
     assert statuses(world) == {"m9": "failed", "m10": "read"}
     assert dead(world) == []
     assert [event.status for event in told(world)] == ["failed"]
 
 
 def test_a_status_that_names_its_contact_only_is_told_to_it(world: World) -> None:
-    tell(world, "message.failed", to=ANN)
+    world.tell("message.failed", to=ANN)
     assert [event.messages for event in told(world)] == [()]
     assert statuses(world) == {}
 
 
 def test_the_message_and_not_the_event_says_whose_it_is(world: World) -> None:
     world.report(reply(world), message_ids=("m1",))
-    tell(world, "message.read", message_id="m1", to=BOB)
+    world.tell("message.read", message_id="m1", to=BOB)
     assert len(told(world)) == 1
     assert told(world, contact=BOB) == []
 
@@ -243,14 +230,14 @@ def test_the_message_and_not_the_event_says_whose_it_is(world: World) -> None:
 def test_after_a_restart_statuses_go_on_where_they_were(tmp_path: Path) -> None:
     world = open_world(tmp_path / "bot.db")
     row = reply(world)
-    tell(world, "message.failed", message_id="c1", reason="blocked")
+    world.tell("message.failed", message_id="c1", reason="blocked")
     world.stop()
     world = begin(tmp_path / "bot.db", world.clock, world.inbox)
     world.report(world.delivery.wait_for(1)[0], message_ids=("m1", "c1"))
     assert dead(world) == [("send", ANN, "blocked")]
     world.stop()
     world = begin(tmp_path / "bot.db", world.clock, world.inbox)
-    tell(world, "message.failed", message_id="m1", reason="blocked")
+    world.tell("message.failed", message_id="m1", reason="blocked")
     assert len(dead(world)) == 1
     assert [event.effect for event in told(world, SendEnded)] == [row.ref]
     world.close()
@@ -258,8 +245,8 @@ def test_after_a_restart_statuses_go_on_where_they_were(tmp_path: Path) -> None:
 
 def test_what_was_heard_of_a_message_is_forgotten_with_it(world: World) -> None:
     world.report(reply(world), message_ids=("m1", "c1"))
-    tell(world, "message.read", message_id="c1")
-    tell(world, "message.read", message_id="m9")
+    world.tell("message.read", message_id="c1")
+    world.tell("message.read", message_id="m9")
     world.clock.move(KEPT["statuses"] + timedelta(minutes=5))
     world.say(BOB, "hello")
     assert rows(world, "SELECT * FROM message_ids") == []
@@ -290,10 +277,10 @@ def test_events_of_a_conversation_find_their_contact(world: World) -> None:
         "body": "hi",
         "conversation_id": "c7",
     }
-    tell(world, "message.inbound", **body)
-    tell(world, "conversation.assigned", conversation_id="c7", agent={"name": "Bea"})
-    tell(world, "conversation.resolved", conversation_id="c7")
-    tell(world, "conversation.resolved", conversation_id="c8")
+    world.tell("message.inbound", **body)
+    world.tell("conversation.assigned", conversation_id="c7", agent={"name": "Bea"})
+    world.tell("conversation.resolved", conversation_id="c7")
+    world.tell("conversation.resolved", conversation_id="c8")
     assert [event.agent for event in told(world, ConversationAssigned)] == ["Bea"]
     assert len(told(world, HandoffClosed)) == 1
     assert dead(world) == []
@@ -303,7 +290,7 @@ def test_a_contact_that_the_gateway_calls_by_another_number_is_the_same(world: W
     world.report(reply(world), message_ids=("m1",), alias=BOB)
     button = {"type": "button", "button": {"id": "r", "title": "Yes"}}
     tapped: dict[str, Any] = {"from": f"+{BOB}", "interactive": button}
-    tell(world, "message.interactive_reply", **tapped)
+    world.tell("message.interactive_reply", **tapped)
     assert [event.contact for event in told(world, Tapped)] == [ANN]
     assert world.reader.session(BOB) is None
 
@@ -311,5 +298,5 @@ def test_a_contact_that_the_gateway_calls_by_another_number_is_the_same(world: W
 def test_a_number_that_somebody_has_written_from_is_nobodys_alias(world: World) -> None:
     world.say(BOB, "hello")
     world.report(reply(world, ANN), message_ids=("m1",), alias=BOB)
-    tell(world, "message.read", message_id="m9", to=BOB)
+    world.tell("message.read", message_id="m9", to=BOB)
     assert len(told(world, contact=BOB)) == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.alarms import Alarms
 from bot.core.effects import Call, Send
 from bot.core.events import Event
 from bot.core.messages import Text
@@ -353,13 +354,13 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
     (letter,) = world.reader.dead_letters()
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [letter.id], "missing": []}
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [letter.id], "missing": [], "held": []}
     row = world.delivery.rows[-1]
     assert (row.effect, row.contact) == (failed.effect, ANN)
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
     assert world.reader.dead_letters() == []
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [], "missing": [letter.id]}
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [], "missing": [letter.id], "held": []}
 
 
 def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) -> None:
@@ -482,7 +483,8 @@ def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, 
     store = Store(world.path)
     with store._connection as connection:
         connection.execute("UPDATE meta SET cursor = 2")
-    turns = Turns(store, InboxReader(world.path), world.clock, advance, read, metrics=EngineMetrics())
+    metrics, alarms = EngineMetrics(), Alarms(world.clock)
+    turns = Turns(store, InboxReader(world.path), world.clock, advance, read, metrics=metrics, alarms=alarms)
     with pytest.raises(CursorBeyondLog, match=r"up to number 2, but the log beside it ends at 1.*one backup"):
         turns.start(world.delivery, world.performers)
     store.close()

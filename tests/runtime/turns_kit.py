@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Call, Effect, Send, effect_ref
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
@@ -151,12 +152,23 @@ class World:
     turns: Turns
     store: Store
     reader: StoreReader
+    alarms: Alarms
 
     def say(self, contact: str, text: str, id: str | None = None, settle: bool = True) -> str:
         """A contact writes, and the engine takes it."""
         id = id or f"evt_{next(_NUMBERS)}"
         body = json.dumps({"id": id, "contact": contact, "text": text}).encode()
         self.inbox.append(None, id, "message.inbound", contact, self.clock.now(), body, True)
+        self.turns.wake()
+        if settle:
+            self.settle()
+        return id
+
+    def tell(self, event: str, settle: bool = True, **data: Any) -> str:
+        """The gateway tells of something."""
+        id = f"evt_gateway_{next(_NUMBERS)}"
+        body = json.dumps({"id": id, "event": event, "timestamp": int(START.timestamp()), "data": data}).encode()
+        self.inbox.append(None, id, event, None, self.clock.now(), body, True)
         self.turns.wake()
         if settle:
             self.settle()
@@ -213,7 +225,8 @@ def begin(
     """Begin the turns of a store whose inbox is open."""
     store = Store(path)
     prepare(store)
-    turns = Turns(store, InboxReader(path), clock, advance, read, metrics=EngineMetrics())
-    world = World(path, clock, inbox, Hands(room), Hands(), turns, store, StoreReader(path))
+    alarms = Alarms(clock)
+    turns = Turns(store, InboxReader(path), clock, advance, read, metrics=EngineMetrics(), alarms=alarms)
+    world = World(path, clock, inbox, Hands(room), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

@@ -1,0 +1,73 @@
+"""What the tests of broadcasts share."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bot.core.messages import Template
+from bot.store.broadcasts import RUNNING, Broadcast
+from bot.store.commit import Commit
+from bot.store.inbox import InboxWriter
+from bot.store.rows import OutboxRow
+from bot.store.state import Store
+from tests.runtime.turns_kit import START, World, begin, sent
+
+SALE = {"name": "sale", "language": "en"}
+
+
+def begun(store: Store, *names: str) -> None:
+    """Broadcasts whose first message, to somebody else, the gateway has taken."""
+    commit = Commit(store.cursor(), START)
+    for name in names:
+        commit.set_broadcast(None, Broadcast(name, Template("sale", "en"), RUNNING))
+    store.write(commit)
+
+
+def ask(world: World, *contacts: str, name: str = "spring", template: dict[str, Any] = SALE) -> dict[str, Any]:
+    recipients = [{"contact": contact, "body": [f"for {contact}"]} for contact in contacts]
+    answer = world.turns.operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
+    world.settle()
+    return answer
+
+
+def people(number: int, start: int = 0) -> list[str]:
+    return [str(6280000000000 + n) for n in range(start, start + number)]
+
+
+def done(world: World, rows: list[OutboxRow]) -> None:
+    for row in rows:
+        world.delivery.rows.remove(row)
+        world.turns.sent(sent(row))
+    world.settle()
+
+
+def stop(world: World, name: str = "spring") -> dict[str, Any]:
+    answer = world.turns.operate({"do": "stop", "name": name})
+    world.settle()
+    return answer
+
+
+def resume(world: World, name: str = "spring") -> dict[str, Any]:
+    answer = world.turns.operate({"do": "resume", "name": name})
+    world.settle()
+    return answer
+
+
+def letters(world: World) -> list[int]:
+    return world.reader.letters(sends_only=False, code=None, broadcast=None)
+
+
+def copied(world: World) -> Path:
+    return shutil.copytree(world.path.parent, world.path.parent / "copy")
+
+
+@contextmanager
+def continued(folder: Path, world: World) -> Iterator[World]:
+    """What the next run makes of the files that a kill has left."""
+    restarted = begin(folder / "bot.db", world.clock, InboxWriter(folder / "bot.db", world.clock))
+    try:
+        yield restarted
+    finally:
+        restarted.close()

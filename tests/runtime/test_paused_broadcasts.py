@@ -1,0 +1,386 @@
+"""A broadcast that goes wrong burns nobody: one message goes first, refusals pause it, a correction goes to the rest."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.runtime.batch import RequestRefused
+from bot.runtime.broadcasts import AHEAD, ALARM, is_enough
+from bot.store.rows import OutboxRow
+from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
+from tests.runtime.turns_kit import World, open_world
+
+OTHER = {"name": "better", "language": "en"}
+MISMATCH = "132000"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = open_world(tmp_path / "bot.db")
+    yield made
+    made.close()
+
+
+def refuse(world: World, row: OutboxRow, code: str = MISMATCH) -> None:
+    world.delivery.rows.remove(row)
+    world.report(row, "failed", f"{code}: no", code=code, message_ids=())
+
+
+def running(world: World, number: int) -> list[OutboxRow]:
+    """A broadcast whose first message was taken: the others."""
+    ask(world, *people(number))
+    done(world, list(world.delivery.wait_for(1)))
+    return list(world.delivery.wait_for(min(number - 1, AHEAD)))
+
+
+def edit(world: World, *contacts: str, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, Any]:
+    number = begin_edit(world, template, name)["edit"]
+    answer = correct(world, number, *contacts, name=name)
+    return answer | end_edit(world, number, name)
+
+
+def begin_edit(world: World, template: dict[str, Any] = OTHER, name: str = "spring") -> dict[str, Any]:
+    return world.turns.operate({"do": "edit", "name": name, "template": template})
+
+
+def correct(world: World, number: int, *contacts: str, name: str = "spring") -> dict[str, Any]:
+    recipients = [{"contact": contact, "body": [f"better for {contact}"]} for contact in contacts]
+    return world.turns.operate({"do": "correct", "name": name, "edit": number, "recipients": recipients})
+
+
+def end_edit(world: World, number: int, name: str = "spring") -> dict[str, Any]:
+    answer = world.turns.operate({"do": "end_edit", "name": name, "edit": number})
+    world.settle()
+    return answer
+
+
+def texts(world: World) -> dict[str, str]:
+    return {row.contact: row.effect.message.body[0]["text"] for row in world.delivery.rows}
+
+
+def send_all(world: World) -> list[str]:
+    """Everything that waits is sent; who got it, in order."""
+    got = []
+    while rows := list(world.delivery.rows):
+        got += [row.contact for row in rows]
+        done(world, rows)
+    return got
+
+
+# -- the first message goes alone
+
+
+def test_the_first_message_goes_alone_and_the_rest_once_the_gateway_has_taken_it(world: World) -> None:
+    ask(world, *people(3))
+    (first,) = world.delivery.wait_for(1)
+    assert world.reader.outcomes("spring") == {"waiting": 3}
+    done(world, [first])
+    assert [row.contact for row in world.delivery.rows] == people(2, 1)
+
+
+@pytest.mark.parametrize("code", ["132000", "132001", "132006", "132007", "132008", "132012", "132015", "132999"])
+def test_a_first_message_that_is_refused_for_its_template_costs_one_contact(world: World, code: str) -> None:
+    ask(world, *people(300))
+    refuse(world, world.delivery.wait_for(1)[0], code)
+    assert world.delivery.rows == []
+    assert world.reader.outcomes("spring") == {f"failed ({code})": 1, "paused": 299}
+
+
+def test_a_first_message_to_somebody_who_cannot_be_reached_is_followed_by_the_next_one_alone(world: World) -> None:
+    ask(world, *people(4))
+    first = world.delivery.wait_for(1)[0]
+    refuse(world, first, "VALIDATION_INVALID_PHONE")
+    (second,) = world.delivery.wait_for(1)
+    world.delivery.rows.remove(second)
+    world.report(second, "opted_out")
+    (third,) = world.delivery.wait_for(1)
+    done(world, [third])
+    assert [row.contact for row in world.delivery.rows] == people(1, 3)
+
+
+def test_a_first_message_whose_contact_is_erased_is_followed_by_the_next_one(world: World) -> None:
+    ask(world, *people(3))
+    world.turns.operate({"do": "erase", "contact": world.delivery.wait_for(1)[0].contact})
+    world.settle()
+    assert send_all(world) == people(2, 1)
+
+
+def test_another_broadcast_is_not_held_up_by_one_that_begins(world: World) -> None:
+    ask(world, *people(3))
+    ask(world, *people(3), name="summer")
+    spring, summer = world.delivery.wait_for(2)
+    done(world, [summer])
+    assert len(world.delivery.rows) == 3 and spring in world.delivery.rows
+
+
+# -- refusals pause it
+
+
+def test_a_template_that_stops_working_in_the_middle_takes_the_rest_back_and_says_so(world: World) -> None:
+    rows = running(world, 300)
+    world.delivery.in_flight = {rows[1].id}
+    refuse(world, rows[0], "132006")
+    assert world.delivery.rows == [rows[1]]
+    assert world.reader.outcomes("spring") == {"sent": 1, "failed (132006)": 1, "waiting": 1, "paused": 297}
+    (alarm,) = world.alarms.current()
+    assert (alarm.name, alarm.about) == (ALARM, "spring")
+    assert alarm.what == 'the broadcast "spring" is paused: the gateway refuses its messages with 132006'
+    assert '--edit "spring"' in alarm.advice and '--resume "spring"' in alarm.advice
+    assert rows[0].contact not in alarm.what + alarm.advice
+
+
+def test_a_pause_is_told_again_after_a_restart_and_ends_with_the_resumption(world: World, tmp_path: Path) -> None:
+    ask(world, *people(3))
+    refuse(world, world.delivery.wait_for(1)[0])
+    killed = shutil.copytree(tmp_path, tmp_path / "killed")
+    with continued(killed, world) as restarted:
+        restarted.settle()
+        assert restarted.delivery.rows == []
+        assert [alarm.about for alarm in restarted.alarms.current()] == ["spring"]
+        resume(restarted)
+        assert restarted.alarms.current() == []
+
+
+T, P, S, X = "132000", "VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED", "VALIDATION_INVALID_URL"
+
+
+@pytest.mark.parametrize(
+    ("recent", "enough"),
+    [
+        ([T], True),
+        (["", "", T], True),
+        (["132005"], False),
+        (["132005"] * 3, True),
+        ([X, X], False),
+        ([X, X, X], True),
+        ([X, "", X, "", X], True),
+        ([X, "", "", X, "", X], False),
+        (["A", "B", "C", "D"], False),
+        ([P] * 8, False),
+        ([P] * 9, True),
+        (["", *[S] * 9], True),
+        (["", "", *[S] * 8], False),
+    ],
+)
+def test_how_many_refusals_are_enough(recent: list[str], enough: bool) -> None:
+    assert is_enough(recent) is enough
+
+
+def test_messages_that_fail_after_the_gateway_took_them_count(world: World) -> None:
+    ask(world, *people(9))
+    first = world.delivery.wait_for(1)[0]
+    done(world, [first])
+    world.tell("message.failed", message_id=f"m{first.id}", error={"code": "132007", "message": "rejected"})
+    assert world.reader.outcomes("spring") == {"failed (132007)": 1, "paused": 8}
+
+
+def test_messages_of_which_nobody_knows_pause_it_before_there_are_many(world: World) -> None:
+    rows = running(world, 20)
+    for row in rows[:3]:
+        world.delivery.rows.remove(row)
+        world.report(row, "unknown", "timed out", code="unclear", message_ids=())
+    assert world.reader.outcomes("spring") == {"sent": 1, "unknown": 3, "paused": 16}
+    assert "nobody can tell" in world.alarms.current()[0].what
+    assert resume(world) == {"resumed": 16}
+    assert send_all(world) == people(16, 4)
+
+
+# -- a correction goes to the rest
+
+
+def test_a_corrected_broadcast_goes_on_with_everybody_who_did_not_get_it(world: World) -> None:
+    rows = running(world, 6)
+    world.delivery.rows.remove(rows[0])
+    world.report(rows[0], "unknown", "timed out")
+    world.delivery.rows.remove(rows[1])
+    world.report(rows[1], "opted_out")
+    refuse(world, rows[2])
+    key = rows[2].key
+    assert edit(world, *people(7)) == {
+        "corrected": 3, "added": 1, "had_it": 1, "unknown": 1, "opted_out": 1, "left_out": 0
+    }  # fmt: skip
+    assert world.delivery.rows == []
+    assert resume(world) == {"resumed": 4}
+    (first,) = world.delivery.wait_for(1)
+    assert (first.effect.message.name, texts(world)) == ("better", {first.contact: f"better for {first.contact}"})
+    done(world, [first])
+    assert key not in {row.key for row in world.delivery.rows}
+    assert {first.contact, *send_all(world)} == {*people(4, 3)}
+    assert world.reader.outcomes("spring") == {"sent": 5, "unknown": 1, "opted_out": 1}
+    assert len(letters(world)) == 1  # what nobody knows of stays for an operator
+    assert world.alarms.current() == []
+
+
+def test_refused_ones_go_again_without_a_correction_where_the_template_was_put_right(world: World) -> None:
+    ask(world, *people(3))
+    refuse(world, world.delivery.wait_for(1)[0], "132006")
+    assert resume(world) == {"resumed": 3}
+    assert send_all(world) == [*people(2, 1), *people(1)]
+    assert world.reader.outcomes("spring") == {"sent": 3}
+    assert letters(world) == []
+
+
+def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: World) -> None:
+    ask(world, *people(5))
+    refuse(world, world.delivery.wait_for(1)[0])
+    keys = set()
+    for _ in range(3):
+        edit(world, *people(5))
+        resume(world)
+        (row,) = world.delivery.wait_for(1)
+        keys.add(row.key)
+        refuse(world, row)
+    assert len(keys) == 3
+    assert sum(world.reader.outcomes("spring").values()) == 5
+    edit(world, *people(5))
+    edit(world, *people(5))
+    resume(world)
+    assert resume(world) == {"resumed": 0}
+    assert sorted(send_all(world)) == people(5)
+    assert world.reader.outcomes("spring") == {"sent": 5}
+    assert letters(world) == []
+
+
+def test_a_message_in_flight_is_not_corrected_but_ends_as_it_ends(world: World) -> None:
+    rows = running(world, 4)
+    world.delivery.in_flight = {row.id for row in rows[:2]}
+    assert begin_edit(world) == {"edit": 1, "in_flight": 2}
+    correct(world, 1, *people(4))
+    end_edit(world, 1)
+    resume(world)
+    (alone,) = [row for row in world.delivery.rows if row.id not in world.delivery.in_flight]
+    done(world, [rows[0]])  # in time
+    assert [row.contact for row in world.delivery.rows] == [rows[1].contact, alone.contact]
+    refuse(world, rows[1])  # with the old parameters: no word on the new ones
+    assert world.alarms.current() == []
+    done(world, [alone])
+    (again,) = world.delivery.wait_for(1)
+    assert (again.contact, again.key != rows[1].key) == (rows[1].contact, True)
+    assert texts(world) == {again.contact: f"better for {again.contact}"}
+    done(world, [again])
+    assert world.reader.outcomes("spring") == {"sent": 4}
+    assert letters(world) == []
+
+
+def test_who_is_not_in_the_corrected_file_does_not_get_it_until_another_correction(world: World) -> None:
+    ask(world, *people(4))
+    refuse(world, world.delivery.wait_for(1)[0])
+    assert edit(world, *people(2, 2))["left_out"] == 1
+    resume(world)
+    assert send_all(world) == people(2, 2)
+    assert world.reader.outcomes("spring") == {"sent": 2, "left_out": 1, "failed (132000)": 1}
+    edit(world, *people(4))
+    resume(world)
+    assert sorted(send_all(world)) == people(2)
+
+
+def test_a_correction_that_is_broken_off_sends_nothing_until_it_is_made_anew(world: World) -> None:
+    ask(world, *people(3))
+    refuse(world, world.delivery.wait_for(1)[0])
+    number = begin_edit(world)["edit"]
+    correct(world, number, *people(1))
+    with pytest.raises(RequestRefused, match="was broken off: write it again"):
+        resume(world)
+    with pytest.raises(RequestRefused, match="was broken off"):
+        ask(world, *people(3), template=OTHER)
+    stop(world)
+    edit(world, *people(3))
+    with pytest.raises(RequestRefused, match="by somebody else meanwhile"):
+        correct(world, number, *people(1))
+    resume(world)
+    assert sorted(send_all(world)) == people(3)
+
+
+def test_a_running_broadcast_is_stopped_by_a_correction(world: World) -> None:
+    running(world, 4)
+    edit(world, *people(4))
+    assert world.delivery.rows == []
+    assert world.reader.outcomes("spring") == {"sent": 1, "stopped": 3}
+    resume(world)
+    assert send_all(world) == people(3, 1)
+
+
+def test_a_kill_between_any_two_steps_gives_it_to_everybody_once(world: World, tmp_path: Path) -> None:
+    kills: list[Path] = []
+
+    def killed() -> None:
+        world.settle()
+        ignored = shutil.ignore_patterns("killed*")
+        kills.append(shutil.copytree(tmp_path, tmp_path / f"killed {len(kills)}", ignore=ignored))
+
+    rows = running(world, 6)
+    killed()
+    refuse(world, rows[0])
+    killed()
+    begin_edit(world)
+    killed()
+    correct(world, 1, *people(6))
+    killed()
+    end_edit(world, 1)
+    killed()
+    resume(world)
+    killed()
+    for number, path in enumerate(kills):
+        with continued(path, world) as restarted:
+            restarted.settle()
+            if 0 < number < 5:
+                edit(restarted, *people(6))
+                resume(restarted)
+            assert sorted(send_all(restarted)) == people(5, 1), number
+            assert restarted.reader.outcomes("spring") == {"sent": 6}
+
+
+# -- what was given up
+
+
+def test_a_retry_uses_the_corrected_parameters(world: World) -> None:
+    rows = running(world, 3)
+    for row in rows:
+        refuse(world, row, "VALIDATION_INVALID_PHONE")
+    edit(world, *people(3))
+    answer = world.turns.operate({"do": "retry", "ids": letters(world)})
+    assert answer["held"] == ["spring"]
+    world.settle()
+    assert world.delivery.rows == []
+    resume(world)
+    assert set(texts(world).values()) == {f"better for {people(2, 1)[0]}"}
+    assert sorted(send_all(world)) == people(2, 1)
+
+
+def test_a_retry_of_what_may_have_been_sent_is_the_same_message_under_the_same_key(world: World) -> None:
+    (row,) = running(world, 2)
+    world.delivery.rows.remove(row)
+    world.report(row, "unknown", "timed out")
+    edit(world, *people(2))
+    resume(world)
+    world.turns.operate({"do": "retry", "ids": letters(world)})
+    world.settle()
+    stop(world)
+    resume(world)
+    (again,) = world.delivery.wait_for(1)
+    assert (again.key, again.ref, again.effect) == (row.key, row.ref, row.effect)
+    refuse(world, again, "VALIDATION_INVALID_PHONE")  # now it is certain that it was not sent
+    (corrected,) = world.delivery.wait_for(1)
+    assert corrected.key != row.key and texts(world) == {row.contact: f"better for {row.contact}"}
+
+
+def test_a_retry_to_somebody_whom_a_correction_left_out_is_the_message_that_was_refused(world: World) -> None:
+    (row,) = running(world, 2)
+    refuse(world, row)
+    edit(world, *people(1))
+    resume(world)
+    assert world.delivery.rows == []
+    world.turns.operate({"do": "retry", "ids": letters(world)})
+    world.settle()
+    (again,) = world.delivery.wait_for(1)
+    assert again.effect == row.effect and again.key != row.key
+
+
+def test_other_parameters_under_the_same_name_are_counted(world: World) -> None:
+    ask(world, *people(2))
+    recipients = [{"contact": contact, "body": ["other"]} for contact in people(2)]
+    again = {"do": "broadcast", "name": "spring", "template": SALE, "recipients": recipients}
+    assert world.turns.operate(again) == {"added": 0, "known": 2, "differ": 2, "opted_out": 0}
