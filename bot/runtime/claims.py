@@ -31,13 +31,24 @@ class Claims(Generic[R]):
     """Gives the rows of a queue to their doer, in the order of ids, never more than it has room for.
 
     New rows go over directly as long as the doer keeps up; else the rest stays in the file and is read when
-    there is room again. ``pending`` reads rows after an id from the file.
+    there is room again. ``pending`` reads rows after an id from the file. ``takes`` are those of some rows that the doer
+    takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
     """
 
-    def __init__(self, pending: Callable[[int, int], list[R]], doer: Doer[R], room: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        pending: Callable[[int, int], list[R]],
+        doer: Doer[R],
+        room: Callable[[], int],
+        takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
+        takes_again: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._pending = pending
         self._doer = doer
         self._room = room
+        self._takes = takes
+        self._takes_again = takes_again
+        self._some_left = False
         self._upto = 0
         self._behind = True
         self._given: set[int] = set()
@@ -57,6 +68,8 @@ class Claims(Generic[R]):
 
     def refill(self) -> None:
         """Read on from the file as far as there is room."""
+        if self._some_left and self._takes_again():
+            self._upto, self._behind, self._some_left = 0, True, False
         while self._behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
             rows = self._pending(self._upto, room)
             self._give(rows)
@@ -72,7 +85,9 @@ class Claims(Generic[R]):
 
     def done_upto(self, id: int) -> bool:
         """True when nothing is left to do of the rows up to an id."""
-        return (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+        return (
+            not self._some_left and (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+        )
 
     def idle(self) -> bool:
         """True when nothing is left to do now."""
@@ -81,5 +96,8 @@ class Claims(Generic[R]):
     def _give(self, rows: Sequence[R]) -> None:
         if rows:
             self._upto = rows[-1].id
-            self._given.update(row.id for row in rows)
-            self._doer.offer(rows)
+            new = [row for row in rows if row.id not in self._given]
+            taken = self._takes(new)
+            self._some_left = self._some_left or len(taken) < len(new)
+            self._given.update(row.id for row in taken)
+            self._doer.offer(taken)

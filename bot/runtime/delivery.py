@@ -4,7 +4,7 @@ Replies go first, then what the gateway is told of contacts, then a command's ow
 """
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,12 +22,19 @@ from bot.runtime.crew import Crew
 from bot.runtime.loans import Loans, Permit
 from bot.runtime.pacing import Pacing
 from bot.runtime.send_result import SendResult
-from bot.runtime.sending import LIMITS, Apart, Lane, Outcome, OverShare, Route, Sender
+from bot.runtime.sending import CHANNEL, LIMITS, Apart, Lane, Outcome, OverShare, Route, Sender
 from bot.runtime.shares import Shares
 from bot.runtime.timetable import Timetable
 from bot.store.rows import REPLY, OutboxRow
 
 CAPACITY = 10_000
+"""How many messages are in memory, beside those that cannot go: the rest waits in the file."""
+
+LANE_ROWS = 1000
+"""How many of them one contact may have, by one route: a flood is to keep nobody out."""
+
+HELD_ROWS = 1000
+"""How many a channel may have while it is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,9 @@ class Delivery:
         self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
         self._timetable = Timetable(pacing, self._breakers, self._loans)
-        self._rows = 0
+        self._rows: Counter[Route] = Counter()
+        self._left_routes: set[Route] = set()  # of which rows were left in the file
+        self._left_lanes: set[_Whose] = set()
         self._in_flight = 0
         self._closed = False
 
@@ -122,7 +131,7 @@ class Delivery:
                     self._begin(lane)
                 else:
                     lane.rows.append(row)
-            self._rows += len(rows)
+                self._rows[lane.route] += 1
             self._look()
 
     def withdraw(self, contact: str) -> None:
@@ -131,7 +140,7 @@ class Delivery:
             lanes = [lane for lane in self._lanes.values() if lane.contact == contact]
             for lane in lanes:
                 del self._lanes[lane.whose]
-                self._rows -= len(lane.rows)
+                self._rows[lane.route] -= len(lane.rows)
             self._timetable.drop(lambda lane: lane.contact == contact)
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -144,7 +153,7 @@ class Delivery:
                 del self._lanes[whose]
             for lane in self._lanes.values():
                 _drop(lane, back)
-            self._rows -= len(back)
+            self._rows = Counter(lane.route for lane in self._lanes.values() for _ in lane.rows)
             return back
 
     def borrow(self, timeout: float) -> AbstractContextManager[Permit]:
@@ -157,7 +166,27 @@ class Delivery:
 
     def room(self) -> int:
         """How many rows it can take."""
-        return max(0, CAPACITY - self._rows)
+        with self._lock:
+            held = {route: rows for route, rows in self._rows.items() if self._is_held(route)}
+            counted = self._rows.total() - sum(rows - min(rows, HELD_ROWS) for rows in held.values())
+            return max(0, CAPACITY - counted)
+
+    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it takes now, to be offered next. The others stay in the file until `takes_again`.
+
+        So neither a channel that is held nor one contact's flood fills the memory that all share.
+        """
+        with self._lock:
+            return [row for row in rows if self._has_room_for(row)]
+
+    def takes_again(self) -> bool:
+        """Whether it would take some of the rows now that it did not take: they can be offered again, in order."""
+        with self._lock:
+            routes = {route for route in self._left_routes if not self._is_held(route)}
+            lanes = {whose for whose in self._left_lanes if whose not in self._lanes}
+            self._left_routes -= routes
+            self._left_lanes -= lanes
+            return bool(routes or lanes)
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).
@@ -178,12 +207,26 @@ class Delivery:
     def status(self) -> Status:
         """How delivery stands."""
         with self._lock:
-            return Status(self._rows - self._in_flight, self._in_flight, self._pacing.room(self._clock.elapsed()))
+            waiting = self._rows.total() - self._in_flight
+            return Status(waiting, self._in_flight, self._pacing.room(self._clock.elapsed()))
 
     # With the lock held
 
     def _route(self, row: OutboxRow) -> Route:
         return Apart.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
+
+    def _is_held(self, route: Route) -> bool:
+        return self._breakers[route].reason == CHANNEL
+
+    def _has_room_for(self, row: OutboxRow) -> bool:
+        route = self._route(row)
+        whose = row.contact, row.priority, route
+        lane = self._lanes.get(whose)
+        if self._rows[route] >= HELD_ROWS and self._is_held(route):
+            self._left_routes.add(route)
+        elif lane is not None and len(lane.rows) >= LANE_ROWS:
+            self._left_lanes.add(whose)
+        return route not in self._left_routes and whose not in self._left_lanes
 
     def _begin(self, lane: Lane) -> None:
         """The lane's first row is a new one. A reply that has no share while it is worth sending is given up at once."""
@@ -218,7 +261,7 @@ class Delivery:
         return look_at
 
     def _report_day(self, now: float) -> None:
-        used_up = self._rows > self._in_flight and self._pacing.day_used_up(now)
+        used_up = self._rows.total() > self._in_flight and self._pacing.day_used_up(now)
         if used_up and not self._day_used_up:
             what = f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free"
             self._alarms.report("day-limit", what, "raise BOT_GATEWAY_PER_DAY if the account may send more")
@@ -253,7 +296,7 @@ class Delivery:
             self._schedule(lane, outcome.wait or 0.0)
         else:
             lane.rows.popleft()
-            self._rows -= 1
+            self._rows[lane.route] -= 1
             if lane.rows:
                 self._begin(lane)
             else:

@@ -1,7 +1,7 @@
 """One pass of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here."""
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -46,6 +46,14 @@ class Delivers(Doer[OutboxRow], Protocol):
 
     def room(self) -> int:
         """How many more rows it can take."""
+        ...
+
+    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it takes now."""
+        ...
+
+    def takes_again(self) -> bool:
+        """Whether it would take some now that it did not take."""
         ...
 
     def take_back(self, ids: Set[int]) -> Set[int]:
@@ -93,7 +101,7 @@ class Passes:
         self._prune_at = clock.now()
         self._erasing = True  # as far as is known
         self._erased_at = clock.now()
-        self._sends = Claims(store.pending_sends, delivery, delivery.room)
+        self._sends = Claims(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
         self._calls: Claims[CallRow] = Claims(
             store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
         )

@@ -51,6 +51,12 @@ class Eager:
         for row in rows:
             self._done(row)
 
+    def takes(self, rows: Sequence[Any]) -> list[Any]:
+        return list(rows)
+
+    def takes_again(self) -> bool:
+        return False
+
     def withdraw(self, contact: str) -> None:
         raise AssertionError("nobody is erased here")
 

@@ -102,6 +102,12 @@ class Hands:
     def room(self) -> int:
         return self.size - len(self.rows)
 
+    def takes(self, rows: Sequence[Any]) -> list[Any]:
+        return list(rows)
+
+    def takes_again(self) -> bool:
+        return False
+
     def withdraw(self, contact: str) -> None:
         with self._changed:
             self.rows = [row for row in self.rows if row.contact != contact]
