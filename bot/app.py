@@ -161,7 +161,7 @@ class Engine:
         )
 
     def start(self) -> None:
-        """Begin to work. Raises `bot.runtime.passes.CursorBeyondLog`."""
+        """Begin to work. Raises `bot.store.integrity.StoresDiffer`."""
         self._calling.start()
         self._turns.start(self._delivery, self._performers)
         self._delivery.start()
@@ -252,7 +252,8 @@ def _as_json(alarm: Alarm) -> dict[str, str]:
 class Bot:
     """A whole bot in one process, web and engine: for `bot chat`, `bot test` and the tests.
 
-    ``url`` is the webhook's address, on a free port of the loopback interface.
+    ``url`` is the webhook's address, on a free port of the loopback interface. Where it cannot be made, the engine is
+    closed. Raises as the two halves do.
     """
 
     def __init__(
@@ -267,20 +268,25 @@ class Bot:
         from bot.web.service import WebService  # not above: an engine by itself does without the web's half
 
         self.engine = engine
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"
-        self._web = WebService(
-            store,
-            listener,
-            clock,
-            secrets=[secret],
-            tolerance=tolerance,
-            path="/webhook",
-            wake=engine.wake,
-            ask=engine.operate,
-            api_key=api_key,
-            threads=4,
-        )
+        self._begun = threading.Event()
+        with ExitStack() as opened:
+            opened.callback(engine.stop)
+            listener = opened.enter_context(socket.create_server(("127.0.0.1", 0)))
+            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/webhook"
+            self._web = WebService(
+                store,
+                listener,
+                clock,
+                secrets=[secret],
+                tolerance=tolerance,
+                path="/webhook",
+                begun=self._begun.is_set,
+                wake=engine.wake,
+                ask=engine.operate,
+                api_key=api_key,
+                threads=4,
+            )
+            opened.pop_all()
         self._serving = threading.Thread(target=self._web.run, name="web")
 
     def start(self) -> None:
@@ -288,6 +294,7 @@ class Bot:
         self._serving.start()
         try:
             self.engine.start()
+            self._begun.set()
         except BaseException:
             self.stop()
             raise

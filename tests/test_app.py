@@ -21,8 +21,8 @@ from bot.core.errors import BotError
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.folder import read_folder
 from bot.program import FaultyBot, load_program, problems_of
-from bot.runtime.passes import CursorBeyondLog
 from bot.store.files import FileLock, StoreMissing, inbox_path
+from bot.store.integrity import StoresDiffer
 from bot.store.migrations import migrate
 from bot.telemetry import TURNS
 from bot.web.service import WebService
@@ -207,7 +207,7 @@ def test_a_bot_that_cannot_start_leaves_no_thread_and_no_lock(folder: Path) -> N
         engine = Engine(
             load_program(read_folder(folder)), store, SystemClock(), gateway_url="http://127.0.0.1:9", gateway_key="k"
         )
-        with pytest.raises(CursorBeyondLog):
+        with pytest.raises(StoresDiffer):
             Bot(engine, store, SystemClock(), SECRET).start()
     assert set(threading.enumerate()) == threads
 
@@ -237,6 +237,7 @@ def web_service(store: Path, listener: socket.socket) -> WebService:
         secrets=[SECRET],
         tolerance=TOLERANCE,
         path="/webhook",
+        begun=lambda: True,
         wake=lambda: None,
         ask=lambda request: {},
     )

@@ -4,7 +4,6 @@ Whatever a contact does, and whatever a service, a model or the gateway does at 
 the bot's doing, nobody is stuck, and what the store has recorded comes out the same when it is done again.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from logging import ERROR, LogRecord
@@ -109,7 +108,8 @@ def _is_others(letter: DeadLetter, contact: Contact) -> bool:
     """
     if letter.what == "turn":
         return _is_unfit(loads(str(letter.body)), letter.reason)
-    hits, sent = contact.simulation.emulator.faults.hits, json.loads(letter.body)
+    assert isinstance(letter.body, dict)
+    hits, sent = contact.simulation.emulator.faults.hits, letter.body
     if sent["outcome"] == "unknown":
         return any(hits.get(kind) for kind in UNCLEAR)
     if letter.reason.startswith(SHUT):

@@ -23,6 +23,7 @@ SECTIONS = {  # of --help: each command is the module of its name
         "serve": "Run a bot behind the gateway's webhook.",
         "doctor": "Find out what is in the way of going live.",
         "backup": "Copy the store while the bot runs.",
+        "restore": "Put a backup in the store's place.",
     },
     "See what happens": {
         "sessions": "Show where the contacts are.",

@@ -106,8 +106,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
         broadcasts = store.unfinished_broadcasts()
     if as_json:
-        readable = [_readable(letter) for letter in dead]
-        echo_json({"pending": pending, "dead": readable, "broadcasts": broadcasts, "counts": counts})
+        echo_json({"pending": pending, "dead": dead, "broadcasts": broadcasts, "counts": counts})
         return
     for send in pending:
         _echo(_pending_lines(send))
@@ -144,8 +143,8 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
 
     whose = f"  {'to' if letter.what == 'send' else 'of'} {letter.contact}" if letter.contact else ""
     yield f"{styled('given up', fg='red')} {letter.id}  {letter.what}{whose}  at {local_time(letter.at)}"
-    if letter.what == "send":
-        yield f"  {effect_in_words(_readable(letter)['body']['effect'])}"
+    if isinstance(letter.body, dict):
+        yield f"  {effect_in_words(letter.body['effect'])}"
     yield f"  {printable(letter.reason)}"
     yield styled(f"  {_advice(letter)}", dim=True)
 
@@ -157,13 +156,3 @@ def _advice(letter: "DeadLetter") -> str:
     if letter.what != "turn":
         return EVENT_ADVICE
     return START_ADVICE if str(letter.body).startswith(START) else TURN_ADVICE
-
-
-def _readable(letter: "DeadLetter") -> dict[str, Any]:
-    """A dead letter with its message as a value; an event's body stays as it came."""
-    import dataclasses
-
-    from bot.core import codec
-
-    body = codec.loads(letter.body) if letter.what == "send" else letter.body
-    return {field.name: getattr(letter, field.name) for field in dataclasses.fields(letter)} | {"body": body}

@@ -10,8 +10,9 @@ from bot import local
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.folder import env_files
 from bot.settings.known import unknown_variables
-from bot.store.files import StoreMissing, StoreOutdated, StoreUnavailable
+from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
 from bot.store.health import Health, health, sqlite_version
+from bot.store.integrity import StoresDiffer
 
 LEAST_DISK = 100 << 20
 LITTLE_DISK = 1 << 30
@@ -66,7 +67,10 @@ def store_state(store: Path, now: datetime) -> Iterator[Finding]:
         yield warn("store", f"{store} is of an older version", "start the server: it brings it up to date")
         return
     except StoreUnavailable as error:
-        yield fail("store", str(error), "restore a backup if the file is damaged (docs/going-live.md)")
+        yield fail("store", error.what, error.advice)
+        return
+    except (StoresDiffer, RestoreUnfinished) as error:
+        yield fail("store", str(error))
         return
     yield from _files(found)
     yield from _events(found, now)

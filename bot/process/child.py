@@ -18,6 +18,8 @@ from bot import local, telemetry
 from bot.clock import SystemClock
 from bot.core.errors import BotError
 from bot.settings import Settings, read_settings
+from bot.store.files import RestoreUnfinished, StoreDamaged, StoreMissing
+from bot.store.integrity import StoresDiffer
 
 if TYPE_CHECKING:
     from bot.app import Engine
@@ -30,7 +32,9 @@ ASK_SECONDS = 1.0  # for the engine to answer the web process
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
 YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
+UNFIT = 71  # and of either where the store's files cannot be used, however often it is started again
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
+_UNFIT = (StoresDiffer, StoreDamaged, StoreMissing, RestoreUnfinished)
 log = logging.getLogger("bot")
 
 
@@ -47,6 +51,7 @@ def main() -> None:
         code = 0
     except BotError as error:
         print(error, file=sys.stderr, flush=True)
+        code = UNFIT if isinstance(error, _UNFIT) else 1
     except Exception:
         log.exception("the %s process ends", role)
     finally:
@@ -77,6 +82,7 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         secrets=settings.webhook_secrets,
         tolerance=settings.webhook_tolerance,
         path=settings.webhook_path,
+        begun=_Once(arguments["begun"]),
         wake=lambda: _tell(arguments["wake"], b"x"),
         ask=lambda request: local.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
@@ -84,6 +90,18 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
     _tell_up(arguments["news"], b"web\n")
     service.run()
+
+
+class _Once:
+    """Whether anything was ever written to a pipe. Nobody reads it, so it is still true after a restart."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self._written = False
+
+    def __call__(self) -> bool:
+        self._written = self._written or bool(select.select([self._pipe], [], [], 0)[0])
+        return self._written
 
 
 def _stop_on_sigterm(service: "WebService") -> None:
@@ -116,6 +134,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         engine = _composed(settings, reloads.first())
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
+        _tell(arguments["begin"], b"x")
         server.start()
         _tell_up(arguments["news"], b"engine\n")
         _until_told(engine, reloads, signals, arguments["woken"])

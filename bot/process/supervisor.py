@@ -20,9 +20,11 @@ from time import monotonic, sleep
 from typing import Any
 
 from bot.core.errors import BotError
+from bot.process.child import UNFIT
 from bot.settings import Settings
 from bot.store.files import FileLock, StoreLocked, server_lock
 from bot.store.migrations import migrate
+from bot.store.restore import finish_restore
 
 BACKLOG = 1024
 STOP_SECONDS = 25.0  # then what still runs is killed: everything is durable
@@ -66,17 +68,24 @@ class Supervisor:
         return self._exit_code
 
     def _open_pipes(self, held: ExitStack) -> None:
-        """The lifeline ends the children, the wake pipe wakes the engine, by the news pipe they say they are up."""
+        """The lifeline ends the children, the wake pipe wakes the engine, by the news pipe they say they are up.
+
+        By the begin pipe the engine lets web accept events, once for all: what is accepted will be taken.
+        """
         lifeline, alive = _pipe(held)
         del alive  # held open, and by nobody else
         woken, wake = _pipe(held)
         os.set_blocking(wake, False)
         self._news, news = _pipe(held)
+        begun, begin = _pipe(held)
+        os.set_blocking(begin, False)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         common = {"folder": str(self._folder), "lifeline": lifeline, "news": news, "secrets": [*self._settings.named]}
         self._children = [
-            _Child("engine", {**common, "woken": woken, "last_good": last_good.fileno()}, self._settings),
-            _Child("web", {**common, "listener": self._listener.fileno(), "wake": wake}, self._settings),
+            _Child(
+                "engine", common | {"woken": woken, "begin": begin, "last_good": last_good.fileno()}, self._settings
+            ),
+            _Child("web", common | {"listener": self._listener.fileno(), "begun": begun, "wake": wake}, self._settings),
         ]
         self._starting = {child.role for child in self._children}
 
@@ -109,7 +118,7 @@ class Supervisor:
         for child in self._children:
             code = child.reap()
             if code is not None and self._stop_by is None:
-                if code == 1 and child.role in self._starting:  # it has said why
+                if code == UNFIT or (code == 1 and child.role in self._starting):  # it has said why
                     self._exit_code = 1
                     self._stop(signal.SIGTERM)
                 else:
@@ -180,6 +189,7 @@ def _lock(store: Path) -> FileLock:
     until = monotonic() + ORPHAN_SECONDS
     while True:
         try:
+            finish_restore(store)
             migrate(store)
             return lock
         except StoreLocked:

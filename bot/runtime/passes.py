@@ -9,7 +9,6 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core import codec
 from bot.core.effects import Fetch
-from bot.core.errors import BotError
 from bot.core.events import STARTS, Event, StatusReported
 from bot.runtime.addressing import addressed
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
@@ -20,6 +19,7 @@ from bot.runtime.operator import Answer, Request, operate
 from bot.runtime.results import Incoming, take_called, take_late, take_sent
 from bot.runtime.statuses import take_status
 from bot.store.inbox import InboxReader
+from bot.store.integrity import check_pair
 from bot.store.rows import CallRow, LogRow, OutboxRow
 from bot.store.runs import ORDINARY
 from bot.store.state import Store
@@ -35,10 +35,6 @@ Read = Callable[[bytes, datetime], Event | None]
 Answers = list[Answer | RequestRefused]
 
 log = logging.getLogger(__name__)
-
-
-class CursorBeyondLog(BotError):
-    """The engine has taken events that the log never had."""
 
 
 class Delivers(Doer[OutboxRow], Protocol):
@@ -109,13 +105,16 @@ class Passes:
     def begin(self) -> list[OutboxRow]:
         """Begin a run. Returns the messages of which the last run left unknown whether they were sent.
 
-        Raises `CursorBeyondLog`.
+        Raises `StoresDiffer`.
         """
-        end = self._inbox.last_seq()
-        if self.cursor > end:
-            raise CursorBeyondLog(
-                f"{self._store.path} has taken events up to number {self.cursor}, but the log beside it ends at {end}: "
-                "the two files are not of one age (restore both from one backup)"
+        age = check_pair(self._store.path)
+        if age.taken_again:
+            log.warning(
+                "%s is an older copy: events %d to %d of the log are taken again, and each message has the key that it "
+                "had, by which the gateway knows it",
+                self._store.path,
+                age.cursor + 1,
+                age.taken,
             )
         self._run, self._begun = self._store.begin_run(), self._store.last_ids()
         unclear = self._store.claimed_sends()
@@ -205,7 +204,7 @@ class Passes:
         return rows
 
     def _take_row(self, batch: Batch, row: LogRow) -> None:
-        batch.commit.cursor = row.seq
+        batch.commit.move_cursor(row.seq, row.event_id)
         if not row.readable:
             batch.commit.add_dead_letter("event", row.contact, "it could not be read", row.body)
             return

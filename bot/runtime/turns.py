@@ -46,7 +46,8 @@ class Turns:
     ``letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
     ``gathering`` is for how many seconds, under load, more may come together before it is taken;
-    ``metrics`` counts what is committed.
+    ``metrics`` counts what is committed. While the store cannot be used there is an alarm among ``alarms``,
+    ``store-unavailable``.
     ``failure`` is what ended the loop, where it was not `stop`.
     """
 
@@ -85,7 +86,7 @@ class Turns:
     def start(self, delivery: Delivers, performers: Doer[CallRow]) -> None:
         """Begin to take events, and hand what they decide to these two, which report to `sent` and `called`.
 
-        Raises `bot.runtime.passes.CursorBeyondLog` and `bot.store.files.StoreUnavailable`.
+        Raises `bot.store.integrity.StoresDiffer` and `bot.store.files.StoreUnavailable`.
         """
         self._pass = Passes(
             self._store,
@@ -220,11 +221,13 @@ class Turns:
                     self._gather()
                 elif not self._pass.rest():
                     self._sleep()
-                backoff = _FIRST_BACKOFF
+                if backoff != _FIRST_BACKOFF:
+                    backoff = _FIRST_BACKOFF
+                    self._alarms.clear("store-unavailable")
             except StoreUnavailable as error:
                 if self._stopping:
                     raise
-                log.error("nothing is taken for %g s: %s", backoff, error)
+                self._alarms.report("store-unavailable", f"nothing is taken or sent: {error.what}", error.advice)
                 self._rest(backoff)
                 backoff = min(2 * backoff, _LONGEST_BACKOFF)
 

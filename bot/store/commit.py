@@ -29,7 +29,7 @@ UNSENT = ("failed", "unknown")
 
 _Row = tuple[Any, ...]
 
-_CURSOR = "UPDATE meta SET cursor = ?, written_at = ?, taking = NULL"
+_CURSOR = "UPDATE meta SET cursor = ?, last_event = coalesce(?, last_event), written_at = ?, taking = NULL"
 _SENT = """
     INSERT INTO sent (id, ref, key, contact, effect, priority, outcome, message_ids, attempts, created_at, at, detail)
     SELECT id, ref, key, contact, effect, priority, ?, ?, ?, created_at, ?, ? FROM outbox WHERE id = ?
@@ -75,6 +75,7 @@ class Commit:
         self.moved: set[str] = set()  # broadcasts that are in another state than before
         self.recipients: set[tuple[str, str]] = set()
         self._cursor_before = cursor
+        self._last_event: str | None = None
         self._at = time_of(at)
         self._sessions: dict[str, _Row] = {}
         self._parked: dict[str, deque[tuple[Event, str]]] = {}
@@ -98,8 +99,12 @@ class Commit:
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
-            yield _CURSOR, [(self.cursor, self._at)]
+            yield _CURSOR, [(self.cursor, self._last_event, self._at)]
             yield from written
+
+    def move_cursor(self, seq: int, event_id: str) -> None:
+        """This event of the log is taken. Its id is kept beside its place: a log that has another there is another."""
+        self.cursor, self._last_event = seq, event_id
 
     def add_turn(
         self, before: Session, event: Event, turn: Turn, rows: Sequence[OutboxRow | CallRow], micros: int

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.core import codec
-from bot.store.files import contact_files, inbox_path, open_reader, trouble_in_words
+from bot.store.files import contact_files, damage_in_words, inbox_path, open_reader, trouble_in_words
 
 _OWN = "contact = ?1"
 _NAMED = "(contact = ?1 OR (contact IS NULL AND CAST(body AS TEXT) GLOB '*[^0-9]' || ?1 || '[^0-9]*'))"
@@ -44,11 +44,11 @@ def export(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
     Times are texts, everything else is what it was in the conversation. Raises `bot.store.files.StoreMissing` and
     `bot.store.files.StoreUnavailable`.
     """
-    with trouble_in_words(store), closing(open_reader(store)) as engine:
+    with trouble_in_words(store), damage_in_words(store), closing(open_reader(store)) as engine:
         numbers = numbers_of(engine, contact)
         found = {table: _rows(engine, table, where, numbers) for table, where in OF_CONTACT.items()}
     log = inbox_path(store)
-    with trouble_in_words(log), closing(open_reader(log)) as inbox:
+    with trouble_in_words(log), damage_in_words(log), closing(open_reader(log)) as inbox:
         found["log"] = _rows(inbox, "log", IN_LOG, numbers)
     return {table: [dict(_revived(row)) for row in rows] for table, rows in found.items() if rows}
 

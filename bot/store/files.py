@@ -6,32 +6,40 @@ One writer a file: it holds the file's lock for life, writes and checkpoints. Ev
 import fcntl
 import hashlib
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
 
 NEWEST = (("bot-engine", "4 claimed calls"), ("bot-inbox", "2 erased"))
 """The last of each file's migrations (`bot.store.migrations`): a file without it is of an older version."""
 
+_INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
 _EMPTYING_MILLISECONDS = 500
 WAL_BYTES_KEPT = 64 << 20
 """How large a file's ``-wal`` may stay; only a reader that holds on to an old state lets it grow beyond."""
 
-_TROUBLE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
+_IN_USE = "another program holds it: end that one"
+_NO_RIGHT = "give the bot's user the right to write it and its folder"
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: _IN_USE,
+    sqlite3.SQLITE_LOCKED: _IN_USE,
+    sqlite3.SQLITE_NOMEM: "this machine has no memory left: give it more, or end something else",
+    sqlite3.SQLITE_READONLY: _NO_RIGHT,
+    sqlite3.SQLITE_CANTOPEN: _NO_RIGHT,
+    sqlite3.SQLITE_IOERR: "make room on its disk; if there is room, the disk is failing: see the system's log",
+    sqlite3.SQLITE_FULL: "make room on its disk",
 }
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_DAMAGE = re.compile(
+    "Could not decode to UTF-8|no such column|.* has no column "
+)  # such errors have no code of their own
 
 
 class StoreLocked(BotError):
@@ -46,18 +54,44 @@ class StoreOutdated(BotError):
     """The store was written by an older version, and this one has not brought it up to date yet."""
 
 
+class RestoreUnfinished(BotError):
+    """A restore was cut short between two of the store's files."""
+
+
 class StoreUnavailable(BotError):
-    """The file cannot be read or written now, for a reason outside of it: a full disk, say. It may pass."""
+    """The file cannot be read or written now, for a reason outside of it: a full disk, say. It may pass.
+
+    ``what`` is wrong, and ``advice`` says what to do about it; the error's text is both.
+    """
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}: {advice}")
+        self.what = what
+        self.advice = advice
+
+
+class StoreDamaged(StoreUnavailable):
+    """The file is not what was written to it. It does not pass: a backup has to be restored."""
+
+    def __init__(self, path: Path, error: object) -> None:
+        what = "--new-inbox" if path.stem.endswith(_INBOX) else "BACKUP --keep-inbox"
+        advice = f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore)"
+        super().__init__(f"{path} is damaged ({error})", advice)
 
 
 def inbox_path(store: Path) -> Path:
     """The inbox's file, beside the engine's: ``bot.db`` has ``bot.inbox.db``."""
-    return store.with_name(f"{store.stem}.inbox{store.suffix}")
+    return store.with_name(f"{store.stem}{_INBOX}{store.suffix}")
 
 
 def files_folder(store: Path) -> Path:
     """The folder of the files that contacts sent and flows keep: ``bot.db`` has ``bot.files``."""
     return store.with_name(f"{store.stem}.files")
+
+
+def restoring_folder(store: Path) -> Path:
+    """What is being put in the store's place, while a restore does that: ``bot.db`` has ``bot.restoring``."""
+    return store.with_name(f"{store.stem.removesuffix(_INBOX)}.restoring")
 
 
 def contact_files(store: Path, contact: str) -> Path:
@@ -113,13 +147,14 @@ def open_writer(path: Path) -> sqlite3.Connection:
 
 
 def open_to_migrate(path: Path) -> sqlite3.Connection:
-    """The writer's connection to a file of any version. Raises `StoreMissing`."""
-    connection = _open(path, "rw")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file's free pages
-    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
-    return connection
+    """The writer's connection to a file of any version. Raises `StoreMissing` and `StoreUnavailable`."""
+    with trouble_in_words(path):
+        connection = _open(path, "rw")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file's free pages
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
+        return connection
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -153,6 +188,10 @@ def _refuse_outdated(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
+    if restoring_folder(path).exists():
+        raise RestoreUnfinished(
+            f"a restore of {path} was cut short: `bot restore` finishes it, and so does `bot serve`"
+        )
     if not path.exists():
         raise StoreMissing(f"there is no store at {path} yet: `bot serve` makes one")
     return sqlite3.connect(
@@ -199,7 +238,48 @@ def trouble_in_words(path: Path) -> Iterator[None]:
     """Raise `StoreUnavailable` for what is wrong around the file; an error of ours stays what it is."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _TROUBLE:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        trouble = trouble_of(path, error)
+        if trouble is None:
             raise
-        raise StoreUnavailable(f"{path} cannot be used now: {error}") from error
+        raise trouble from error
+
+
+def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
+    """What is wrong around or within the file; None for an error of ours."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGED or _DAMAGE.match(str(error)) or isinstance(error, UnicodeDecodeError):
+        return StoreDamaged(path, error)
+    advice = _ADVICE.get(code)
+    return None if advice is None else StoreUnavailable(f"{path} cannot be used now ({error})", advice)
+
+
+@contextmanager
+def damage_in_words(path: Path) -> Iterator[None]:
+    """Raise `StoreDamaged` where a row, or what it holds, cannot be read."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreDamaged(path, error) from error
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
+        raise StoreDamaged(path, f"a row cannot be read: {type(error).__name__}") from error
+
+
+class _HasPath(Protocol):
+    path: Path
+
+
+H = TypeVar("H", bound=_HasPath)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def reads_rows(method: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """A method that makes values of what rows hold: where that cannot be read, it raises `StoreDamaged`."""
+
+    @wraps(method)
+    def read(self: H, *args: P.args, **kwargs: P.kwargs) -> T:
+        with damage_in_words(self.path):
+            return method(self, *args, **kwargs)
+
+    return cast(Callable[Concatenate[H, P], T], read)

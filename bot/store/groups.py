@@ -7,13 +7,21 @@ from time import monotonic
 from typing import Any
 
 from bot.core.errors import BotError
-from bot.store.files import FileLock, close_writer, empty_wal, open_writer, transaction
+from bot.store.files import FileLock, close_writer, empty_wal, open_writer, transaction, trouble_of
 
 _QUEUE = 1000
+_SLOW = "the disk is too slow, or another program holds the file: see what else writes on this machine"
 
 
 class InboxBusy(BotError):
-    """The inbox could not commit in time. The event may yet be kept: the sender tries again, which is no harm."""
+    """The inbox could not commit in time. The event may yet be kept: the sender tries again, which is no harm.
+
+    ``advice`` is for the operator.
+    """
+
+    def __init__(self, what: str, advice: str = _SLOW) -> None:
+        super().__init__(what)
+        self.advice = advice
 
 
 class InboxRefused(BotError):
@@ -100,7 +108,9 @@ class GroupWriter:
         if not group.done.wait(self._patience):
             raise InboxBusy(f"{self._path} did not commit within {self._patience:g} s")
         if group.error is not None:
-            raise InboxBusy(f"{self._path} cannot be written now: {group.error}") from group.error
+            trouble = trouble_of(self._path, group.error)
+            words = (str(group.error), _SLOW) if trouble is None else (trouble.what, trouble.advice)
+            raise InboxBusy(*words) from group.error
         if write.error is not None:
             raise InboxRefused(f"the event cannot be kept: {type(write.error).__name__}") from write.error
         return write

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
+from bot.store.integrity import check_both, check_pair, check_whole
 from bot.store.reader import StoreReader
 
 
@@ -30,7 +31,14 @@ def sqlite_version() -> str:
 
 
 def health(store: Path) -> Health:
-    """Look at a store. Raises `bot.store.files.StoreMissing`, `StoreOutdated` and `StoreUnavailable`."""
+    """Look at a store, a second at each file at most.
+
+    Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreUnavailable`, and `bot.store.integrity.StoresDiffer`.
+    """
+    check_both(store)
+    for file in (store, inbox_path(store)):
+        check_whole(file, seconds=1.0)
+    check_pair(store)
     with closing(StoreReader(store)) as reader, closing(InboxReader(store)) as log:
         stale, last_stale = log.stale()
         files = [file for file in (store, inbox_path(store)) if stat.S_IMODE(file.stat().st_mode) & 0o077]

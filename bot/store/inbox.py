@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.store.contact import IN_LOG
-from bot.store.files import inbox_path, open_reader, trouble_in_words
-from bot.store.groups import GroupWriter
+from bot.store.files import inbox_path, open_reader, reads_rows, trouble_in_words
+from bot.store.groups import GroupWriter, InboxBusy, Write
 from bot.store.rows import Appended, LogRow, read_time, text_of, time_of
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
@@ -26,6 +27,7 @@ _PRUNE = """
         SELECT seq FROM (SELECT seq, received_at FROM log ORDER BY seq LIMIT ?) WHERE seq < ? AND received_at < ?
     )
 """
+_TAKEN = "UPDATE meta SET taken = ?"
 _CHECK = "UPDATE meta SET checked_at = ?"
 _STALE = "UPDATE meta SET stale = stale + 1, stale_at = ?"
 _ERASE = """
@@ -47,12 +49,14 @@ _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 class InboxWriter:
     """The inbox's only writer, for any threads.
 
-    ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit.
-    Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
+    ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit. While nothing
+    can be committed there is an alarm, ``inbox-unavailable``, among ``alarms``, and it is ``in_trouble``. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
     `bot.store.groups.InboxBusy`.
     """
 
-    def __init__(self, path: Path, clock: Clock, *, patience: float = 2.0) -> None:
+    def __init__(self, path: Path, clock: Clock, alarms: Alarms | None = None, *, patience: float = 2.0) -> None:
+        self.in_trouble = False
+        self._alarms = alarms or Alarms(clock)
         self._clock = clock
         self._writer = GroupWriter(inbox_path(path), patience)
 
@@ -71,40 +75,53 @@ class InboxWriter:
         Raises `InboxBusy` when it did not become durable in time (at once where waiting is hopeless), and
         `InboxRefused` when a value cannot be kept at all.
         """
-        write = self._writer.commit(_APPEND, (delivery, event_id, name, contact, time_of(received_at), body, readable))
+        write = self._commit(_APPEND, (delivery, event_id, name, contact, time_of(received_at), body, readable))
         return Appended(write.row if write.rows_changed else None)
 
     def check(self) -> None:
         """Commit something, to know that it can be done. Raises `InboxBusy`."""
-        self._writer.commit(_CHECK, (time_of(self._clock.now()),))
+        self._commit(_CHECK, (time_of(self._clock.now()),))
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
         """Delete what the engine has read (``below_seq``: its cursor) and no duplicate can come of any more.
 
-        It goes in small pieces, between which events are appended. Returns the number of deleted rows.
+        The event at the cursor stays, and the cursor is noted first: see `bot.store.integrity.check_pair`. It goes in small pieces, between which events are appended. Returns the number of deleted rows.
         Raises `InboxBusy`.
         """
+        self._commit(_TAKEN, (below_seq,))
         before = time_of(self._clock.now() - older_than)
         deleted = 0
         while True:
-            piece = self._writer.commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
+            piece = self._commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
             deleted += piece
             if piece < _PRUNED_AT_ONCE:
                 return deleted
 
     def note_stale(self) -> None:
         """Count a rightly signed event that was refused for its timestamp: it may be lost. Raises `InboxBusy`."""
-        self._writer.commit(_STALE, (time_of(self._clock.now()),))
+        self._commit(_STALE, (time_of(self._clock.now()),))
 
     def erase(self, seqs: Sequence[int]) -> None:
         """Forget whose these events were and what they said. That they came is still known. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
-            self._writer.commit(_ERASE, (time_of(self._clock.now()), piece), erases=True)
+            self._commit(_ERASE, (time_of(self._clock.now()), piece), erases=True)
 
     def close(self) -> None:
         """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
         self._writer.close()
+
+    def _commit(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> Write:
+        try:
+            write = self._writer.commit(sql, parameters, erases=erases)
+        except InboxBusy as error:
+            self._alarms.report("inbox-unavailable", f"no event is accepted: {error}", error.advice)
+            self.in_trouble = True  # only now: who clears the alarm looks at this first
+            raise
+        if self.in_trouble:
+            self.in_trouble = False
+            self._alarms.clear("inbox-unavailable")
+        return write
 
 
 class InboxReader:
@@ -114,10 +131,11 @@ class InboxReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = inbox_path(path)
-        self._connection = open_reader(self._path)
+        self.path = inbox_path(path)
+        self._connection = open_reader(self.path)
         self._lock = threading.Lock()
 
+    @reads_rows
     def after(self, seq: int, limit: int) -> list[LogRow]:
         """The next events after a place in the log, in order."""
         return [
@@ -145,11 +163,13 @@ class InboxReader:
         """Whether there are such events."""
         return self._one(_OF_CONTACT, text_of(contact), upto) is not None
 
+    @reads_rows
     def last_received(self) -> datetime | None:
         """When the newest event came that is remembered."""
         row = self._one(_LAST_RECEIVED)
         return None if row is None else datetime.fromisoformat(row[0])
 
+    @reads_rows
     def stale(self) -> tuple[int, datetime | None]:
         """How many rightly signed, new events were refused for their timestamps so far, and when the last was."""
         count, at = self._one(_STALE_SO_FAR)
@@ -165,10 +185,12 @@ class InboxReader:
         with self._lock:
             self._connection.close()
 
+    @reads_rows
     def _one(self, sql: str, *parameters: Any) -> Any:
-        with self._lock, trouble_in_words(self._path):
+        with self._lock, trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchone()
 
+    @reads_rows
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
-        with self._lock, trouble_in_words(self._path):
+        with self._lock, trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()

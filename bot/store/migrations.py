@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,17 +19,19 @@ from bot.store.files import (
     transaction,
     trouble_in_words,
 )
+from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
+from bot.store.rows import time_of
 
+_TAKEN_BEFORE = """
+    INSERT INTO log (seq, event_id, name, received_at, body, readable, erased_at)
+    VALUES (?1, ?2, '', ?3, x'', 1, ?3)
+"""
 inbox = Migrations("bot-inbox")
 engine = Migrations("bot-engine")
 
 
 class StoreTooNew(BotError):
     """The store was written by a newer version of this program."""
-
-
-class StoresDiffer(BotError):
-    """The two files do not belong together."""
 
 
 @inbox(name="1 log")
@@ -39,7 +42,8 @@ def _inbox_log(db: Database) -> None:
         CREATE TABLE meta (
             id INTEGER PRIMARY KEY CHECK (id = 1),
             store_id TEXT,
-            checked_at TEXT
+            checked_at TEXT,
+            taken INTEGER NOT NULL DEFAULT 0
         );
         INSERT INTO meta (id) VALUES (1);
         CREATE TABLE log (
@@ -77,6 +81,7 @@ def _engine_tables(db: Database) -> None:
             id INTEGER PRIMARY KEY CHECK (id = 1),
             store_id TEXT,
             cursor INTEGER NOT NULL DEFAULT 0,
+            last_event TEXT,
             written_at TEXT,
             clean INTEGER NOT NULL DEFAULT 1,
             crashes INTEGER NOT NULL DEFAULT 0,
@@ -275,43 +280,55 @@ def _engine_claimed_calls(db: Database) -> None:
 def migrate(store: Path) -> None:
     """Make both files, or bring them up to date, before anyone opens them to write.
 
-    Raises `StoreLocked` while a server runs, `StoreTooNew`, `StoresDiffer`, `StoreUnavailable`.
+    What is damaged or does not belong together is refused before anything is written. Raises `StoreLocked` while a
+    server runs, `StoreTooNew`, `StoresDiffer`, `StoreUnavailable`.
     """
     log = inbox_path(store)
-    with _migrated(store, engine) as engine_db, _migrated(log, inbox) as inbox_db:
-        ours = _store_id(engine_db)
-        if ours is None:
-            ours = uuid4().hex
-        theirs = _store_id(inbox_db)
-        if theirs not in (None, ours):
-            raise StoresDiffer(
-                f"{store} and {log} are not of one store: restore both from one backup, or move both away to start anew"
-            )
-        # the inbox last: a crash between the two leaves an inbox that any engine's file may claim
-        for db in (engine_db, inbox_db):
-            db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [ours])
+    with ExitStack() as held:
+        for file in (store, log):
+            held.callback(FileLock(file).release)
+        check_both(store)
+        with _migrated(store, engine) as engine_db, _migrated(log, inbox) as inbox_db:
+            # the inbox last: a crash between the two leaves an inbox that was never written to
+            ours = _store_id(engine_db) or uuid4().hex
+            for db in (engine_db, inbox_db):
+                db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [ours])
+        check_pair(store)
+
+
+def make_inbox(store: Path, now: datetime) -> None:
+    """Make a new inbox for an engine's file whose own is lost: it goes on where that is. Raises `StoreUnavailable`."""
+    with _migrated(store, engine) as engine_db, _migrated(inbox_path(store), inbox) as inbox_db:
+        ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
+        inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
+        if cursor:
+            inbox_db.execute(_TAKEN_BEFORE, [cursor, event or "unknown", time_of(now)])
 
 
 @contextmanager
 def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
-    lock = FileLock(path)
-    try:
-        with trouble_in_words(path):
-            create(path)
-            connection = open_to_migrate(path)
-            try:
-                yield _apply(path, connection, migrations)
-            finally:
-                close_writer(connection)
-    finally:
-        lock.release()
+    if not is_empty(path):
+        check_whole(path)
+    with trouble_in_words(path):
+        create(path)
+        connection = open_to_migrate(path)
+        try:
+            yield _apply(path, connection, migrations)
+        finally:
+            close_writer(connection)
 
 
 def _apply(path: Path, connection: sqlite3.Connection, migrations: Migrations) -> Database:
     db = Database(connection, execute_plugins=False)
     known = {migration.name for migration in migrations.pending(Database(memory=True, execute_plugins=False))}
-    if any(migration.name not in known for migration in migrations.applied(db)):
+    applied = [migration.name for migration in migrations.applied(db)]
+    if not {*applied} <= known:
         raise StoreTooNew(f"{path} was written by a newer version of this program: install that one")
+    if not applied and db.table_names():
+        raise StoresDiffer(
+            f"{path} is another file than it should be, it has no tables of the {migrations.name.removeprefix('bot-')}: "
+            "name another with BOT_STORE, or `bot restore BACKUP`"
+        )
     with transaction(connection):  # each commit waits for the disk
         migrations.apply(db)
     return db

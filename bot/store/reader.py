@@ -13,7 +13,7 @@ from bot.core.recorded import Conversation
 from bot.core.session import Session
 from bot.store import broadcasts, conversations, queues, sessions, trace, usage
 from bot.store.erase import ERASING
-from bot.store.files import open_reader, trouble_in_words
+from bot.store.files import open_reader, reads_rows, trouble_in_words
 from bot.store.rows import ERRAND, OPTED_OUT, Status, optional_text_of, read_time, text_of, time_of
 from bot.store.trace import TurnTraced
 from bot.store.usage import UsageSum
@@ -82,13 +82,16 @@ class PendingSend:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """Something that was given up. ``what``: event, send or turn; only a send can be tried again."""
+    """Something that was given up. ``what``: event, send or turn; only a send can be tried again.
+
+    ``body`` of a send is a value: its outcome, key, ref and effect; else it is what came.
+    """
 
     id: int
     what: str
     contact: str | None
     reason: str
-    body: str | bytes
+    body: str | bytes | dict[str, Any]
     at: datetime
 
 
@@ -100,7 +103,7 @@ class StoreReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._connection = open_reader(path)
         self._lock = threading.Lock()
 
@@ -117,6 +120,7 @@ class StoreReader:
         """How many rows each queue has, by table."""
         return dict(self._all(queues.COUNTS))
 
+    @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
         """The sessions by contact, from after a contact on."""
         return [
@@ -140,6 +144,7 @@ class StoreReader:
                     yield None
             rows = self._all(sessions.STATES, rows[-1][0], _AT_ONCE)
 
+    @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
         """When the contact was last heard of, by the event's own time: the window runs from it."""
         rows = self._all(sessions.LAST_INBOUND, text_of(contact))
@@ -153,10 +158,12 @@ class StoreReader:
             return False
         return session is not None and OPTED_OUT in session.tags
 
+    @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was shut."""
         return read_time(self._all(_LAST_REPLACED, text_of(contact))[0][0])
 
+    @reads_rows
     def requests(self, now: datetime) -> list[tuple[float, int]]:
         """How many seconds ago requests went to the gateway, a day at most, and how many each second.
 
@@ -167,12 +174,14 @@ class StoreReader:
         rows = self._all(_REQUESTS, time_of(end - _A_DAY), time_of(end))
         return [(_ago(at, end), count) for at, count in rows]
 
+    @reads_rows
     def requests_for(self, now: datetime) -> list[tuple[float, str, int]]:
         """How many seconds ago, to ten minutes, requests for each contact went to the gateway, and how many. See `requests`."""
         end = self._end(now)
         rows = self._all(_REQUESTS_FOR, time_of(end - _A_DAY), time_of(end))
         return [(_ago(at, end), contact, count) for at, contact, count in rows]
 
+    @reads_rows
     def _end(self, now: datetime) -> datetime:
         last = read_time(self._all(_WRITTEN_AT)[0][0])
         return now if last is None else max(now, last)
@@ -205,6 +214,7 @@ class StoreReader:
         rows = self._all(_SENT, id) or self._all(_GIVEN_UP, id)
         return rows[0] if rows else None
 
+    @reads_rows
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages that are to be sent, in order."""
         return [
@@ -212,10 +222,11 @@ class StoreReader:
             for id, contact, effect, created_at, attempts, due_at, detail in self._all(_PENDING, limit)
         ]
 
+    @reads_rows
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """What was given up, the newest first."""
         return [
-            DeadLetter(id, what, contact, reason, body, _time(at))
+            DeadLetter(id, what, contact, reason, codec.loads(body) if what == "send" else body, _time(at))
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 
@@ -224,6 +235,7 @@ class StoreReader:
         named = optional_text_of(broadcast)
         return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_text_of(code), named)]
 
+    @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
         statuses = self._statuses(contact)
@@ -261,8 +273,9 @@ class StoreReader:
         """What models used up from a time on, the most first, days in order. ``by``: one of `bot.store.usage.USAGE_BY`."""
         return [UsageSum(*row) for row in self._all(usage.SUMS_BY[by], time_of(since))]
 
+    @reads_rows
     def _all(self, sql: str, *parameters: Any) -> list[Any]:
-        with self._lock, trouble_in_words(self._path):
+        with self._lock, trouble_in_words(self.path):
             return self._connection.execute(sql, parameters).fetchall()
 
 

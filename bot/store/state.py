@@ -11,7 +11,7 @@ from bot.store import broadcasts, erase, queues, runs, sessions
 from bot.store.commit import Commit
 from bot.store.contact import numbers_of
 from bot.store.erase import Withdrawn
-from bot.store.files import FileLock, close_writer, open_writer, transaction, trouble_in_words
+from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
 from bot.store.rows import (
     CallRow,
     DueRow,
@@ -112,6 +112,7 @@ class Store:
         row = self._one(sessions.IN_CONVERSATION, text_of(conversation))
         return None if row is None else row[0]
 
+    @reads_rows
     def sent(self, message_id: str) -> SentRow | None:
         """The message that the gateway calls so, if it is one of ours and still remembered."""
         row = self._one(_SENT, text_of(message_id))
@@ -120,11 +121,13 @@ class Store:
         id, ref, key, contact, effect, priority, message_ids = row
         return SentRow(id, ref, key, contact, codec.loads(effect), priority, tuple(codec.loads(message_ids)))
 
+    @reads_rows
     def status(self, message_id: str) -> Status | None:
         """How far the message has got that the gateway calls so."""
         row = self._one(_STATUS, text_of(message_id))
         return None if row is None else Status(*row)
 
+    @reads_rows
     def statuses(self, message_ids: Iterable[str]) -> dict[str, Status | None]:
         """How far messages have got, by the gateway's names; None: nothing is known."""
         return {name: row and Status(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
@@ -133,10 +136,12 @@ class Store:
         """The contacts who are known to write from these numbers, where they are written to under others."""
         return self._of_all(_OF_ALIASES, aliases)
 
+    @reads_rows
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
         return [ParkedRow(id, codec.loads(event)) for id, event in self._all(queues.PARKED, text_of(contact))]
 
+    @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions whose time has come, the oldest first."""
         return [
@@ -144,6 +149,7 @@ class Store:
             for contact, visit, wake_at in self._all(sessions.DUE, time_of(now), limit)
         ]
 
+    @reads_rows
     def next_wake(self) -> datetime | None:
         """When the next session wants to be woken."""
         return read_time(self._one(sessions.NEXT_WAKE)[0])
@@ -152,18 +158,22 @@ class Store:
         """The last id that was given out, by table; no entry where none was."""
         return dict(self._all(_LAST_IDS))
 
+    @reads_rows
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
         """The messages that are to be sent and are not claimed, in order, from after an id on."""
         return [queues.outbox_row(*row) for row in self._all(queues.PENDING_SENDS, after, limit)]
 
+    @reads_rows
     def claimed_sends(self) -> list[OutboxRow]:
         """The messages that are being sent without a key; at the begin of a run, those that nobody knows of."""
         return [queues.outbox_row(*row) for row in self._all(queues.CLAIMED_SENDS)]
 
+    @reads_rows
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
         """The calls that are to be made, in order, from after an id on."""
         return [queues.call_row(*row) for row in self._all(queues.PENDING_CALLS, after, limit)]
 
+    @reads_rows
     def dead_send(self, id: int) -> queues.DeadSend | None:
         """The message of a dead letter; None where the id is of none, or of another kind."""
         row = self._one(queues.DEAD_LETTER, id)
@@ -174,6 +184,7 @@ class Store:
         row = self._one(queues.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
+    @reads_rows
     def broadcast(self, name: str) -> broadcasts.Broadcast | None:
         """The broadcast of this name, if there is one."""
         row = self._one(broadcasts.BROADCAST, text_of(name))
@@ -197,6 +208,7 @@ class Store:
         row = self._one(broadcasts.OF_SEND, send_id)
         return None if row is None else broadcasts.Place(*row)
 
+    @reads_rows
     def waiting_recipients(self, limit: int) -> list[broadcasts.Recipient]:
         """Those of all broadcasts that run whose message is not in the outbox yet, in order."""
         return [broadcasts.recipient(*row) for row in self._all(broadcasts.WAITING, limit)]

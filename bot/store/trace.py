@@ -20,12 +20,14 @@ LAST = """
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
 
+_STEP = ("flow", "step", "outcome", "target", "conditions", "effects")
+
 
 @dataclass(frozen=True, slots=True)
 class TurnTraced:
     """One line of a contact's trace. ``event`` is plain data where it was no event of a conversation.
 
-    ``steps``: dicts of flow, step, outcome, target, conditions. ``statuses`` are what became of the effects, in their
+    ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are what became of the effects, in their
     order; None for what is no message, or one that nothing has been heard of.
     """
 
@@ -69,20 +71,14 @@ def traced(
     """A line from its row. ``statuses`` are those of the contact's messages, by their effects' names."""
     decided = codec.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
-    read = (codec.loads(steps), decided, codec.loads(notes))
+    taken = [{name: step[name] for name in _STEP} for step in codec.loads(steps)]
+    read = (taken, decided, codec.loads(notes))
     return TurnTraced(datetime.fromisoformat(at), event_id, codec.loads(event), rule, *read, micros, became)
 
 
 def _step(step: StepTaken) -> dict[str, Any]:
     conditions = [[source, _shown(value)] for source, value in step.conditions]
-    return {
-        "flow": step.flow,
-        "step": step.step,
-        "outcome": step.outcome,
-        "target": step.target,
-        "conditions": conditions,
-        "effects": step.effects,
-    }
+    return {name: getattr(step, name) for name in _STEP} | {"conditions": conditions}
 
 
 def _shown(value: Any) -> Any:

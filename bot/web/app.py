@@ -84,8 +84,7 @@ class Webhook:
         known_as = delivery if 0 < len(delivery) <= DELIVERY_ID else None
         try:
             appended = self._inbox.append(known_as, event.id, event.event, event.contact, now, raw, event.readable)
-        except InboxBusy as error:
-            log.error("an event was not taken, its sender will try again: %s", error)
+        except InboxBusy:
             return "busy", say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused as error:
             log.error("an event was refused: %s", error)
@@ -132,10 +131,23 @@ class Webhook:
         )
 
 
-def create_app(webhook: Webhook, starts: Starts, health: Health, path: str = "/webhook") -> Flask:
-    """The Flask app of the web process. ``path`` is a further address of the webhook."""
+def create_app(
+    webhook: Webhook, starts: Starts, health: Health, begun: Callable[[], bool], path: str = "/webhook"
+) -> Flask:
+    """The Flask app of the web process. ``path`` is a further address of the webhook.
+
+    ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
+    never be taken.
+    """
+
+    def not_begun() -> Response | None:
+        if begun() or request.method == "GET":
+            return None
+        return say(503, "the bot has not begun yet: send it again", RETRY_AFTER)
+
     app = Flask("bot.web", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
+    app.before_request(not_begun)
     for address in {"/webhook", path}:
         app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
     app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])

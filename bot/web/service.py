@@ -1,6 +1,5 @@
 """The web half of a bot: the inbox's only writer, the webhook in front of it, and the server in front of that."""
 
-import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.groups import InboxBusy
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.integrity import check_pair
 from bot.store.reader import StoreReader
 from bot.web.app import Webhook, create_app
 from bot.web.health import Ask, Health
@@ -26,14 +26,15 @@ from bot.web.starts import Starts
 
 PRUNE_SECONDS = 60.0
 ERASE_SECONDS = 1.0
-log = logging.getLogger("bot.web")
 
 
 class WebService:
     """Serves the webhook of a store, and starts by programs, on a listening socket, until `stop`.
 
-    ``wake`` tells the engine that there is something to read; ``ask`` asks it what an operator may ask, and raises a
-    `BotError` where it does not answer. Programs start flows with ``api_key``. ``alarms`` are the web process's. Raises `bot.store.files.StoreLocked`.
+    ``begun`` says whether the engine has ever begun on these files: before, nothing is accepted. ``wake`` tells the
+    engine that there is something to read; ``ask`` asks it what an operator may ask, and raises a `BotError` where it
+    does not answer. Programs start flows with ``api_key``. ``alarms`` are the web process's. Raises
+    `bot.store.files.StoreLocked`, and what `bot.store.integrity.check_pair` raises.
     """
 
     def __init__(
@@ -45,22 +46,24 @@ class WebService:
         secrets: Sequence[str],
         tolerance: timedelta,
         path: str,
+        begun: Callable[[], bool],
         wake: Callable[[], None],
         ask: Ask,
         api_key: str | None = None,
         threads: int = THREADS,
     ) -> None:
+        check_pair(store)
+        self.alarms = Alarms(clock)
         with ExitStack() as opened:
-            self._inbox = opened.enter_context(closing(InboxWriter(store, clock)))
+            self._inbox = opened.enter_context(closing(InboxWriter(store, clock, self.alarms)))
             self._log = opened.enter_context(closing(InboxReader(store)))
             self._engine = opened.enter_context(closing(StoreReader(store)))
             self._files = opened.pop_all()
-        self.alarms = Alarms(clock)
         metrics = WebMetrics()
         webhook = Webhook(self._inbox, self._log, secrets, tolerance, clock, wake, metrics)
         starts = Starts(self._inbox, api_key, clock, wake, partial(_judge, ask), metrics)
         health = Health(self._inbox, ask, self.alarms, metrics)
-        self._server = Server(create_app(webhook, starts, health, path), listener, threads)
+        self._server = Server(create_app(webhook, starts, health, begun, path), listener, threads)
         self._ending = threading.Event()
 
     def run(self) -> None:
@@ -85,8 +88,15 @@ class WebService:
                 if monotonic() >= prune_at:
                     self._inbox.prune(self._engine.cursor())
                     prune_at = monotonic() + PRUNE_SECONDS
-            except (InboxBusy, StoreUnavailable) as error:
-                log.warning("old events were not deleted, this is tried again: %s", error)
+                if self._inbox.in_trouble:
+                    self._inbox.check()  # while nobody sends, nobody else would find that it is over
+                self.alarms.clear("store-unavailable")
+            except InboxBusy:
+                pass  # it is an alarm of the inbox's own
+            except StoreUnavailable as error:
+                self.alarms.report(
+                    "store-unavailable", f"no old or erased events are deleted: {error.what}", error.advice
+                )
 
     def _erase(self) -> None:
         for contact, upto in self._engine.erasures():

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 from uuid import uuid4
@@ -27,7 +26,6 @@ ADDRESS = "/api/flows/<flow>/start"
 KEYS = ("contact", "data", "busy", "id")
 MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's session
 _LONGEST_ID = 200  # characters
-log = logging.getLogger("bot.web")
 
 Judge = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
 """What is wrong with a start of a flow with such data, in words, under `WRONG`; nothing while nobody can tell."""
@@ -81,8 +79,7 @@ class Starts:
             return say(400, "data has a value that cannot be kept")
         try:
             appended = self._inbox.append(None, event.id, "start", event.contact, event.at, body, True)
-        except InboxBusy as error:
-            log.error("a start was not taken, its program is to try again: %s", error)
+        except InboxBusy:
             return say(503, "the start cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused:
             return say(400, "the start cannot be kept")

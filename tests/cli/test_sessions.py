@@ -64,7 +64,10 @@ def test_a_store_that_is_none_is_said_in_words(folder: Path, arguments: list[str
     (folder / "bot.db").write_text("This is no database. " * 100)
     refused = call("sessions", "--bot", folder, *arguments)
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == f"{folder / 'bot.db'} cannot be used now: file is not a database\n"
+    assert (
+        refused.err
+        == f"{folder / 'bot.db'} is damaged (file is not a database): stop the bot, then `bot restore BACKUP --keep-inbox` (docs/going-live.md, Restore)\n"
+    )
 
 
 def test_a_reset_goes_through_the_running_server(folder: Path) -> None:

@@ -35,6 +35,7 @@ def web(store: Path, *, ready: bool = True) -> Iterator[str]:
         secrets=["s"],
         tolerance=timedelta(minutes=5),
         path="/webhook",
+        begun=lambda: True,
         wake=lambda: None,
         ask=lambda request: {"alarms": []} if ready else {"error": "it is stuck"},
         threads=2,

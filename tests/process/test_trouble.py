@@ -1,12 +1,16 @@
 """`bot serve` when the disk is full, the engine's loop ends, or a stop finds work in flight."""
 
+import os
 import resource
 import signal
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
+from bot.store.inbox import InboxReader
+from tests.cli.terminal import call
 from tests.patience import PATIENCE
 from tests.process.serving import BOT, CONTACT, SECRET, Serve, Serving, until
 
@@ -45,7 +49,7 @@ def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None
     serving = serve().up()
     limit_files(serving.child("engine"), 0)
     assert serving.post("evt-1") == 200
-    serving.line_with("nothing is taken for")
+    serving.line_with("nothing is taken or sent: ")
     limit_files(serving.child("engine"), resource.RLIM_INFINITY)
     serving.settle(1)
 
@@ -62,6 +66,39 @@ def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve) -> None:
     serving.line_with("the engine process ended with 1: it is started again")
     until(lambda: serving.get("/readyz") == 200)
     serving.settle(1)
+
+
+def test_an_older_inbox_is_refused_in_words_however_often_it_is_started_and_nothing_is_acknowledged(
+    serve: Serve, folder: Path
+) -> None:
+    first = serve().up()
+    assert first.post("evt-1") == 200
+    first.settle(1)
+    inbox, older = inbox_path(first.store), folder / "older.db"
+    with closing(sqlite3.connect(inbox)) as source, closing(sqlite3.connect(older)) as target:
+        source.backup(target)
+    assert first.post("evt-2") == first.post("evt-3") == 200
+    first.settle(3)
+    for file in folder.glob("bot.inbox.db*"):
+        if not file.name.endswith(".lock"):
+            file.unlink()
+    older.rename(inbox)
+    for child in ("web", "engine"):
+        os.kill(first.child(child), signal.SIGKILL)
+    first.line_with("has taken events up to number 3, and in")
+    assert first.process.wait(PATIENCE) == 1, "not started again and again until the numbers have caught up"
+    for _ in range(2):
+        again = serve()
+        again.line_with("`bot restore --new-inbox`")
+        assert again.process.wait(PATIENCE) == 1
+        assert not any("answers at" in line for line in again.seen)
+    reader = InboxReader(first.store)
+    assert reader.last_seq() == 1
+    reader.close()
+    assert call("restore", "--new-inbox", "--bot", folder).code == 0
+    restored = serve().up()
+    assert restored.post("evt-4") == 200
+    restored.settle(4)
 
 
 def talking(serve: Serve, gateway: Emulator) -> Serving:

@@ -406,7 +406,7 @@ def test_beyond_a_budget_nothing_is_asked(bench: Bench, contact: int, everybody:
 
 def test_a_budget_that_cannot_be_read_is_not_spent(bench: Bench) -> None:
     def fails(contact: str | None, since: datetime) -> int:
-        raise StoreUnavailable("bot.db cannot be used now")
+        raise StoreUnavailable("bot.db cannot be used now", "make room on its disk")
 
     bench.completing._used = fails
     ended = bench.ask(budget=Budget(all=1))

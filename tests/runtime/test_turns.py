@@ -18,10 +18,11 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
-from bot.runtime.passes import AT_ONCE, CursorBeyondLog
+from bot.runtime.passes import AT_ONCE
 from bot.runtime.turns import CUT_OFF, EngineStopped, Turns
 from bot.store.files import transaction
 from bot.store.inbox import InboxReader
+from bot.store.integrity import StoresDiffer
 from bot.store.rows import WINDOW
 from bot.store.state import Store
 from tests.runtime.turns_kit import LONG, START, World, advance, begin, called, open_world, read, sent
@@ -485,7 +486,7 @@ def test_a_cursor_beyond_the_logs_end_refuses_to_start_in_words(tmp_path: Path, 
         connection.execute("UPDATE meta SET cursor = 2")
     metrics, alarms = EngineMetrics(), Alarms(world.clock)
     turns = Turns(store, InboxReader(world.path), world.clock, advance, read, metrics=metrics, alarms=alarms)
-    with pytest.raises(CursorBeyondLog, match=r"up to number 2, but the log beside it ends at 1.*one backup"):
+    with pytest.raises(StoresDiffer, match=r"up to number 2, and in .* the log ends at 1.*one backup"):
         turns.start(world.delivery, world.performers)
     store.close()
 

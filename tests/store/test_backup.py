@@ -12,8 +12,9 @@ import pytest
 from bot.core.session import Session
 from bot.store.backup import BackupFailed, back_up
 from bot.store.commit import Commit
-from bot.store.files import StoreMissing, StoreUnavailable, contact_files, inbox_path
+from bot.store.files import StoreDamaged, StoreMissing, contact_files, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.integrity import StoresDiffer
 from bot.store.migrations import migrate
 from bot.store.reader import StoreReader
 from bot.store.state import Store
@@ -94,7 +95,7 @@ def test_nothing_is_overwritten(path: Path, tmp_path: Path) -> None:
 def test_files_that_do_not_belong_together_are_no_backup(path: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET cursor = 9")
-    with pytest.raises(BackupFailed, match="do not belong together"):
+    with pytest.raises(StoresDiffer, match="not of one age"):
         back_up(path, tmp_path / "copy")
     assert [file.name for file in tmp_path.iterdir() if "copy" in file.name] == []
 
@@ -103,7 +104,7 @@ def test_a_damaged_store_is_said_to_be_damaged_and_leaves_no_half_backup(path: P
     damaged = bytearray(inbox_path(path).read_bytes())
     damaged[4096 : 4096 + 2048] = b"\x05" * 2048
     inbox_path(path).write_bytes(damaged)
-    with pytest.raises((BackupFailed, StoreUnavailable)):
+    with pytest.raises(StoreDamaged, match=r"bot\.inbox\.db is damaged"):
         back_up(path, tmp_path / "copy")
     assert [file.name for file in tmp_path.iterdir() if "copy" in file.name] == []
 

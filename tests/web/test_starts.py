@@ -53,7 +53,7 @@ class Door:
         webhook = Webhook(self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake, metrics)
         starts = Starts(self.inbox, key, self.clock, self.wake, self.judge, metrics)
         health = Health(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
-        self.client = create_app(webhook, starts, health).test_client()
+        self.client = create_app(webhook, starts, health, lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1

@@ -47,6 +47,7 @@ class Web:
         self.inbox = InboxWriter(store, self.clock, patience=patience)
         self.log = InboxReader(store)
         self.wakes = 0
+        self.begun = True
         self.engine: dict[str, Any] | None = {"alarms": [], "text": "bot_turns_total 1.0\n"}
         self.alarms = Alarms(self.clock)
         metrics = WebMetrics()
@@ -54,7 +55,7 @@ class Web:
         self.webhook = Webhook(self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics)
         starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data: {}, metrics)
         health = Health(self.inbox, self.ask, self.alarms, metrics)
-        app = create_app(self.webhook, starts, health, "/hooks/gateway")
+        app = create_app(self.webhook, starts, health, lambda: self.begun, "/hooks/gateway")
         self.client = app.test_client()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -98,6 +99,15 @@ def test_a_signed_event_is_kept_acknowledged_and_the_engine_woken(web: Web) -> N
     assert (row.event_id, row.name, row.contact, row.received_at) == ("evt-1", "message.inbound", CONTACT, NOW)
     assert row.body == event()
     assert web.wakes == 1
+
+
+def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_try_again(web: Web) -> None:
+    web.begun = False
+    refused = web.post(event())
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+    assert web.kept() == [] and web.client.get("/healthz").status_code == 200
+    web.begun, web.engine = True, None  # it crashed since
+    assert web.post(event()).status_code == 200
 
 
 def test_the_configured_path_and_every_secret_do(web: Web) -> None:

@@ -1,0 +1,68 @@
+"""``bot restore``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bot.cli.operate import bot_option, store_of
+from bot.cli.output import counted, echo_json
+
+if TYPE_CHECKING:
+    from bot.store.restore import Restored
+
+
+@click.command("restore")
+@click.argument("backup", metavar="[BACKUP]", required=False, type=click.Path(path_type=Path))
+@bot_option
+@click.option("--keep-inbox", is_flag=True, help="Restore bot.db alone: the log is sound, and is taken from there on.")
+@click.option("--new-inbox", is_flag=True, help="Keep bot.db, and make a new log: the old one is lost or damaged.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object for a program to read.")
+def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbox: bool, as_json: bool) -> None:
+    """Put BACKUP, a folder that `bot backup` made, in the place of the store. Stop the bot first.
+
+    All of it is checked before anything is changed: each file is whole, and both are of one store and one age. What the
+    store held is moved to a folder beside it, which is a backup itself. A restore that was killed is finished by the next
+    one, or by `bot serve`; "bot restore" alone finishes it, too.
+
+    \b
+      $ bot restore /var/backups/bot/2030-05-06
+      $ bot restore /var/backups/bot/2030-05-06 --keep-inbox
+      $ bot restore --new-inbox
+
+    Exit code 0: it is restored. 1: nothing is, and why.
+    """
+    from bot.clock import SystemClock
+    from bot.store.restore import finish_restore, restore
+
+    store = store_of(folder)[1]
+    if (keep_inbox and backup is None) or (new_inbox and backup is not None):
+        raise click.UsageError("write bot restore BACKUP, bot restore BACKUP --keep-inbox or bot restore --new-inbox")
+    if backup is None and not new_inbox:
+        if not finish_restore(store):
+            raise click.UsageError("no restore was cut short: name the folder of a backup")
+        click.echo("The restore that was cut short is finished. Start the bot.")
+        return
+    restored = restore(store, backup, SystemClock().now(), keep_inbox=keep_inbox)
+    if as_json:
+        echo_json(
+            {**asdict(restored.age), "left": restored.left, "replaced": restored.replaced and str(restored.replaced)}
+        )
+        return
+    for line in _lines(restored):
+        click.echo(line)
+
+
+def _lines(restored: "Restored") -> list[str]:
+    age = restored.age
+    lines = [f"Restored: events are taken up to {age.cursor:,}, and kept up to {age.last:,}."]
+    if age.taken_again:
+        lines.append(
+            f"Those from {age.cursor + 1:,} to {age.taken:,} are taken once more: each message has the key that it had."
+        )
+    if restored.left:
+        lines.append(f"{counted(restored.left, 'event')} came after the backup, and will not be taken.")
+    if restored.replaced is not None:
+        lines.append(f"What the store held is in {restored.replaced}: delete it once the bot runs as it should.")
+    return [*lines, "Start the bot."]

@@ -1,0 +1,125 @@
+"""Whether the two files of a store are whole, of one store and of one age."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from bot.core.errors import BotError
+from bot.store.files import StoreDamaged, damage_in_words, inbox_path, open_reader, open_to_copy, trouble_in_words
+
+LOOK_SECONDS = 2.0
+"""How long a file is looked through at most. What is damaged behind that is found when it is read."""
+
+_STEPS = 10_000  # of SQLite's, between two looks at the time
+_ENGINE = "SELECT store_id, cursor, last_event FROM meta"
+_INBOX = """
+    SELECT store_id, taken, (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'log'),
+        (SELECT min(seq) FROM log), (SELECT event_id FROM log WHERE seq = ?)
+    FROM meta
+"""
+
+
+class StoresDiffer(BotError):
+    """The two files do not belong together: they are of two stores, or of two ages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How far the engine has taken the log: by its own file (``cursor``), and as far as the log knows (``taken``).
+
+    The log is told once a minute, so it usually knows of less. Where it knows of more, the engine's file is an older
+    copy: it takes the events in between again, and gives each message the key that it had.
+    """
+
+    cursor: int
+    taken: int
+    last: int
+
+    @property
+    def taken_again(self) -> int:
+        """How many places of the log the engine takes a second time, at least."""
+        return max(0, self.taken - self.cursor)
+
+
+def check_whole(path: Path, seconds: float = LOOK_SECONDS) -> None:
+    """Look through a file for damaged pages. Raises `StoreDamaged`, `StoreMissing` and `StoreUnavailable`."""
+    until = monotonic() + seconds
+    with trouble_in_words(path), closing(open_to_copy(path)) as connection:
+        (page,) = connection.execute("PRAGMA page_size").fetchone()
+        if path.stat().st_size % page:
+            raise StoreDamaged(path, "it ends in the middle of a page")
+        connection.set_progress_handler(lambda: monotonic() > until, _STEPS)
+        try:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            return
+    if found != "ok":
+        raise StoreDamaged(path, " ".join(found.split()))
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is nothing in a file, or no file."""
+    return not path.exists() or path.stat().st_size == 0
+
+
+def check_both(store: Path) -> None:
+    """Check that no file is missing whose other one has ever been one of a pair.
+
+    Raises `StoresDiffer`, and what `check_whole` raises.
+    """
+    log = inbox_path(store)
+    for missing, other, advice in (
+        (store, log, "restore a backup of it, `bot restore BACKUP --keep-inbox`, or move both away to start anew"),
+        (
+            log,
+            store,
+            "restore both from one backup, `bot restore BACKUP`, or make a new one, `bot restore --new-inbox`",
+        ),
+    ):
+        if is_empty(missing) and not is_empty(other):
+            check_whole(other)
+            with closing(open_to_copy(other)) as connection, trouble_in_words(other):
+                is_made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
+                if is_made and connection.execute("SELECT store_id FROM meta").fetchone() != (None,):
+                    raise StoresDiffer(f"{missing} is missing or empty, and {other} is not: {advice}")
+
+
+def check_pair(store: Path) -> Age:
+    """Check that both files are of one store, and that the log has what the engine has taken.
+
+    Raises `StoresDiffer`, `bot.store.files.StoreMissing`, `bot.store.files.StoreOutdated` and
+    `bot.store.files.StoreUnavailable`.
+    """
+    log = inbox_path(store)
+    with closing(open_reader(store)) as engine, trouble_in_words(store), damage_in_words(store):
+        ours, cursor, event = engine.execute(_ENGINE).fetchone()  # first: the log only grows
+    with closing(open_reader(log)) as connection, trouble_in_words(log), damage_in_words(log):
+        theirs, taken, last, first, found = connection.execute(_INBOX, (cursor,)).fetchone()
+    if theirs != ours:
+        raise StoresDiffer(
+            f"{store} and {log} are not of one store: restore both from one backup, `bot restore BACKUP`, "
+            "or move both away to start anew"
+        )
+    if cursor > last:
+        raise StoresDiffer(_older_log(store, log, f"the log ends at {last}", cursor))
+    begins_behind = found is None and first is not None and first > cursor
+    if event is not None and found != event and not begins_behind:
+        raise StoresDiffer(_older_log(store, log, "that number is another event, or none", cursor))
+    if begins_behind and first > cursor + 1 and (event is not None or cursor < taken):
+        raise StoresDiffer(
+            f"{store} is too old for {log}: it has taken events up to number {cursor}, and of those behind it, which "
+            "a newer copy has taken, the log has deleted some. Restore a newer backup of it, "
+            "`bot restore BACKUP --keep-inbox`"
+        )
+    return Age(cursor, taken, last)
+
+
+def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
+    return (
+        f"{store} has taken events up to number {cursor}, and in {log} {how}: the two files are not of one age. "
+        "Restore both from one backup, `bot restore BACKUP`, or go on with a new log, `bot restore --new-inbox`"
+    )

@@ -1,0 +1,176 @@
+"""Restoring a backup: it is checked, then put in the store's place in steps that a kill cannot leave half done.
+
+All that is new is first made in a folder of its own. Renaming that folder is the moment from which on the restore is
+certain: then each part is moved to its place, and what was there is moved aside. Who finds the folder goes on with it.
+"""
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from math import inf
+from pathlib import Path
+
+from bot.core.errors import BotError
+from bot.store.backup import copy, flush, flush_all
+from bot.store.files import (
+    FileLock,
+    StoreDamaged,
+    StoreLocked,
+    files_folder,
+    inbox_path,
+    open_to_copy,
+    restoring_folder,
+    server_lock,
+)
+from bot.store.integrity import Age, StoresDiffer, check_pair, check_whole
+from bot.store.migrations import make_inbox, migrate
+
+_BESIDE = ("-wal", "-shm")  # what SQLite may have beside a file
+_NEWER = "SELECT count(*) FROM log WHERE seq > ? AND erased_at IS NULL"
+
+
+class CannotRestore(BotError):
+    """Nothing was restored, and the store is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What the store holds now. ``replaced``: where what it held lies; None where it held nothing.
+
+    ``left`` counts the events that only the old log has: they came after the backup, and are not taken.
+    """
+
+    age: Age
+    replaced: Path | None
+    left: int
+
+
+def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool = False) -> Restored:
+    """Put a backup in the store's place: both files, and those that flows have kept. No server may run.
+
+    ``keep_inbox``: all but the inbox and the kept files, which stay as they are. With no backup, a new inbox is made that
+    goes on where the engine's file is. Raises `CannotRestore`, and what `bot.store.migrations.migrate` raises.
+    """
+    with _alone(store):
+        _put_in_place(store)
+        draft = store.with_name(f".{restoring_folder(store).name}")
+        shutil.rmtree(draft, ignore_errors=True)  # of a restore that was killed before it was certain
+        try:
+            engine = None if backup is None else _engine_file(backup, store)
+            _prepare(draft, store, engine, keep_inbox, now)
+            age = check_pair(draft / "new" / store.name)
+            left = 0 if keep_inbox or backup is None else _newer(inbox_path(store), age.last)
+            draft.rename(restoring_folder(store))
+        except StoresDiffer as error:
+            shutil.rmtree(draft)
+            raise CannotRestore(str(error).replace(f"{draft / 'new'}/", "")) from error
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        flush(store.parent)
+        return Restored(age, _put_in_place(store), left)
+
+
+def finish_restore(store: Path) -> bool:
+    """Finish a restore that was cut short. False where there was none. Raises `bot.store.files.StoreLocked`."""
+    if not restoring_folder(store).exists():
+        return False
+    with _files_locked(store):
+        _put_in_place(store)
+    return True
+
+
+@contextmanager
+def _alone(store: Path) -> Iterator[None]:
+    try:
+        lock = server_lock(store)
+    except StoreLocked:
+        raise CannotRestore(f"a server runs on {store}: stop it first") from None
+    try:
+        with _files_locked(store):
+            yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _files_locked(store: Path) -> Iterator[None]:
+    with ExitStack() as held:
+        for file in (store, inbox_path(store)):
+            held.callback(FileLock(file).release)
+        yield
+
+
+def _engine_file(backup: Path, store: Path) -> Path:
+    """The engine's file of a backup: the one that has an inbox beside it."""
+    found = [file for file in backup.glob("*") if inbox_path(file).is_file() and not file.name.endswith(_BESIDE)]
+    if len(found) != 1:
+        raise CannotRestore(f"{backup} is no backup: it should hold {store.name} and {inbox_path(store).name}")
+    if found[0].resolve() == store.resolve():
+        raise CannotRestore(f"{backup} is where the store itself lies: name the folder of a backup")
+    return found[0]
+
+
+def _prepare(draft: Path, store: Path, engine: Path | None, keep_inbox: bool, now: datetime) -> None:
+    """Make all that is new, checked, of this version, and durable."""
+    new = draft / "new" / store.name
+    new.parent.mkdir(parents=True, mode=0o700)
+    sources = {new: engine or store}
+    if engine is not None:
+        sources[inbox_path(new)] = inbox_path(store if keep_inbox else engine)
+    for target, source in sources.items():
+        try:
+            check_whole(source, inf)
+        except StoreDamaged as error:
+            raise CannotRestore(f"{error.what}: restore both files, from another backup") from error
+        copy(source, target)
+    if engine is None:
+        make_inbox(new, now)
+    migrate(new)
+    for lock in new.parent.glob("*.lock"):
+        lock.unlink()
+    if engine is not None and not (keep_inbox and files_folder(store).exists()):
+        files_folder(new).mkdir(mode=0o700)
+        if files_folder(engine).is_dir():
+            shutil.copytree(files_folder(engine), files_folder(new), dirs_exist_ok=True)
+    flush_all(draft)
+
+
+def _newer(log: Path, last: int) -> int:
+    """How many events the log has that is going to be replaced, and the restored one has not, as far as it can be read."""
+    try:
+        with closing(open_to_copy(log)) as connection:
+            return int(connection.execute(_NEWER, (last,)).fetchone()[0])
+    except (BotError, sqlite3.DatabaseError):
+        return 0
+
+
+def _put_in_place(store: Path) -> Path | None:
+    """Move each new part to its place, and what is there aside, from wherever this was cut short. Returns where to."""
+    folder = restoring_folder(store)
+    if not folder.exists():
+        return None
+    for part in sorted((folder / "new").glob("*")):
+        for name in (part.name, *(part.name + end for end in _BESIDE)):
+            if (there := store.with_name(name)).exists():
+                there.rename(folder / name)
+        part.rename(store.with_name(part.name))
+        flush(folder)
+        flush(store.parent)
+    shutil.rmtree(folder / "new", ignore_errors=True)  # empty by now
+    aside = _free_name(store) if any(folder.iterdir()) else None
+    if aside is None:
+        folder.rmdir()
+    else:
+        folder.rename(aside)
+    flush(store.parent)
+    return aside
+
+
+def _free_name(store: Path) -> Path:
+    names = (store.with_name(f"{store.stem}.replaced-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())
