@@ -43,29 +43,26 @@ FIRST_HELD = f"""
 """
 IS_IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
 
-WAITING_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND send_id IS NULL AND outcome IS NULL"
+_WAIT = "send_id IS NULL AND outcome IS NULL"
+_BY_WAITING = "recipients INDEXED BY recipients_waiting"
+WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
 HELD_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held'"
 STOPPED_OF_ALL = """
-    SELECT count(*) FROM recipients JOIN broadcasts ON name = broadcast WHERE outcome = 'held' AND state != 'trying'
+    SELECT count(*) FROM broadcasts CROSS JOIN recipients ON broadcast = name AND outcome = 'held'
+    WHERE state IN ('paused', 'stopped', 'editing')
 """
 IN_OUTBOX_OF = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL FROM recipients JOIN outbox ON outbox.id = send_id
     WHERE broadcast = ? AND outcome IS NULL ORDER BY outbox.id
 """
 
-_OUTCOME = """
-    CASE outcome WHEN 'held' THEN
-        CASE state WHEN 'trying' THEN 'waiting' WHEN 'paused' THEN 'paused' ELSE 'stopped' END
-    ELSE coalesce(outcome, 'waiting') END
-"""
-OUTCOMES = f"""
-    SELECT {_OUTCOME}, recipients.code, count(*) FROM recipients JOIN broadcasts ON name = broadcast
-    WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2
-"""
-UNFINISHED = "SELECT DISTINCT broadcast FROM recipients WHERE outcome IS NULL OR outcome = 'held' ORDER BY 1"
-RECIPIENTS = f"""
-    SELECT contact, {_OUTCOME}, recipients.code FROM recipients JOIN broadcasts ON name = broadcast
-    WHERE broadcast = ? ORDER BY recipients.id
+STATE = "SELECT state FROM broadcasts WHERE name = ?"
+OUTCOMES = "SELECT outcome, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
+RECIPIENTS = "SELECT contact, outcome, code FROM recipients WHERE broadcast = ? ORDER BY id"
+UNFINISHED = f"""
+    SELECT broadcast FROM {_BY_WAITING} WHERE {_WAIT}
+    UNION SELECT broadcast FROM recipients INDEXED BY recipients_in_outbox WHERE send_id IS NOT NULL AND outcome IS NULL
+    UNION SELECT name FROM broadcasts WHERE EXISTS (SELECT 1 FROM recipients WHERE broadcast = name AND outcome = 'held')
 """
 
 SET_BROADCAST = """
@@ -97,7 +94,7 @@ REFUSED_LETTERS = f"DELETE FROM dead_letters WHERE send_id IN (SELECT send_id FR
 REFUSED_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE {_REFUSED}"
 NOT_CORRECTED_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
 LEAVE_OUT = "UPDATE recipients SET outcome = 'left_out' WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
-HOLD = "UPDATE recipients SET outcome = 'held' WHERE broadcast = ? AND send_id IS NULL AND outcome IS NULL"
+HOLD = f"UPDATE {_BY_WAITING} SET outcome = 'held' WHERE broadcast = ? AND {_WAIT}"
 RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'held'"
 
 
@@ -160,6 +157,13 @@ class InOutbox:
     id: int
     contact: str
     claimed: bool
+
+
+def outcome_in_words(outcome: str | None, state: str) -> str:
+    """What became of a recipient's message in a broadcast of this state, for people: see `StoreReader.outcomes`."""
+    if outcome == "held":
+        return {TRYING: "waiting", PAUSED: "paused"}.get(state, "stopped")
+    return outcome or "waiting"
 
 
 def broadcast(name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None) -> Broadcast:

@@ -1,6 +1,7 @@
 """Questions about a store, for people and commands: read-only, while a server runs or when none does."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -196,8 +197,11 @@ class StoreReader:
 
         ``waiting`` are those of whom there is none yet, ``paused`` and ``stopped`` those who are held back.
         """
-        rows = self._all(broadcasts.OUTCOMES, text_of(name))
-        return {f"{outcome} ({code})" if code else outcome: count for outcome, code, count in rows}
+        state, counts = self._state_of(name), Counter[str]()
+        for outcome, code, count in self._all(broadcasts.OUTCOMES, text_of(name)):
+            told = broadcasts.outcome_in_words(outcome, state)
+            counts[f"{told} ({code})" if code else told] += count
+        return dict(counts)
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts by name that some contacts wait for, or that were stopped before all had them: how many."""
@@ -205,7 +209,12 @@ class StoreReader:
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
-        return [*map(tuple, self._all(broadcasts.RECIPIENTS, text_of(name)))]
+        state, rows = self._state_of(name), self._all(broadcasts.RECIPIENTS, text_of(name))
+        return [(contact, broadcasts.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
+
+    def _state_of(self, broadcast: str) -> str:
+        rows = self._all(broadcasts.STATE, text_of(broadcast))
+        return rows[0][0] if rows else ""
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
         """What became of a message, by its id in the outbox, and why; None while it is still to be sent."""

@@ -108,6 +108,20 @@ def test_a_first_message_whose_contact_is_erased_is_followed_by_the_next_one(wor
     assert send_all(world) == people(2, 1)
 
 
+def test_a_kill_while_the_first_message_is_sent_leaves_it_unknown_and_the_next_one_goes_alone(
+    world: World, tmp_path: Path
+) -> None:
+    ask(world, *people(3))
+    world.turns.claim(world.delivery.wait_for(1)[0])
+    killed = shutil.copytree(tmp_path, tmp_path / "killed")
+    with continued(killed, world) as restarted:
+        (second,) = restarted.delivery.wait_for(1)
+        restarted.settle()
+        assert restarted.reader.outcomes("spring") == {"unknown": 1, "waiting": 2}
+        done(restarted, [second])
+        assert send_all(restarted) == people(1, 2)
+
+
 def test_another_broadcast_is_not_held_up_by_one_that_begins(world: World) -> None:
     ask(world, *people(3))
     ask(world, *people(3), name="summer")
