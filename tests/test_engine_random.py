@@ -74,7 +74,7 @@ EVENTS = st.one_of(
     st.tuples(st.just("strange tap"), st.sampled_from(TAPS)),
     st.tuples(st.just("time"), st.sampled_from(["due", "early", "late"])),
     st.tuples(st.just("call"), st.sampled_from(["done", "timeout", "mismatch", "NotFound", "error", "404", "503"])),
-    st.tuples(st.just("send"), st.sampled_from(["sent", "failed", "unknown", "replaced", "covered"])),
+    st.tuples(st.just("send"), st.sampled_from(["sent", "refused", "failed", "unknown", "replaced", "covered"])),
     st.tuples(st.just("model"), st.integers(0, 1 << 16)),
     st.tuples(st.just("model"), st.integers(0, 1 << 16)),
     st.tuples(st.just("paragraph"), st.integers(0, len(SAYINGS) - 1)),
@@ -132,7 +132,8 @@ class Contact(Talk):
                 ref, _ = self.calls[-1]
                 self.take(CallEnded(self.next_id(), CONTACT, self.now, ref, detail, value))
             case "send" if self.last_ref:
-                self.take(SendEnded(self.next_id(), CONTACT, self.now, self.last_ref, detail))
+                message = self.sent[-1] if detail == "refused" else None
+                self.take(SendEnded(self.next_id(), CONTACT, self.now, self.last_ref, detail, message=message))
             case _ if not self.session.busy:  # else the message is parked
                 self._write(kind, detail)
 
@@ -212,7 +213,7 @@ class Contact(Talk):
             return
         if frame.held is not None:
             assert self.session.agent is not None
-            assert frame.held.effect in (frame.awaits, frame.hold.get("question"))
+            assert frame.held.effect in (frame.awaits, *frame.hold.get("sent", ()))
         elif frame.awaits is not None:
             assert frame.awaits in self._open, "it waits for what has come already"
         if self.session.agent is not None or frame.awaits is not None:

@@ -5,6 +5,7 @@ the bot's doing, nobody is stuck, and what the store has recorded comes out the 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from logging import ERROR, LogRecord
 from pathlib import Path
@@ -18,6 +19,7 @@ from bot.core.events import HandoffClosed, MessageReceived, StartRequested, Tapp
 from bot.core.session import Session
 from bot.engine import advance
 from bot.folder import read_folder
+from bot.gateway.refusals import BY_CODE
 from bot.runtime.sending import SHUT
 from bot.store.reader import DeadLetter
 from bot.testing.coverage import Coverage
@@ -38,7 +40,7 @@ FAULTS_CODES = {
     "rate_limited": "RATE_LIMIT_EXCEEDED",
     "send_failed": "WHATSAPP_SEND_FAILED",
     "refused_type": "VALIDATION_INVALID_TYPE",
-    "unauthorized": "unauthorized",
+    **{code: code for code in BY_CODE},
 }
 """What the gateway refuses by a fault of its own, and how it says so."""
 
@@ -113,7 +115,7 @@ def _is_others(letter: DeadLetter, contact: Contact) -> bool:
     if sent["outcome"] == "unknown":
         return any(hits.get(kind) for kind in UNCLEAR)
     if letter.reason.startswith(SHUT):
-        return _was_kept(sent["ref"], contact)
+        return "WHATSAPP_TEMPLATE_REQUIRED" in hits or _was_kept(sent["ref"], contact)
     refused = any(hits.get(kind) and letter.reason.startswith(code) for kind, code in FAULTS_CODES.items())
     return refused or (contact.message_failed and "The message was not delivered" in letter.reason)
 
@@ -145,10 +147,12 @@ def _is_right(note: str, event: object, contact: Contact) -> bool:
 def _refused_by_gateway(contact: Contact) -> Iterator[str]:
     """What the gateway has not taken, beside what its faults have had it refuse."""
     emulator = contact.simulation.emulator
-    excused = {code: emulator.faults.hits.get(kind, 0) for kind, code in FAULTS_CODES.items()}
+    excused: Counter[str] = Counter()
+    for kind, code in FAULTS_CODES.items():
+        excused[code] += emulator.faults.hits.get(kind, 0)
     for name, count in emulator.counts.items():
         what, _, code = name.partition(" ")
-        if what == "refused" and count > excused.get(code, 0):
+        if what == "refused" and count > excused[code]:
             yield f"the gateway refused: {code}"
     yield from sorted(emulator.unknown_fields)
     yield from (f"a key was used again: {key}" for key in emulator.reused_keys)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.emulator.answers import CODES
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.simulation.bubble import Bubble
@@ -36,7 +37,8 @@ steps:
 flow: person
 start: {words: [person]}
 steps: {h: {handoff: {team: sales, say: One moment.}, closed: thanks}, thanks: {say: Thanks for waiting., then: end}}
----
+"""
+OFFER = """
 flow: offer
 start: {words: [offer]}
 steps:
@@ -44,6 +46,7 @@ steps:
   yes: {say: It went out., then: end}
   no: {say: It was refused., then: end}
 """
+FLOWS = f"{FLOWS}---{OFFER}"
 HANDLERS = """
 from bot import handler
 
@@ -165,3 +168,92 @@ def test_our_client_sends_no_field_that_the_specification_does_not_have(start: S
         simulation.user(text)
     assert simulation.emulator.unknown_fields == set()
     assert simulation.emulator.reused_keys == []
+
+
+CHOICES = """
+flow: main
+start: {otherwise: true}
+vars: {drink: {type: choice, of: [coffee, tea]}}
+steps:
+  drink:
+    ask: Which drink?
+    list: {rows: {Coffee: {value: coffee}, Tea: {value: tea}}}
+    save: drink
+    retry: {say: Please choose one.}
+  done: {say: "One {{ drink }}.", then: more}
+  more: {say: All we have., link: {title: Drinks, url: "https://cafe.example/drinks"}, then: end}
+"""
+IN_WORDS = "Which drink?\n\n1. Coffee\n2. Tea"
+REFUSED = [code for code in CODES if code.startswith("INTERACTIVE_")] + [
+    "WHATSAPP_SEND_FAILED",
+    "VALIDATION_MISSING_FIELD",
+]
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_choices_that_the_gateway_refuses_go_as_a_text_once_and_are_no_dead_letter(start: Start, code: str) -> None:
+    simulation = start(flows=CHOICES)
+    simulation.emulator.faults.add(code, count=1)
+    simulation.user("hi")
+    assert said(simulation) == [IN_WORDS]
+    assert simulation.trace()[-1].rule == "message refused: it goes as a plain text"
+    simulation.restart()
+    simulation.user("2")
+    assert [bubble.text for bubble in simulation.heard()] == ["One tea.", "All we have."]
+    assert simulation.dead_letters() == []
+
+
+def test_a_link_that_the_gateway_refuses_goes_with_its_address(start: Start) -> None:
+    simulation = start(flows=CHOICES)
+    simulation.user("hi")
+    simulation.heard()
+    simulation.emulator.faults.add("INTERACTIVE_INVALID_URL", count=1)
+    simulation.user("tea")
+    assert said(simulation) == ["One tea.", "All we have.\n\nDrinks: https://cafe.example/drinks"]
+    assert simulation.dead_letters() == []
+
+
+def test_a_question_that_is_refused_even_as_a_text_is_a_dead_letter_and_is_put_again(start: Start) -> None:
+    simulation = start(flows=CHOICES)
+    simulation.emulator.faults.add("WHATSAPP_SEND_FAILED", count=2)
+    simulation.user("hi")
+    assert said(simulation) == []
+    (letter,) = simulation.dead_letters()
+    assert "WHATSAPP_SEND_FAILED" in letter.reason
+    simulation.user("hello?")
+    assert said(simulation) == [IN_WORDS], "what was written is no wrong answer"
+
+
+def test_choices_that_fail_after_the_gateway_took_them_go_as_a_text_too(start: Start) -> None:
+    simulation = start(flows=CHOICES)
+    simulation.user("hi")
+    simulation.heard()
+    simulation.happen("message.failed", {})
+    assert said(simulation) == [IN_WORDS]
+    assert simulation.dead_letters() == []
+    simulation.happen("message.failed", {})
+    assert said(simulation) == []
+    assert len(simulation.dead_letters()) == 1
+
+
+def test_a_template_with_replies_that_is_refused_takes_its_errors(start: Start) -> None:
+    replies = OFFER.replace("errors:", "replies: {Yes: yes}, errors:")
+    simulation = start(flows=replies)
+    simulation.emulator.faults.add("132001", count=1)
+    simulation.user("offer")
+    assert said(simulation) == ["It was refused."]
+
+
+def test_a_refused_say_leads_where_its_errors_say_before_anything_else_is_said(start: Start) -> None:
+    flow = """
+flow: main
+start: {otherwise: true}
+steps:
+  map: {say: Here we are., image: "https://cafe.example/map.jpg", errors: {refused: address}}
+  bye: {say: Bye., then: end}
+  address: {say: 1 High Street., then: bye}
+"""
+    simulation = start(flows=flow)
+    simulation.emulator.faults.add("VALIDATION_FILE_TOO_LARGE", count=1)
+    simulation.user("hi")
+    assert said(simulation) == ["1 High Street.", "Bye."]

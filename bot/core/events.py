@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.codec import stored
+from bot.core.messages import Message
 from bot.core.values import Location, Media
 
 EVENTS = (
@@ -94,6 +95,10 @@ class CallProgressed:
     text: str
 
 
+UNSENT = ("refused", "failed", "unknown")
+"""The outcomes of a send by which the contact has nothing, or nobody can tell."""
+
+
 @stored
 @dataclass(frozen=True, slots=True)
 class SendEnded:
@@ -101,8 +106,9 @@ class SendEnded:
 
     ``outcome``: ``sent``; ``replaced`` (the window was shut, its template went instead); ``covered`` (the
     window was shut, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one
-    before it that has failed: too much has been sent to the contact); ``failed``;
-    ``unknown`` (nobody can tell whether it was sent).
+    before it that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform
+    after the gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it
+    was sent). ``message`` is the one that was refused.
     """
 
     id: str
@@ -111,6 +117,7 @@ class SendEnded:
     effect: str
     outcome: str
     detail: str = ""
+    message: Message | None = None
 
 
 @stored

@@ -141,6 +141,26 @@ class Template:
 Message = Text | MediaMessage | LocationMessage | Buttons | LinkButton | ListMessage | Template
 
 
+def in_plain_text(message: Message | None) -> str:
+    """What a message with buttons, a list or a link says, without them; empty for any other message.
+
+    ``Buttons("Go on?", (yes, no))  -> "Go on?\\n\\n• Yes\\n• No"``
+    """
+    match message:
+        case Buttons(body, buttons, header):
+            return _lines(header, body, [f"• {button.title}" for button in buttons], None)
+        case LinkButton(body, title, url, header, footer):
+            return _lines(header, body, [f"{title}: {url}"], footer)
+        case ListMessage(body, _, sections, footer):
+            rows = [row for section in sections for row in section.rows]
+            return _lines(None, body, [f"• {row.title}" for row in rows], footer)
+    return ""
+
+
+def _lines(header: str | None, body: str, lines: list[str], footer: str | None) -> str:
+    return clip("\n\n".join(part for part in (header, body, "\n".join(lines), footer) if part), TEXT_BODY)
+
+
 def wrong_suffix(kind: str, link: str) -> str | None:
     """What a media address ends in, where that is a type that the gateway does not take for this kind.
 

@@ -81,6 +81,7 @@ class Session:
     plans: tuple[Plan, ...] = ()  # the flows that are to start
     due: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
+    refused: int = 0  # how often a refused message has led on by errors since then
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 

@@ -34,7 +34,8 @@ class Turn:
     """The decisions of one turn: nothing has been done yet.
 
     ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in
-    the flow itself (a dead letter for the operator), although the session has moved on as declared.
+    the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
+    a plain text goes in place of the message that was refused, which is no dead letter then.
     """
 
     session: Session
@@ -42,3 +43,4 @@ class Turn:
     wake_at: datetime | None
     trace: Trace
     failure: str | None = None
+    in_plain_text: bool = False

@@ -11,7 +11,7 @@ from bot.emulator.account import Account, Sent
 from bot.emulator.answers import Answer, Refusal, failure, refuse, success
 from bot.emulator.budget import Budget
 from bot.emulator.endpoints import ENDPOINTS, KEYED, QUERY, Endpoint
-from bot.emulator.faults import REQUEST_FAULTS, Fault, Faults, Request
+from bot.emulator.faults import REFUSALS, REQUEST_FAULTS, Fault, Faults, Request
 from bot.emulator.keys import Keys
 from bot.emulator.server import read_object
 
@@ -134,6 +134,8 @@ class Api:
         if fault.kind in _REFUSED_BY:
             code, message = _REFUSED_BY[fault.kind]
             return self._failure(Refusal(code, message, {}, {}))
+        if fault.kind in REFUSALS:
+            return self._failure(Refusal(fault.kind, "the gateway does not take this message", {}, {}))
         return None
 
     def _repeat(self, answer: Answer) -> Answer:

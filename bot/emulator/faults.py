@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.emulator.answers import CODES
+
+REFUSALS = tuple(code for code in CODES if code not in ("unauthorized", "RATE_LIMIT_EXCEEDED"))
+"""The codes by which a test may have a message refused; the other two are faults by names of their own."""
+
 REQUEST_FAULTS = (
     "slow",
     "timeout",
@@ -19,6 +24,7 @@ REQUEST_FAULTS = (
     "unauthorized",
     "truncated",
     "garbage",
+    *REFUSALS,
 )
 DELIVERY_FAULTS = ("double_delivery", "double_event")
 
@@ -64,7 +70,8 @@ class Faults:
     and ``reset_after`` (accepting), ``rate_limited`` (429, ``Retry-After`` of ``seconds``), ``error_before`` and
     ``error_after`` (accepting: a bare ``status``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
     (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
-    short or no JSON). On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
+    short or no JSON), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
+    any) is refused with it. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
     two).
     """
 
@@ -133,4 +140,15 @@ class Faults:
             return False
         if fault.when is not None and not fault.when(subject):
             return False
+        if fault.kind in REFUSALS and not _can_be_about(fault.kind, subject):
+            return False
         return fault.probability >= 1 or self._random.random() < fault.probability
+
+
+def _can_be_about(code: str, request: Request) -> bool:
+    """Whether a code of the specification can be the answer to a request: one of its error tables names each."""
+    if code.startswith("INTERACTIVE_"):
+        return bool(request.type == "interactive")
+    if code.isdecimal():
+        return bool(request.type == "template")
+    return request.type is not None

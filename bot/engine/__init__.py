@@ -53,7 +53,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         work.end_all()
     tell_end(work, session)
     tell_gateway(work, session)
-    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, work.failure)
+    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, work.failure, work.in_plain_text)
 
 
 def _take(walk: Walk, event: Event) -> None:

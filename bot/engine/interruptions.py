@@ -55,7 +55,8 @@ def come_back(walk: "Walk", *, agreed: bool = False) -> None:
         walk.put_again()
         return
     name = work.flow.name.replace("_", " ")
-    work.send(agreement.question(work.at(), wording(work.scope(), "go_on", flow=name)))
+    asked = work.send(agreement.question(work.at(), wording(work.scope(), "go_on", flow=name)))
+    work.frame.hold = {**work.frame.hold, "sent": [asked]}
     work.frame.silent_since = work.event.at
     work.frame.coming_back = True
 

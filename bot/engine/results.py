@@ -1,11 +1,17 @@
 """The ends of what a step waited for: calls, sends, hand-overs."""
 
-from bot.core.events import CallEnded, CallProgressed, HandoffClosed, SendEnded
+from bot.core.events import UNSENT, CallEnded, CallProgressed, HandoffClosed, SendEnded
+from bot.core.messages import LinkButton, Text, in_plain_text
+from bot.core.session import Frame
 from bot.engine.edits import meet_edit
 from bot.engine.routing import start_by_event
 from bot.engine.walk import Walk
+from bot.engine.work import Work
+from bot.steps.kind import StepFailed
 
 UNSEEN = ("replaced", "covered", "over_share")
+MOST_REFUSED = 3
+"""How often a refused question leads on by `errors` until the contact writes: they may lead to the next refused one."""
 
 
 def take_call(walk: Walk, event: CallEnded) -> None:
@@ -18,17 +24,27 @@ def take_call(walk: Walk, event: CallEnded) -> None:
 
 
 def take_send(walk: Walk, event: SendEnded) -> None:
-    """A message was sent as somebody asked to know, or did not go as planned."""
+    """A message was sent as somebody asked to know, or did not go as planned.
+
+    What is refused is the active step's affair while it waits with that message; else only a link is told after all.
+    """
     work, frame = walk.work, walk.work.session.frame
     work.trace.rule = f"message {event.outcome}"
-    if frame is None:
-        return
-    unseen = event.outcome in UNSEEN
-    if event.effect == frame.awaits or (event.effect == frame.hold.get("question") and not unseen):
+    if frame is not None and (event.effect == frame.awaits or _is_lost(event, frame)):
         _go_on(walk, event, work.trace.rule)
-    elif unseen and work.session.agent is None:
+    elif work.session.agent is not None:
+        return
+    elif event.outcome == "refused" and isinstance(event.message, LinkButton):
+        work.send(Text(in_plain_text(event.message)))
+        _note_plain_text(work)
+    elif event.outcome in UNSEEN and frame is not None:
         # the contact saw a template, or nothing, and what it answers is not this: the question comes again
         frame.unseen = frame.unseen or (work.step.kind.asks and work.step.kind.needs_window)
+
+
+def _is_lost(event: SendEnded, frame: Frame) -> bool:
+    """Whether a message with which the active step waits did not reach the contact."""
+    return event.outcome in UNSENT and event.effect in frame.hold.get("sent", ())
 
 
 def take_progress(walk: Walk, event: CallProgressed) -> None:
@@ -67,6 +83,46 @@ def _go_on(walk: Walk, event: CallEnded | SendEnded, rule: str) -> None:
         walk.work.trace.rule = f"{rule}: kept until the conversation is resolved"
         return
     frame.awaits = frame.held = None
-    failed = isinstance(event, SendEnded) and event.outcome == "failed"
-    frame.unseen = frame.unseen or (failed and walk.work.step.kind.asks)
-    walk.resume(event, rule)
+    if not (isinstance(event, SendEnded) and event.outcome in UNSENT and _made_good(walk, event)):
+        walk.resume(event, rule)
+
+
+def _made_good(walk: Walk, event: SendEnded) -> bool:
+    """A plain text in place of buttons, a list or a link; else the errors of a question. False: neither.
+
+    A question that nobody has seen is put again when the contact writes: what they write is no answer to it.
+    """
+    work, frame, kind = walk.work, walk.work.frame, walk.work.step.kind
+    if event.outcome == "refused" and _put_in_plain_text(walk, event):
+        return True
+    lost = event.outcome == "refused" or not kind.needs_window
+    if kind.asks and lost and work.step.refusal is not None:
+        if work.session.refused < MOST_REFUSED:
+            work.session.refused += 1
+            walk.fail(StepFailed("refused", event.detail))
+            return True
+        work.trace.notes.append(
+            f"{work.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact"
+        )
+    frame.unseen = frame.unseen or (kind.asks and event.outcome != "unknown")
+    return False
+
+
+def _put_in_plain_text(walk: Walk, event: SendEnded) -> bool:
+    """Once: a plain text has nothing more to leave out."""
+    work, frame = walk.work, walk.work.frame
+    text = in_plain_text(event.message)
+    if not text or event.message is None:
+        return False
+    message = event.message
+    if frame.coming_back:
+        frame.hold = {**frame.hold, "sent": [work.send(Text(text))]}
+    elif (decision := walk.ask(lambda at: work.step.kind.in_plain_text(at, message))) is not None:
+        walk.take(decision)
+    _note_plain_text(work)
+    return True
+
+
+def _note_plain_text(work: Work) -> None:
+    work.in_plain_text = True
+    work.trace.rule += ": it goes as a plain text"

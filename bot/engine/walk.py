@@ -47,7 +47,7 @@ class Walk:
         work.trace.steps.append(taken)
         work.unread = decision.unread or work.unread
         try:
-            ref = self._send(decision)
+            refs = self._send(decision)
             if decision.outcome is None:
                 work.give(decision.sets)
         except (StepFailed, Mismatch) as failed:
@@ -56,28 +56,31 @@ class Walk:
         if decision.outcome is not None:
             self.follow(decision.outcome, decision, taken)
         else:
-            self._wait(decision, ref)
+            self._wait(decision, refs)
 
-    def _send(self, decision: Decision) -> str | None:
-        """Send a decision's messages; the name of the last one's effect."""
-        ref = None
+    def _send(self, decision: Decision) -> list[str]:
+        """Send a decision's messages; the names of their effects."""
+        refs = []
         for message in decision.messages:
-            ref = self.work.send(message, report=decision.awaits and decision.call is None)
+            refs.append(self.work.send(message, report=decision.awaits and decision.call is None))
             self.work.frame.silent_since = self.work.event.at
-        return ref
+        return refs
 
-    def _wait(self, decision: Decision, ref: str | None) -> None:
-        """Wait at the active step: for the contact, for an effect's end, for a flow that it opens."""
+    def _wait(self, decision: Decision, refs: list[str]) -> None:
+        """Wait at the active step: for the contact, for an effect's end, for a flow that it opens.
+
+        ``refs`` are the messages sent: the step hears of one that is refused.
+        """
         work, frame = self.work, self.work.frame
         if decision.call is not None:
-            ref = work.do(decision.call)
+            refs = [work.do(decision.call)]
         if not decision.goes_on:
-            frame.awaits = ref if decision.awaits else None
+            frame.awaits = refs[-1] if decision.awaits else None
         frame.hears = decision.hears
         frame.hold = dict(decision.hold)
         frame.unseen = frame.coming_back = False
-        if work.step.kind.waits:
-            frame.hold["question"] = ref
+        if refs:
+            frame.hold["sent"] = refs
         if decision.tag is not None:
             work.tag(decision.tag)
             frame.hold["tag"] = decision.tag

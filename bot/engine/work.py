@@ -38,6 +38,7 @@ class Work:
         self.expired = False  # ... because nobody answered
         self.failure: str | None = None  # what the operator is told of, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
+        self.in_plain_text = False  # the message that was refused goes as a plain text
         self.unread: Reply | None = None  # what the contact wrote, until a step takes it
 
     @property
@@ -78,7 +79,7 @@ class Work:
     def note_contact(self, event: MessageReceived | Tapped) -> None:
         """A sign of life: it opens the window, and may tell the channel and the conversation."""
         session = self.session
-        session.due = 0
+        session.due = session.refused = 0
         if session.last_inbound is None or event.sent_at > session.last_inbound:
             session.last_inbound = event.sent_at
         if isinstance(event, MessageReceived):

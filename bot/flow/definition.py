@@ -54,6 +54,20 @@ class Step:
         return self.kind.outcomes()
 
     @cached_property
+    def refusal(self) -> str | None:
+        """The way that it takes when the gateway refuses its message; None: it does not hear of that, or goes on.
+
+        `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
+        is better put again than given up for what is inherited.
+        """
+        if not self.kind.refusable:
+            return None
+        named = (self.riders if self.kind.needs_window else self).defaults.errors or {}
+        return next(
+            (way for way in ("errors.refused", "errors.else") if way in self.ways and _is_meant(way, named)), None
+        )
+
+    @cached_property
     def doors(self) -> tuple[Door, ...]:
         """Every door that is written on it."""
         return tuple(doors_of(self.outcomes.values(), self.riders))
@@ -62,6 +76,10 @@ class Step:
     def uses(self) -> tuple[Used, ...]:
         """Every template and expression that is written on it: its kind's, its doors' and its riders'."""
         return tuple(uses_of(self.kind, self.outcomes.values(), self.riders))
+
+
+def _is_meant(way: str, named: Mapping[str, Door]) -> bool:
+    return way == "errors.refused" or "else" in named
 
 
 @dataclass(frozen=True)

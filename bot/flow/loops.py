@@ -58,7 +58,7 @@ def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
 def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
     """A bound on visits counts them in each frame; `again` is none.
 
-    A failure leads on where it comes from outside, again and again: of calls and templates, not of texts.
+    A failure leads on where it comes from outside, again and again: of calls and refusals, not of texts.
     """
 
     def places(ways: Iterable[Way]) -> list[Place | None]:
@@ -66,7 +66,7 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
 
     bounded = step.riders.visits is not None and step.ways["visits.else"].target != AGAIN
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
-    fails = "errors.else" in step.outcomes
+    fails = "errors.else" in step.outcomes or step.refusal is not None
     past = [way for name, way in step.ways.items() if passes and (fails or not name.startswith("errors."))]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(

@@ -11,7 +11,7 @@ from bot.runtime.operator import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.send_result import SendResult
 from bot.runtime.statuses import give_up_if_failed
-from bot.store.rows import CAMPAIGN, REPLY, CallRow, OutboxRow
+from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, OutboxRow
 
 
 @dataclass(slots=True)
@@ -44,7 +44,8 @@ class Incoming:
 def take_sent(batch: Batch, result: SendResult) -> None:
     """Note what came of a message.
 
-    The session hears of its own message where it asked to, or where it did not go as planned.
+    The session hears of its own message where it asked to, or where it did not go as planned. One that was refused is
+    no dead letter where the session puts a plain text in its place.
     """
     row = result.row
     if result.state in ("retry", "held"):
@@ -53,12 +54,21 @@ def take_sent(batch: Batch, result: SendResult) -> None:
     if row.priority == CAMPAIGN:
         take_ended(batch, result)
     else:
-        batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at)
-    if row.priority == REPLY and isinstance(row.effect, Send) and (row.effect.report or result.state != "sent"):
-        batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, result.state, result.detail))
+        state = _told(batch, result) or result.state
+        batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
     give_up_if_failed(batch, result.message_ids)
     if result.alias is not None:
         learn_alias(batch, result.alias, row.contact)
+
+
+def _told(batch: Batch, result: SendResult) -> str | None:
+    """Let the session hear of its own message, if it wants to. The outcome where it puts a plain text in its place."""
+    row, effect, state = result.row, result.row.effect, result.state
+    if row.priority != REPLY or not isinstance(effect, Send) or (state == "sent" and not effect.report):
+        return None
+    outcome, message = ("refused", effect.message) if result.refused else (state, None)
+    turn = batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, outcome, result.detail, message))
+    return PLAIN if turn is not None and turn.in_plain_text else None
 
 
 def take_called(batch: Batch, result: CallResult) -> None:

@@ -17,7 +17,8 @@ class SendResult:
     ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
-    ``alias`` is as in `bot.gateway.answers.Sent`, ``code`` as in `bot.runtime.sending.Outcome`.
+    ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
+    `bot.gateway.answers.Sent`, ``code`` as in `bot.runtime.sending.Outcome`.
     """
 
     row: OutboxRow
@@ -29,6 +30,7 @@ class SendResult:
     at: datetime
     alias: str | None = None
     code: str = ""
+    refused: bool = False
 
     @classmethod
     def of(cls, lane: Lane, outcome: Outcome, at: datetime) -> Self:
@@ -43,4 +45,5 @@ class SendResult:
             at,
             outcome.alias,
             outcome.code,
+            outcome.refused,
         )

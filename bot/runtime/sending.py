@@ -122,10 +122,13 @@ class Lane:
 class Outcome:
     """What a try came to. ``again``: the next try may be made at once, and nobody need hear of this one.
 
-    The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the gateway, and so counts against its limits. ``fault`` is `ACCOUNT`,
-    `LIMITS` or `CHANNEL` where it was refused for that, and ``retry_after`` the seconds that the gateway asks to wait.
-    ``advice`` is what may stand in a log: the gateway's words may quote a contact. ``code`` is the gateway's where it
-    refused the message, `REFUSED` where it named none, and `UNCLEAR` where nobody can tell whether it was sent.
+    The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the
+    gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and
+    not what goes in its place. ``fault`` is `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
+    ``retry_after`` the seconds that the gateway asks to wait.
+    ``advice`` is what may stand in a log: the gateway's words may quote a contact.
+    ``code`` is the gateway's where it refused the message, `REFUSED` where it named none, and `UNCLEAR` where nobody can
+    tell whether it was sent.
     """
 
     state: str
@@ -133,6 +136,7 @@ class Outcome:
     message_ids: tuple[str, ...] = ()
     wait: float | None = None
     requested: bool = False
+    refused: bool = False
     rate: Rate | None = None
     fault: str = ""
     retry_after: float | None = None
@@ -259,7 +263,9 @@ class Sender:
                 return _outcome("unknown", error)
             case OutcomeUnknown():
                 lane.unclear = True
-        return self._retry(lane, error) if error.retry else _outcome("failed", error)
+        if error.retry:
+            return self._retry(lane, error)
+        return replace(_outcome("failed", error), refused=what is getattr(lane.rows[0].effect, "message", None))
 
     def _repeats(self, row: OutboxRow) -> bool:
         return self._repeat_unclear and row.priority == REPLY

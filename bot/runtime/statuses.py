@@ -58,11 +58,16 @@ def _furthest(batch: Batch, names: Iterable[str]) -> Status | None:
 
 
 def _give_up(batch: Batch, sent: SentRow, status: Status) -> None:
-    """The message did not arrive: an operator can send it again, and who waits for it hears of it."""
-    code = next(iter(_CODE.findall(status.detail)), REFUSED)
-    batch.commit.message_failed(sent, status.detail, code)
-    if sent.priority == CAMPAIGN:
-        take_failed(batch, sent, code)
-    if sent.priority == REPLY and isinstance(sent.effect, Send):
-        ended = SendEnded(f"failed:{sent.ref}", sent.contact, batch.now, sent.ref, FAILED, status.detail)
-        batch.take(ended)
+    """The message did not arrive: who waits for it hears of it, and unless a plain text goes in its place an operator
+    can send it again.
+    """
+    turn, effect = None, sent.effect
+    if sent.priority == REPLY and isinstance(effect, Send):
+        ref = sent.ref
+        ended = SendEnded(f"failed:{ref}", sent.contact, batch.now, ref, "refused", status.detail, effect.message)
+        turn = batch.take(ended)
+    if turn is None or not turn.in_plain_text:
+        code = next(iter(_CODE.findall(status.detail)), REFUSED)
+        batch.commit.message_failed(sent, status.detail, code)
+        if sent.priority == CAMPAIGN:
+            take_failed(batch, sent, code)

@@ -1,12 +1,12 @@
 """``ask``: put a question and wait for its answer."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
-from bot.core.messages import Text
+from bot.core.messages import Buttons, ListMessage, Message, Text
 from bot.core.values import Media
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, WORDING, Schemas, takes
@@ -24,14 +24,14 @@ from bot.steps.choices import Choices
 from bot.steps.declared import AnswerText, Falls, Outcome, Result, Saved, Sent, Used
 from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from
-from bot.steps.error_names import check_error_names
+from bot.steps.error_names import SENDING, check_error_names
 from bot.steps.hearing import meaning
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.offer import Offer
 from bot.steps.rider_keys import SOME_HAVE
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
-_ERRORS = (*KEEPING_ERRORS, "mismatch", "failed")
+_KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,9 @@ class Ask(StepKind):
             if self.choices.many is not None:
                 check_saved(fields, self.variable)
         if self._keeping is not None:
-            check_error_names(fields, _ERRORS, "keeping a file has no error", f"write {', '.join(_ERRORS)}, else")
+            check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
+        else:
+            check_error_names(fields, SENDING, "a question has no error", f"write {', '.join(SENDING)}, else")
 
     @property
     def waits(self) -> bool:
@@ -158,7 +160,7 @@ class Ask(StepKind):
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
             return Decision(messages=(Text(body),))
-        kept = {key: at.hold[key] for key in ("picked", "page") if key in at.hold}
+        kept = {key: at.hold[key] for key in ("picked", "page", "plain") if key in at.hold}
         hold = {**self.choices.hold(at), **kept}
         if not self.choices.offers(hold) and self._takes_more(self.choices, at, hold):
             return Decision(messages=(Text(body),), hold=hold)
@@ -174,7 +176,14 @@ class Ask(StepKind):
     def _offer(self, choices: Choices, at: At, hold: Mapping[str, Any], body: str) -> Decision:
         header = None if self.header is None else self.header.render(at.scope)
         footer = None if self.footer is None else self.footer.render(at.scope)
-        return Decision(messages=Offer(choices, at, hold).messages(body, header, footer), hold=hold)
+        return Decision(messages=_offered(choices, at, hold).messages(body, header, footer), hold=hold)
+
+    def in_plain_text(self, at: At, message: Message) -> Decision:
+        """The same question with its choices as numbers, as long as the step waits; an edit may have taken them away."""
+        hold = {**at.hold, "plain": True}
+        if self.choices is None or not self.choices.offers(hold) or not isinstance(message, Buttons | ListMessage):
+            return super(Ask, self).in_plain_text(at, message)
+        return self._offer(self.choices, at, hold, message.body)
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A tap on one of this question's own buttons or rows."""
@@ -192,7 +201,7 @@ class Ask(StepKind):
         """What a reply means to the choices. Where that does not end the question, it is shown once more."""
         if self.choices is None or not self.choices.offers(at.hold):
             return None
-        heard = meaning(Offer(self.choices, at, at.hold), reply)
+        heard = meaning(_offered(self.choices, at, at.hold), reply)
         if heard is None or heard.outcome is not None:
             return heard
         return self._offer(self.choices, at, heard.hold, self.body.render(at.scope))
@@ -231,6 +240,11 @@ class Ask(StepKind):
         if event.outcome == "done":
             return ending("then", saved=event.value)
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
+
+
+def _offered(choices: Choices, at: At, hold: Mapping[str, Any]) -> Offer:
+    """What is offered; with numbers where the gateway has refused buttons and lists."""
+    return Offer(replace(choices, numbered=True) if hold.get("plain") else choices, at, hold)
 
 
 def _accepted(variable: Variable, at: At, reply: Reply) -> Any:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bot.steps.notice import Notice
 
 
+REFUSED_WITHIN = timedelta(minutes=15)
+"""For so long a reply is tried again, until which a step that waits for the gateway's word does not go on."""
+
+
 class Falls(Enum):
     """Where an outcome leads when nothing is written for it."""
 

@@ -8,6 +8,8 @@ from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
 
 ELSE = "else"
+SENDING = ("refused", "mismatch", "failed")
+"""How a step that sends a message can fail."""
 
 
 def check_error_names(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
-from bot.core.messages import Message
+from bot.core.messages import Message, Text, in_plain_text
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
@@ -165,6 +165,11 @@ class StepKind:
         return any(outcome.falls is Falls.ERRORS for outcome in self.outcomes().values())
 
     @property
+    def refusable(self) -> bool:
+        """True where it hears that the gateway refused a message of its, so that `errors` take over."""
+        return self.asks
+
+    @property
     def asks(self) -> bool:
         """True where a question waits for its answer: `back` returns to it when it was left without one."""
         return self.waits and not self.takes_unread
@@ -228,6 +233,10 @@ class StepKind:
     def ask_again(self, at: At, body: str) -> Decision | None:
         """Put the step's question in other words, with its own answers to choose from. None: it has no question."""
         return None
+
+    def in_plain_text(self, at: At, message: Message) -> Decision:
+        """What goes in place of its buttons, list or link that the gateway refused; it waits on."""
+        return Decision(messages=(Text(in_plain_text(message)),), hold=at.hold)
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A reply that is the step's before the bot's words are heard: its own buttons."""

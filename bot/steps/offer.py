@@ -35,7 +35,8 @@ class Offer:
     def messages(self, body: str, header: str | None, footer: str | None) -> tuple[Message, ...]:
         """What asks the question."""
         if self.choices.numbered:
-            return tuple(map(Text, _parts([body, "", *self._lines()])))
+            above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
+            return tuple(map(Text, _parts([*above, body, "", *self._lines(), *below])))
         rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
         if self._buttons:
             return (Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header),)

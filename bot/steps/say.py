@@ -1,18 +1,20 @@
 """``say``: tell the contact something, with a link, a file or a place."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
+from bot.core.events import UNSENT, SendEnded
 from bot.core.messages import LinkButton, MediaMessage, Message, Text, clip
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
 from bot.lang.nodes import Map, Node
 from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
-from bot.steps.declared import Sent, SentFile, SentText, Used
-from bot.steps.kind import At, Decision, Reading, StepKind, ending
+from bot.steps.declared import REFUSED_WITHIN, Rest, RestFor, Sent, SentFile, SentText, Used
+from bot.steps.error_names import SENDING, check_error_names
+from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
 from bot.steps.limits import check_address, check_length, check_media
 from bot.steps.place import COORDINATES, PLACE_KEYS, Place, read_place
 
@@ -55,6 +57,7 @@ class Say(StepKind):
     footer: Template | None
     attachment: Link | File | Place | None
     preview_url: bool = False
+    watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     verb: ClassVar[str] = "say"
     keys: ClassVar[Schemas] = {
         "say": takes(either(WORDING, EMPTY), "The text that is said."),
@@ -87,11 +90,14 @@ class Say(StepKind):
         text = _read_text(fields, attachment)
         header, footer = fields.template("header"), fields.template("footer")
         preview = fields.boolean("preview_url")
-        say = cls(text, header, footer, attachment, preview)
+        own = fields.raw("errors")
+        watches = isinstance(own, Map) and own.get("refused") is not None
+        say = cls(text, header, footer, attachment, preview, watches)
         say._check(fields)
         return say
 
     def _check(self, fields: Fields) -> None:
+        check_error_names(fields, SENDING, "saying something has no error", f"write {', '.join(SENDING)}, else")
         for key in () if isinstance(self.attachment, Link) else ("header", "footer"):
             if fields.has(key):
                 what = f"{fields.what}: a {key} goes with a link only"
@@ -111,6 +117,16 @@ class Say(StepKind):
         alone = self.text is None or self.attachment is None or isinstance(self.attachment, Link)
         captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
         return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
+
+    @property
+    def rest(self) -> Rest | None:
+        """For the gateway's word, where its own errors name `refused`."""
+        return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
+
+    @property
+    def refusable(self) -> bool:
+        """Where its own errors name `refused`: else it goes on at once."""
+        return self.watches
 
     @property
     def fails(self) -> bool:
@@ -154,8 +170,21 @@ class Say(StepKind):
                 yield SentFile(kind, link)
 
     def enter(self, at: At) -> Decision:
-        """Send what is to be said and go on."""
-        return ending("then", messages=tuple(self._messages(at.scope)))
+        """Send what is to be said and go on, once the gateway has taken it where it matters that it does."""
+        messages = tuple(self._messages(at.scope))
+        return (
+            Decision(messages=messages, awaits=True) if self.watches and messages else ending("then", messages=messages)
+        )
+
+    def in_plain_text(self, at: At, message: Message) -> Decision:
+        """The address as a text, whose end is awaited in turn."""
+        return replace(super(Say, self).in_plain_text(at, message), awaits=True)
+
+    def resume(self, at: At, event: Awaited) -> Decision | None:
+        """The gateway took it, or refused it."""
+        if isinstance(event, SendEnded) and event.outcome in UNSENT and self.watches:
+            raise StepFailed("refused", event.detail)
+        return ending("then")
 
     def _messages(self, scope: Mapping[str, Any]) -> Iterator[Message]:
         text = "" if self.text is None else self.text.render(scope)

@@ -2,26 +2,35 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import ClassVar, Self
 
-from bot.core.events import SendEnded
+from bot.core.events import UNSENT, SendEnded
 from bot.lang.fields import Fields
 from bot.lang.keys import Schemas, either, map_of, record, takes
 from bot.lang.nodes import Map
 from bot.lang.shapes import Keys, Part, Shape
 from bot.lang.templates import Expression
 from bot.lang.words import Option, match
-from bot.steps.declared import AnswerText, Falls, Outcome, Rest, RestFor, Sent, SentTemplate, Used, only_if
+from bot.steps.declared import (
+    REFUSED_WITHIN,
+    AnswerText,
+    Falls,
+    Outcome,
+    Rest,
+    RestFor,
+    Sent,
+    SentTemplate,
+    Used,
+    only_if,
+)
 from bot.steps.door_keys import CONDITION, DOOR, DOOR_KEYS, TARGET, TEXTS
 from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from, door_of
+from bot.steps.error_names import ELSE, SENDING, check_error_names
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.notice_keys import NOTICE
 from bot.steps.replies import ReplyId, value_hash
 from bot.steps.rider_keys import SOME_HAVE
-
-REFUSED_WITHIN = timedelta(minutes=15)  # for so long a reply is tried again
 
 _REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **DOOR_KEYS}
 
@@ -61,7 +70,7 @@ class TemplateStep(StepKind):
     notice: Notice
     replies: tuple[ReplyButton, ...]
     other: Door | None
-    watches: bool  # somebody handles errors: wait for the gateway's word
+    watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
     keys: ClassVar[Schemas] = {
         "template": takes(NOTICE, "The template that is sent, and what fills it."),
@@ -89,7 +98,8 @@ class TemplateStep(StepKind):
             reading.problems.add(
                 "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"
             )
-        return cls(notice, replies, other, bool(reading.errors))
+        check_error_names(fields, SENDING, "a template has no error", f"write {', '.join(SENDING)}, else")
+        return cls(notice, replies, other, reading.errors.keys() & {"refused", ELSE} != set())
 
     @property
     def waits(self) -> bool:
@@ -104,12 +114,17 @@ class TemplateStep(StepKind):
         return Rest(RestFor.RESULT, REFUSED_WITHIN) if self.watches else None
 
     @property
+    def refusable(self) -> bool:
+        """Where a refusal leads somewhere."""
+        return self.watches
+
+    @property
     def most_messages(self) -> int:
         """The template."""
         return 1
 
     def outcomes(self) -> dict[str, Outcome]:
-        """Without `replies`: ``then``. With: each reply and `other`. A refusal matters where errors lead somewhere."""
+        """Without `replies`: ``then``. With: each reply and `other`."""
         found = {
             reply.outcome: Outcome(reply.door, Falls.THEN, given=only_if(reply.condition)) for reply in self.replies
         }
@@ -117,8 +132,6 @@ class TemplateStep(StepKind):
             found["then"] = Outcome(None, Falls.THEN)
         elif self.other is not None:
             found["other"] = Outcome(self.other, Falls.STAY, success=False)
-        if self.watches:
-            found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
         return found
 
     def sends(self) -> Iterator[Sent]:
@@ -163,9 +176,11 @@ class TemplateStep(StepKind):
         """The gateway took the template, or refused it."""
         if not isinstance(event, SendEnded):
             return None
-        if event.outcome in ("failed", "unknown") and self.watches:
+        if self.replies:
+            return None
+        if event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
-        return None if self.replies else ending("then")
+        return ending("then")
 
 
 def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:

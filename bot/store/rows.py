@@ -20,6 +20,9 @@ OPTED_OUT = "opted_out"
 ERRAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
 
+PLAIN = "plain"
+"""The outcome of a message that was refused, and in whose place a plain text goes."""
+
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """What goes first when not everything can: what a person waits for, what the gateway is told of contacts, a broadcast."""
 

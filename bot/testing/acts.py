@@ -8,6 +8,7 @@ from typing import Any
 from bot.core.events import EVENTS
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
+from bot.gateway.refusals import BY_CODE
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map, Mark, Scalar
 from bot.lang.problems import did_you_mean
@@ -20,8 +21,9 @@ LATEST = timedelta(minutes=5)  # what was on its way for longer is refused, as t
 FAULTS = (
     "rate_limited", "send_failed", "refused_type", "unauthorized", "error_before", "error_after", "reset_before",
     "reset_after", "truncated", "garbage", "double_delivery", "double_event",
+    *(code for code in BY_CODE if code not in ("unauthorized", "RATE_LIMIT_EXCEEDED")),
 )  # fmt: skip
-"""The emulated gateway's faults, but for those that take real time."""
+"""The emulated gateway's faults, but for those that take real time: among them the codes of its refusals."""
 
 Reader = Callable[[Fields, Known], Line | None]
 

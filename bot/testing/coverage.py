@@ -129,7 +129,8 @@ def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
         if way.door is None:
             continue
         key = (_DOOR, way.door.mark)
-        if can_fail or key not in inherited or not way.outcome.startswith("errors."):
+        own = key not in inherited or not way.outcome.startswith("errors.")
+        if can_fail or own or way.outcome == step.refusal:
             yield key, way.outcome
     if step.riders.then is not None:
         yield (_DOOR, step.riders.then.mark), "then"

@@ -140,7 +140,7 @@ def test_a_failure_before_the_answer_counts_when_that_comes(world: World, text: 
     assert letter[:2] == ("send", ANN)
     assert letter[2].startswith("WHATSAPP_SEND_FAILED: no (")
     outcomes = [event.outcome for event in told(world, SendEnded)]
-    assert outcomes == (["sent", "failed"] if text == "report" else ["failed"])
+    assert outcomes == (["sent", "refused"] if text == "report" else ["refused"])
 
 
 # -- failures
@@ -153,7 +153,7 @@ def test_a_message_that_failed_after_all_is_a_dead_letter_once_and_its_session_h
         world.tell("message.failed", message_id=id, reason="blocked")
     assert dead(world) == [("send", ANN, "blocked")]
     (ended,) = told(world, SendEnded)
-    assert (ended.effect, ended.outcome, ended.detail) == (row.ref, "failed", "blocked")
+    assert (ended.effect, ended.outcome, ended.detail) == (row.ref, "refused", "blocked")
     assert [event.status for event in told(world)] == ["failed"]
 
 

@@ -191,7 +191,8 @@ class Assigned:
 
     def _is_unsure(self, place: Place) -> bool:
         """Whether a step may fail without any null."""
-        if self._graph.steps[place].kind.fails or not all(text.never_fails for text in self._texts[place]):
+        step = self._graph.steps[place]
+        if step.kind.fails or step.refusal is not None or not all(text.never_fails for text in self._texts[place]):
             return True
         return not all(way.never_fails for way in self._ways[place] if not way.fails)
 

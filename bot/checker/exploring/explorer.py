@@ -120,7 +120,10 @@ class Explorer:
             if isinstance(effect, Send):
                 state, outcome = self._send(state, effect)
                 if effect.report or outcome != "sent":
-                    ended.append(SendEnded(f"sent:{ref}", state.session.contact, state.now, ref, outcome))
+                    refused = effect.message if outcome == "refused" else None
+                    ended.append(
+                        SendEnded(f"sent:{ref}", state.session.contact, state.now, ref, outcome, message=refused)
+                    )
             elif isinstance(effect, Asked):
                 state = replace(state, asked={**state.asked, ref: effect})
                 ended += _known(state, ref, effect)
@@ -135,9 +138,11 @@ class Explorer:
         outcome, shown = "sent", effect.message
         if shut and covered:
             return _noted(state, Sent(effect.message, "covered", None, silence)), "covered"
-        if (shut and effect.instead is None) or state.spoiled:
-            state = state if shut else replace(state, spoiled=False)
+        if shut and effect.instead is None:
             return _noted(state, Sent(effect.message, "failed", None, silence)), "failed"
+        if state.spoiled:
+            outcome, state = ("failed" if shut else "refused"), (state if shut else replace(state, spoiled=False))
+            return _noted(state, Sent(effect.message, outcome, None, silence)), outcome
         if shut and effect.instead is not None:
             state, outcome, shown = replace(state, replaced=now), "replaced", effect.instead
         options = tuple(options_of(shown, self.library))

@@ -45,7 +45,8 @@ class Proposals:
         self._fit: dict[tuple[Any, ...], tuple[str, ...]] = {}  # by what it depends on
         self._reads = {name: Read(flow, library) for name, flow in library.flows.items()}
         self._responses = Responses(library, self._reads, hints, large=large)
-        self._refusable = any(_may_be_refused(step) for flow in library.flows.values() for step in flow.steps.values())
+        steps = (step for flow in library.flows.values() for step in flow.steps.values())
+        self._refusable = any(step.refusal is not None for step in steps)
 
     def moves(self, state: State) -> list[Move]:
         """All of it, each once; what is likely comes first."""
@@ -166,11 +167,6 @@ class Proposals:
         if flow.interrupted is not None:
             others = (other for other in self._library.flows.values() if other.name != flow.name)
             yield from (move for other in others if other.start is not None for move in self._starting(other))
-
-
-def _may_be_refused(step: Step) -> bool:
-    """Whether it matters to a step that its message was not taken."""
-    return not step.kind.needs_window and any(outcome.startswith("errors.") for outcome in step.ways)
 
 
 def takes(work: Work, text: str) -> bool:

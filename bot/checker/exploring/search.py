@@ -16,7 +16,7 @@ from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
 from bot.lang.words import normalise
 
-_OF_HOLD = ("question", "until")  # what tells visits of a step from each other, and nothing else
+_OF_HOLD = ("sent", "until")  # what tells visits of a step from each other, and nothing else
 _UNLIKELY = 3  # moves that one counts as which does not look like one of the next edges
 _ASTRAY = 10  # ... and a conversation that is somewhere else
 _AHEAD = 4  # edges that are looked at: another way may lead to the third as well
@@ -191,7 +191,7 @@ def digest(state: State) -> str:
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.flow) for plan in session.plans]
-    contact = (session.kept, session.tags, session.agent, session.language, session.visit > 0, plans)
+    contact = (session.kept, session.tags, session.agent, session.language, session.visit > 0, plans, session.refused)
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
     return repr((frames, contact, state.spoiled, hours))

@@ -51,9 +51,9 @@ class Leading:
         for way in step.ways.values():
             if not way.outcome.startswith("errors."):
                 yield from (self._edge(place, way, each) for each in self._causes(step, way, cause))
-        own = set(self._failures(step, cause)) if "errors.else" in step.outcomes else set()
         for way in step.ways.values():
             if way.outcome.startswith("errors."):
+                own = set(self._failures(step, way, cause))
                 yield from (self._edge(place, way, each) for each in Cause if each in own)
                 for each, can_be in failing.items():
                     if each not in own:
@@ -79,13 +79,14 @@ class Leading:
             can_be = self._failing.any_of(place[0], texts)
             found.update((cause, can_be or found.get(cause, False)) for cause in causes)
 
-    def _failures(self, step: Step, cause: Cause) -> Iterator[Cause]:
-        """When a step can fail by itself: a question also before anybody replies, as it is refused."""
-        yield cause
-        if step.kind.asks:
+    def _failures(self, step: Step, way: Way, cause: Cause) -> Iterator[Cause]:
+        """When a step can fail by itself: at its work, and as its message is refused, before anybody replies."""
+        if "errors.else" in step.outcomes:
+            yield cause
+            if step.kind.takes_unread:
+                yield Cause.TURN
+        if way.outcome == step.refusal:
             yield Cause.RESULT
-        elif step.kind.takes_unread:
-            yield Cause.TURN
 
     def _edge(self, place: Place, way: Way, cause: Cause, *, fails: bool = False, idle: bool = False) -> Edge:
         target, puts, ends_all = self._lead(place, way.target)

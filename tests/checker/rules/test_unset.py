@@ -136,9 +136,15 @@ def test_an_inherited_text_is_found_once() -> None:
 
 
 def test_failures_lead_on_only_where_something_can_fail() -> None:
-    plain = '  q: {ask: Q, save: name, errors: {else: b}}\n  b: {say: "{{ name }}"}'
+    plain = '  q: {set: {name: Ann}, errors: {else: b}}\n  b: {say: "{{ name }}"}'
     assert read(plain) == []
-    assert read(plain.replace("ask: Q", 'ask: "{{ order.price or 1 }}"')) == ["q order", "b name"]
+    assert read(plain.replace("Ann", '"{{ order.price or 1 }}"')) == ["q order", "b name"]
+
+
+def test_a_question_that_is_refused_leads_on_without_its_answer() -> None:
+    flow = '  q: {ask: Q, save: name, errors: {refused: b}}\n  b: {say: "{{ name }}"}'
+    assert read(flow) == ["b name"]
+    assert read(flow.replace("refused", "failed")) == []
 
 
 def test_a_check_of_an_answer_reads_other_variables() -> None:
