@@ -10,7 +10,7 @@ from bot.connections import CERTIFICATE_REFUSED
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.http import Http, HttpError, Response
 
-PATIENCE = 6.0  # seconds
+PATIENCE = 5.0  # seconds
 RENEWED_BEFORE = timedelta(days=14)
 ABOUT = "webhook"
 NOT_REACHED = "does `bot serve` run, and does the proxy lead to it?"

@@ -17,7 +17,7 @@ from bot.http import Http, HttpError
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
 
-PATIENCE = 6.0  # seconds
+PATIENCE = 5.0  # seconds
 REFUSED_BEYOND = timedelta(minutes=5)
 DOUBTFUL_BEYOND = timedelta(minutes=1)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
