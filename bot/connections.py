@@ -91,6 +91,11 @@ def is_address(host: str) -> bool:
     return True
 
 
+def is_this_machine(host: str) -> bool:
+    """Whether a host is the loopback interface, by its name or by one of its addresses."""
+    return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
+
+
 def look_up(host: str, port: int, seconds: float) -> _Found:
     """The addresses of a host, as `socket.getaddrinfo` has them. Raises `NotFound`, after ``seconds`` at the latest."""
     try:

@@ -32,7 +32,7 @@ class Downloads:
     """
 
     def __init__(self, gateway_url: str) -> None:
-        self._gateway = Place.of(gateway_url).origin
+        self._gateway = Place.of(gateway_url).server
 
     @contextmanager
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
@@ -45,7 +45,7 @@ class Downloads:
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 place = Place.of(url)
-                inside = inside and place.origin == self._gateway  # nobody leads back in from outside
+                inside = inside and place.server == self._gateway  # nobody leads back in from outside
                 with _answer(place, inside, most, deadline) as answer:
                     if answer.status not in REDIRECTS:
                         yield _checked(answer, place, most)

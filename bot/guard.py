@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
-from bot.connections import CONNECT_SECONDS, NotFound, look_up
+from bot.connections import CONNECT_SECONDS, NotFound, is_this_machine, look_up
 from bot.core.errors import BotError
 
 MOST_REDIRECTS = 3
@@ -58,6 +58,12 @@ class Place:
             raise Misled("it has no http or https address")
         origin = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         return cls(origin, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+
+    @property
+    def server(self) -> str:
+        """What two addresses of the same server have in common: the loopback interface has several names."""
+        scheme = self.origin.partition(":")[0]
+        return f"{scheme}://localhost:{self.port}" if is_this_machine(self.host) else self.origin
 
     def public_address(self, seconds: float) -> str:
         """An IP address of the host that is public: the one to connect to.

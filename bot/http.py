@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
 from typing import Any, Protocol
@@ -28,7 +27,7 @@ from requests.utils import (
 )
 from urllib3.util import Retry, Timeout, make_headers
 
-from bot.connections import CONNECT_SECONDS, NoConnection, Plain, Secure, in_words, innermost, is_address
+from bot.connections import CONNECT_SECONDS, NoConnection, Plain, Secure, in_words, innermost, is_this_machine
 from bot.core.errors import BotError
 
 TRUSTED = DEFAULT_CA_BUNDLE_PATH
@@ -286,8 +285,7 @@ def _trusted() -> dict[str, str]:
 
 def proxy_of(url: str) -> str | None:
     """The proxy that the environment names for an address, if any; this machine itself is never behind one."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or (is_address(host) and ip_address(host).is_loopback):
+    if is_this_machine(urlsplit(url).hostname or ""):
         return None
     proxy = select_proxy(url, get_environ_proxies(url))
     return (proxy if "://" in proxy else f"http://{proxy}") if proxy else None

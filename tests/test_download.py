@@ -78,6 +78,11 @@ def test_what_the_gateways_own_host_serves_is_got_wherever_that_is(gateway: Peer
     assert "authorization" not in request.headers
 
 
+def test_the_loopback_interface_is_one_host_whatever_it_is_called(gateway: Peer) -> None:
+    gateway.answers(answer(200, b"a file"))
+    assert got(Downloads(gateway.url.replace("127.0.0.1", "localhost")), f"{gateway.url}/f") == b"a file"
+
+
 def test_a_body_in_chunks_is_got_whole(gateway: Peer) -> None:
     gateway.answers(raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na f\r\n3\r\nile\r\n0\r\n\r\n"))
     assert got(Downloads(gateway.url), f"{gateway.url}/f") == b"a file"

@@ -14,6 +14,7 @@ from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
 from bot.cli.reloads import BotFiles, Reloads
 from bot.cli.screen import Screen
 from bot.core.errors import BotError
+from bot.core.filetypes import END, type_of
 from bot.folder import find_bot, read_folder
 from bot.lang import durations
 from bot.settings import ModelService, read_model_service
@@ -44,7 +45,8 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None
     \b
       /wait 24h   let time pass        /vars      where you are, and the variables
       /restart    be somebody new      /trace     why the bot said that
-      /help       this list            /quit      end (Ctrl-D too)
+      /file a.png send a file          /help      this list
+      /quit       end (Ctrl-D too)
 
     \b
       $ bot chat flows
@@ -200,6 +202,21 @@ class _Chat:
         now = self._simulation.clock.now().astimezone(self._simulation.bot.timezone)
         self._screen.print(styled(f"It is {now:%A, %d %B %Y, %H:%M} now.", dim=True))
 
+    def file(self, text: str) -> None:
+        """``/file a.png``."""
+        try:
+            content = Path(text).expanduser().read_bytes()
+        except (OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or "no file has such a name"
+            self._screen.print(styled(f"{text or '/file'}: {why}. Write which file, such as /file a.png.", fg="red"))
+            return
+        found = type_of(content[:END], content[-END:])
+        if found is None:
+            self._screen.print(styled(f"{text} is none of the files that contacts send.", fg="red"))
+            return
+        self._screen.print(styled(f"     you send {found.name}", dim=True))
+        self._simulation.send(found.kind, content=content)
+
     def variables(self, _: str) -> None:
         """``/vars``."""
         from bot.cli.explain import session_lines
@@ -232,6 +249,7 @@ class _Chat:
 
 COMMANDS = {
     "/wait": _Command("/wait 24h", "let time pass; what falls due meanwhile happens", _Chat.wait),
+    "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
     "/vars": _Command("/vars", "where you are, and the variables", _Chat.variables),
     "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
     "/restart": _Command("/restart", "be somebody whom the bot has never met", _Chat.restart),

@@ -53,9 +53,10 @@ def _sent_files(library: Library) -> Iterator[SentFile]:
 
 
 def _judged(file: SentFile, place: str, start: bytes) -> Finding:
-    found = type_of(start[:END], b"")
-    is_one = found is not None and found.kind == file.kind
+    found = type_of(start[:END], b"", file.kind)
+    is_one = found is not None and found.kind == file.kind and found.sent
     if is_one or (found is None and file.kind == "document"):  # of some documents only the end tells
         return ok("files", place)
-    what = "what the gateway takes" if found is None else f"{file.kind}: by its content it is {found.name}"
-    return fail("files", f"{place} is not {what}", "see what the address really leads to")
+    what = "" if found is None else f": by its content it is {found.name}"
+    advice = "see what the address really leads to"
+    return fail("files", f"{place} is no {file.kind} that the gateway takes{what}", advice)

@@ -1,6 +1,7 @@
 """The control API under ``/emulator``, by which another process drives the emulator. It is no part of the gateway."""
 
 import dataclasses
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ def _routes(emulator: "Emulator", control: "_Control") -> dict[tuple[str, str], 
         ("GET", "/acknowledged"): lambda body: emulator.acknowledged,
         ("GET", "/unknown-fields"): lambda body: sorted(emulator.unknown_fields),
         ("GET", "/idle"): control.idle,
-        ("POST", "/receive"): lambda body: emulator.receive(**body),
+        ("POST", "/receive"): control.receive,
         ("POST", "/tap"): lambda body: emulator.tap(**body),
         ("POST", "/assign"): lambda body: emulator.assign(**body),
         ("POST", "/resolve"): lambda body: emulator.resolve(**body),
@@ -71,6 +72,12 @@ def _answered(answer: Callable[[Body], Any]) -> Response:
 class _Control:
     def __init__(self, emulator: "Emulator") -> None:
         self._emulator = emulator
+
+    def receive(self, body: Body) -> str:
+        """A contact writes. The ``content`` of a file comes in base64."""
+        if "content" in body:
+            body["content"] = b64decode(body["content"], validate=True)
+        return self._emulator.receive(**body)
 
     def media(self, sent_at: int, name: str) -> Response:
         """A file that a contact sent; its address expires."""

@@ -224,14 +224,21 @@ class Emulator:
         *,
         kind: str = "text",
         media_url: str | None = None,
+        content: bytes | None = None,
         location: dict[str, Any] | None = None,
         at: datetime | None = None,
         channel_id: str | None = None,
         event_id: str | None = None,
     ) -> str:
-        """A contact writes; hands back the event's id. ``text`` is the caption of media; ``at``: when it was sent."""
+        """A contact writes; hands back the event's id. ``text`` is the caption of media; ``at``: when it was sent.
+
+        Media are the file at ``media_url``, or one with this ``content``, or a small one of its kind.
+        """
         if kind in WITH_MEDIA and media_url is None:
-            media_url = f"{self.url}/media/{int((at or self.clock.now()).timestamp())}/{kind}"
+            name = kind if content is None else f"{len(self.media)}.{kind}"
+            if content is not None:
+                self.media[name] = content
+            media_url = f"{self.url}/media/{int((at or self.clock.now()).timestamp())}/{name}"
         return self._account.receive(contact, Inbound(kind, text, media_url, location), at, channel_id, event_id)
 
     def tap(

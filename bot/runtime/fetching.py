@@ -56,7 +56,7 @@ class Fetching:
             with self._downloads.open(media.url, most=effect.most, seconds=seconds) as chunks:
                 for chunk in chunks:
                     file.write(chunk)
-            found = type_of(*file.ends(END))
+            found = type_of(*file.ends(END), media.kind)
             if found is None or found.kind != media.kind:
                 what = "something else" if found is None else found.name
                 return Ended(WRONG_TYPE, detail=f"the {media.kind} is {what}")

@@ -115,13 +115,9 @@ class Simulation:
         late: timedelta = timedelta(),
     ) -> None:
         """The contact sends a file with this content (or a sample of its kind), a place or a sticker."""
-        at, url = self.clock.now() - late, None
-        if content is not None:
-            name = f"{len(self.emulator.media)}.{kind}"
-            self.emulator.media[name] = content
-            url = f"{self.emulator.url}/media/{int(at.timestamp())}/{name}"
         place = None if location is None else dict(location)
-        self.emulator.receive(self.contact, caption, kind=kind, media_url=url, location=place, at=at)
+        at = self.clock.now() - late
+        self.emulator.receive(self.contact, caption, kind=kind, content=content, location=place, at=at)
         self.settle()
 
     def tap(self, title: str, late: timedelta = timedelta()) -> None:

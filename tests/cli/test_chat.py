@@ -110,7 +110,15 @@ def test_a_line_that_means_nothing_is_explained_and_not_sent(tmp_path: Path, lin
 
 def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
     lines = chat(make_bot(tmp_path, FLOWS), "/help", "/quit", "hi")
-    assert [line.split()[0] for line in lines[1:-1]] == ["/wait", "/vars", "/trace", "/restart", "/help", "/quit"]
+    assert [line.split()[0] for line in lines[1:-1]] == [
+        "/wait",
+        "/file",
+        "/vars",
+        "/trace",
+        "/restart",
+        "/help",
+        "/quit",
+    ]
     assert lines[-1] == "you: /quit"
 
 
@@ -275,3 +283,40 @@ def test_a_bot_that_hangs_is_said_and_the_chat_goes_on(tmp_path: Path, monkeypat
     lines = chat(make_bot(tmp_path, FLOWS), "hi", "/help")
     at = next(number for number, line in enumerate(lines) if line.startswith("the bot has not come to rest within"))
     assert "you: /help" in lines[at:]
+
+
+PHOTO = """
+flow: main
+start: {otherwise: true}
+vars: {photo: {type: media, kinds: [image, audio], keep: true}}
+steps:
+  photo:
+    ask: Your photo?
+    save: photo
+    retry: {say: "A photo, please.", then: again}
+    errors: {else: {say: I could not get it., then: end}}
+  thanks: {say: "{{ photo.type }}", then: end}
+"""
+
+
+@pytest.mark.parametrize(("name", "kind"), [("small.png", "image/png"), ("voice.aac", "audio/aac")])
+def test_a_file_is_sent_and_kept(tmp_path: Path, name: str, kind: str) -> None:
+    """A real image of 2 by 2 pixels, a real frame of silence."""
+    content = {
+        "small.png": "89504e470d0a1a0a0000000d49484452000000020000000208020000"
+        "00fdd49a730000000c49444154789c636060f80f00010301001bb6ee560000000049454e44ae426082",
+        "voice.aac": "fff15040017ffc01402280a37ff85c2d2e2e2e2e2e2e2e2e2e2e2e5e",
+    }[name]
+    (tmp_path / name).write_bytes(bytes.fromhex(content))
+    shown = chat(make_bot(tmp_path / "bot", PHOTO), "hi", f"/file {tmp_path / name}")
+    assert [line for line in shown if kind in line] == [f"     you send {kind}", f"bot: {kind}"]
+
+
+def test_a_file_that_nobody_could_send_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "x.exe").write_bytes(b"MZ\x90\x00\x03")
+    shown = chat(make_bot(tmp_path / "bot", PHOTO), f"/file {tmp_path / 'x.exe'}", "/file /no/such.png", "/file")
+    assert [line for line in shown if not line.startswith("you: ")] == [
+        f"{tmp_path / 'x.exe'} is none of the files that contacts send.",
+        "/no/such.png: No such file or directory. Write which file, such as /file a.png.",
+        "/file: Is a directory. Write which file, such as /file a.png.",
+    ]

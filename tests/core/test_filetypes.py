@@ -32,6 +32,11 @@ def suffix_of(content: bytes) -> str | None:
         (b"\xff\xfb\x90\x64", "mp3"),
         (b"OggS\x00\x02", "ogg"),
         (b"#!AMR\n", "amr"),
+        (b"#!AMR-WB\n", "amr"),
+        (b"\xff\xf1\x50\x80\x2e\x7f\xfc\x01\x00", "aac"),
+        (b"\xff\xf9\x50\x80", "aac"),
+        (b"\x00\x00\x00\x1cftypM4A \x00\x00\x00\x00M4A mp42isom", "m4a"),
+        (b"\x00\x00\x00\x18ftyp3gp4\x00\x00\x00\x003gp4", "3gp"),
         (b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00", "mp4"),
         (b"\x00\x00\x00\x18ftypisom\x00\x00\x02\x00", "mp4"),
         (b"%PDF-1.7\n", "pdf"),
@@ -53,7 +58,6 @@ def test_a_type_that_the_gateway_takes_is_told_by_its_content(content: bytes, su
         b"RIFF\x00\x00\x00\x00WEBPVP8 ",
         b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00",
         b"\x00\x00\x00\x14ftypqt  \x00\x00\x00\x00",
-        b"\xff\xf1\x50\x80\x2e\x7f\xfc\x01\x00",  # AAC
         "Grüße".encode("utf-16"),
         b"MZ\x90\x00\x03",
         b"\x7fELF\x02\x01\x01\x00",
@@ -71,8 +75,18 @@ def test_a_large_office_document_is_told_by_the_list_at_its_end() -> None:
     assert suffix_of(zipped("word/document.xml", "[Content_Types].xml", filler=3 * END)) == "docx"
 
 
-def test_the_types_are_those_of_the_gateways_list_each_under_its_kind() -> None:
-    for found in FILE_TYPES:
+def test_a_recording_in_a_videos_container_is_audio_where_its_sender_says_so() -> None:
+    content = b"\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom"
+    assert [found.name for kind in ("audio", "video") if (found := type_of(content, b"", kind))] == [
+        "audio/mp4",
+        "video/mp4",
+    ]
+    assert type_of(b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00", b"", "audio") is None
+
+
+def test_the_types_that_are_sent_are_those_of_the_gateways_list_each_under_its_kind() -> None:
+    sent = [found for found in FILE_TYPES if found.sent]
+    for found in sent:
         assert found.suffix in MEDIA_SUFFIXES[found.kind]
     assert {found.kind for found in FILE_TYPES} == set(MEDIA_KINDS)
-    assert {found.suffix for found in FILE_TYPES} == {s for all in MEDIA_SUFFIXES.values() for s in all} - {"jpeg"}
+    assert {found.suffix for found in sent} == {s for all in MEDIA_SUFFIXES.values() for s in all} - {"jpeg"}

@@ -97,8 +97,8 @@ def test_each_literal_address_is_got_once(tmp_path: Path, server: Peer) -> None:
     ("status", "body", "words"),
     [
         (404, b"", "127.0.0.1 answered 404"),
-        (200, b"%PDF-1.7 a menu", "is not image: by its content it is application/pdf"),
-        (200, b"\0\0\0", "is not what the gateway takes"),
+        (200, b"%PDF-1.7 a menu", "is no image that the gateway takes: by its content it is application/pdf"),
+        (200, b"\0\0\0", "is no image that the gateway takes"),
         (200, PNG + b"\0" * (5 << 20), "is too large"),
     ],
 )
