@@ -30,7 +30,7 @@ from bot.requester import Requester
 from bot.runtime.calling import Calling
 from bot.runtime.caution import Caution
 from bot.runtime.completing import Completing, no_service
-from bot.runtime.delivery import Delivery
+from bot.runtime.delivery import Delivery, Wait
 from bot.runtime.errands import Errands
 from bot.runtime.fetching import Fetching
 from bot.runtime.operator import Answer, Request
@@ -199,12 +199,16 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
 
-        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start. The status tells of delivery's and of the alarms, too.
+        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start, ``{"do": "waits", "ids"}`` why these
+        messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
             return self.judge(str(request.get("flow")), dict(request.get("data", {})))
         if request.get("do") == "gateway":
             return self._errands.run(request)
+        if request.get("do") == "waits":
+            waits = self._delivery.waits({id for id in request.get("ids", ()) if isinstance(id, int)})
+            return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
         answer = self._turns.operate(request)
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}
@@ -247,6 +251,10 @@ class Engine:
 
 def _as_json(alarm: Alarm) -> dict[str, str]:
     return asdict(alarm) | {"since": alarm.since.isoformat()}
+
+
+def _wait_as_json(wait: Wait) -> dict[str, str | None]:
+    return {"why": wait.why, "until": None if wait.until is None else wait.until.isoformat()}
 
 
 class Bot:

@@ -1,13 +1,15 @@
 """``bot queue``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bot.cli.operate import bot_option, open_store, operate
+from bot.cli.operate import ask_server, bot_option, open_store, operate, store_of
 from bot.cli.output import counted, echo_json, local_time, printable, styled
+from bot.core.errors import BotError
 
 if TYPE_CHECKING:
     from bot.store.reader import DeadLetter, PendingSend
@@ -38,7 +40,7 @@ START_ADVICE = "put that right, in the flow or in the program that asked for it,
     "--json",
     "as_json",
     is_flag=True,
-    help="Print an object: pending, dead, broadcasts, counts; or done, missing, held.",
+    help="Print an object: alarms, pending, waits, dead, broadcasts, counts; or done, missing, held.",
 )
 @click.pass_context
 def command(
@@ -105,11 +107,14 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     with open_store(folder) as store:
         pending, dead, counts = store.pending_sends(limit), store.dead_letters(limit), store.counts()
         broadcasts = store.unfinished_broadcasts()
+    server = _ask_server(folder, [send.id for send in pending])
     if as_json:
-        echo_json({"pending": pending, "dead": dead, "broadcasts": broadcasts, "counts": counts})
+        shown = {"alarms": server.alarms, "pending": pending, "waits": server.waits, "dead": dead}
+        echo_json(shown | {"broadcasts": broadcasts, "counts": counts})
         return
+    _echo_alarms(server)
     for send in pending:
-        _echo(_pending_lines(send))
+        _echo(_pending_lines(send, server))
     for letter in reversed(dead):
         _echo(_dead_lines(letter))
     for name, numbers in broadcasts.items():
@@ -122,20 +127,54 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
         click.echo(f"Shown are {len(pending)} and {len(dead)}: -n shows more.")
 
 
+class _Server(NamedTuple):
+    """What the server that runs on the store says: its alarms, and by message why it waits. ``runs``: there is one."""
+
+    runs: bool
+    alarms: Sequence[dict[str, str]] = ()
+    waits: Mapping[str, dict[str, str | None]] = {}
+
+
+def _ask_server(folder: Path | None, ids: list[int]) -> _Server:
+    store = store_of(folder)[1]
+    try:
+        alarms = ask_server(store, {"do": "status"})["alarms"]
+        return _Server(True, alarms, ask_server(store, {"do": "waits", "ids": ids})["waits"])
+    except BotError:  # none runs, or it is just starting or stopping
+        return _Server(False)
+
+
+def _echo_alarms(server: _Server) -> None:
+    for alarm in server.alarms:
+        click.echo(styled(f"{alarm['what']} (since {local_time(datetime.fromisoformat(alarm['since']))})", fg="red"))
+        click.echo(f"  {alarm['advice']}\n")
+
+
 def _echo(lines: Iterator[str]) -> None:
     click.echo("\n".join(lines) + "\n")
 
 
-def _pending_lines(send: "PendingSend") -> Iterator[str]:
+def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
     from bot.cli.explain import effect_in_words
 
     yield f"{styled('waiting', fg='yellow')} {send.id}  to {send.contact}  since {local_time(send.created_at)}"
     yield f"  {effect_in_words(send.effect)}"
     if send.attempts:
         yield f"  {counted(send.attempts, 'try') if send.attempts == 1 else f'{send.attempts} tries'}: {send.detail}"
-        yield f"  the next is at {local_time(send.due_at)}"
-    elif send.detail:  # not tried: nothing at all can be sent now
+    elif send.detail:
         yield styled(f"  held: {send.detail}", fg="red")
+    yield f"  {_why(send, server)}"
+
+
+def _why(send: "PendingSend", server: _Server) -> str:
+    """Why a message waits."""
+    if not server.runs:
+        return "it waits for the server: `bot serve` starts it"
+    wait = server.waits.get(str(send.id))
+    if wait is None:
+        return "it waits for those before it"
+    until = wait["until"]
+    return f"{wait['why']}" if until is None else f"{wait['why']}: {local_time(datetime.fromisoformat(until))}"
 
 
 def _dead_lines(letter: "DeadLetter") -> Iterator[str]:

@@ -80,6 +80,14 @@ class Breaker:
             return min(2 * before, LONGEST_PROBE) if before else FIRST_PROBE
         return limits_pause(outcome.retry_after, before)
 
+    def why(self) -> str:
+        """Why nothing goes, in words that end before the time at which one request finds out."""
+        if self.reason == ACCOUNT:
+            return "the API key is refused, so nothing can be sent; one message is tried"
+        if self.reason == CHANNEL:
+            return f"{name_of(self.route)} is unknown or inactive; one message is tried"
+        return "the gateway refuses requests for its limits; one is tried"
+
     def open_for(self, now: float) -> float:
         """For how many seconds it has been open for the same reason."""
         return now - self._since if self.reason else 0.0

@@ -7,13 +7,13 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from random import Random
 
 from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.clock import Clock, time_of
 from bot.core.effects import PutContact
 from bot.gateway.client import Gateway
 from bot.runtime.backoff import left_to_wait
@@ -47,6 +47,14 @@ class Status:
 
 
 _Whose = tuple[str, int, Route]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a message waits, in words, and until when; None where that depends on others."""
+
+    why: str
+    until: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -210,7 +218,37 @@ class Delivery:
             waiting = self._rows.total() - self._in_flight
             return Status(waiting, self._in_flight, self._pacing.room(self._clock.elapsed()))
 
+    def waits(self, ids: Set[int]) -> dict[int, Wait]:
+        """Why these rows wait, as far as they are in memory."""
+        with self._lock:
+            now, found = self._clock.elapsed(), {}
+            for lane in self._lanes.values():
+                for place, row in enumerate(lane.rows):
+                    if row.id in ids:
+                        wait = self._wait_of(lane, now)
+                        found[row.id] = (
+                            replace(wait, why=f"{place} before it to this contact: {wait.why}") if place else wait
+                        )
+            return found
+
     # With the lock held
+
+    def _wait_of(self, lane: Lane, now: float) -> Wait:
+        """Why a lane's first row waits."""
+        breaker = self._breakers[lane.route]
+        if lane.in_flight:
+            return Wait("it is being sent")
+        if breaker.reason:
+            return Wait(breaker.why(), time_of(self._clock, breaker.probe_at))
+        opens = self._shares.opens_at(lane.contact, now)
+        if opens > now and lane.over_share is None:
+            return Wait("the contact's share of the requests is used up", time_of(self._clock, opens))
+        if lane.due_at > now:
+            return Wait("it is tried again", time_of(self._clock, lane.due_at))
+        free = self._pacing.opens_at(now, lane.priority)
+        if free is None or free > now:
+            return Wait("the limits leave no room", None if free is None else time_of(self._clock, free))
+        return Wait("its turn comes")
 
     def _route(self, row: OutboxRow) -> Route:
         return Apart.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
@@ -242,7 +280,8 @@ class Delivery:
 
     def _schedule(self, lane: Lane, wait: float) -> None:
         now = self._clock.elapsed()
-        self._timetable.add(lane, now + wait, now)
+        lane.due_at = now + wait
+        self._timetable.add(lane, lane.due_at, now)
 
     def _look(self, hands: int = 0) -> float | None:
         """Something has changed: call threads for what can be sent now. Returns when to look again at the latest.

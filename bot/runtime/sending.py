@@ -99,6 +99,7 @@ class Lane:
     tried_since: float | None = None  # by `Clock.elapsed`
     unclear: bool = False  # a try may have been sent
     in_flight: bool = False
+    due_at: float = 0.0  # of `bot.clock.Clock.elapsed`, as the other times here
     over_share: OverShare | None = None
     alone: bool = False
     limited: int | None = None  # how often its route had been closed when the limits kept the first row back

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.emulator import MessageTemplate
+from bot.emulator.emulator import CHANNELS
 from bot.store.commit import Commit
 from bot.store.files import FileLock
 from bot.store.state import Store
@@ -115,6 +116,19 @@ def test_the_store_is_found_by_the_settings(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("BOT_STORE", "")  # so that what .env sets is undone after this test
     monkeypatch.delenv("BOT_STORE")
     assert str(folder / "other.db") in call("queue", "--bot", folder).err
+
+
+def test_what_waits_says_why_below_the_servers_alarms(tmp_path: Path) -> None:
+    with kept(tmp_path, server=True) as bot:
+        bot.emulator.inactive_channels.update(CHANNELS)
+        bot.user("hi")
+        shown = call("queue", "--bot", tmp_path)
+    assert shown.lines[0].startswith("the account's own channel is unknown or inactive: its messages wait, those of")
+    assert shown.lines[1].startswith("  WHATSAPP_CHANNEL_NOT_FOUND: set channels in bot.yml, or BOT_CHANNEL_ID")
+    held, behind = (line for line in shown.lines if "one message is tried: 2030-" in line)
+    assert held.startswith("  the account's own channel is unknown or inactive; one message is tried: 2030-05-06")
+    assert behind.startswith("  1 before it to this contact: the account's own channel")
+    assert "it waits for the server: `bot serve` starts it" in call("queue", "--bot", tmp_path).out
 
 
 def test_what_is_held_says_why_in_the_gateways_words(tmp_path: Path) -> None:

@@ -369,6 +369,38 @@ def test_a_message_that_is_being_tried_is_tried_on_beyond_the_share(server: Peer
     bench.delivery.stop(5)
 
 
+def test_each_message_tells_why_it_waits_and_until_when(server: Peer) -> None:
+    bench = Bench(server, limits=(1000, 8), threads=1, per_contact=2, channels={"15551": "one"}, channel_id="own")
+    bench.offer(bench.row("1"), bench.row("1"))
+    bench.after(2)
+    campaign = bench.row("1", message=TEMPLATE, priority=CAMPAIGN)
+    bench.offer(campaign)
+    server.answers(refused("WHATSAPP_CHANNEL_NOT_FOUND", 404), answer(500, b"oops"))
+    held = [bench.row("2", channel="15551"), bench.row("2", channel="15551")]
+    bench.offer(*held)
+    bench.after(3)
+    again = bench.row("3")
+    bench.offer(again)
+    assert bench.after(4).state == "retry"
+    waits = bench.delivery.waits({row.id for row in (campaign, *held, again)})
+    told = {
+        id: (wait.why, round((wait.until - NOON).total_seconds()) if wait.until else None) for id, wait in waits.items()
+    }
+    assert told == {
+        3: ("the contact's share of the requests is used up", 87_300),
+        4: ("the channel one is unknown or inactive; one message is tried", 60),
+        5: ("1 before it to this contact: the channel one is unknown or inactive; one message is tried", 60),
+        6: ("it is tried again", 1),
+    }
+    bench.offer(*[bench.row(f"4{n}") for n in range(5)])
+    bench.settle()
+    last = bench.row("5")
+    bench.offer(last)
+    bench.settle()
+    assert bench.delivery.waits({last.id})[last.id].why == "the limits leave no room"
+    bench.delivery.stop(5)
+
+
 def test_a_day_that_is_used_up_is_reported_until_there_is_room(server: Peer) -> None:
     bench = Bench(server, limits=(1000, 5))
     bench.offer(*[bench.row(f"49{n}") for n in range(6)])
