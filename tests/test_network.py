@@ -16,17 +16,23 @@ import trustme
 from bot.ai.client import Completions
 from bot.ai.errors import CompletionError
 from bot.alarms import Alarms, Reachability
+from bot.app import Engine
 from bot.clock import MovableClock
 from bot.connections import look_up
 from bot.core.effects import HttpRequest
 from bot.core.messages import Text
 from bot.download import Downloads, NotFetched
+from bot.folder import read_folder
 from bot.gateway.client import Gateway
 from bot.gateway.errors import NotReached
 from bot.guard import HostUnknown, Place
 from bot.http import Http, NotSent
 from bot.outgoing import Outgoing
+from bot.program import load_program
 from bot.requester import NotAllowed, Unreachable
+from bot.settings import ModelService
+from bot.store.migrations import migrate
+from tests.cli.terminal import make_bot
 from tests.gateway.peer import Peer, accepted, answer, peer
 from tests.proxy import proxy
 from tests.test_download import got, names
@@ -34,6 +40,14 @@ from tests.test_http import free_port
 from tests.test_outgoing import KEY, SECRETS, services
 
 HOST = "gateway.example"
+ASKED = """
+flow: main
+start: {otherwise: true}
+vars: {text: {type: text, value: hello}}
+steps:
+  sort: {classify: What is this about?, text: "{{ text }}", exits: {bill: thanks}, other: thanks, errors: {else: end}}
+  thanks: {say: Thanks, then: end}
+"""
 HERE = {"127.0.0.1": ["127.0.0.1"]}
 
 
@@ -350,3 +364,28 @@ def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() 
         plain.answers(accepted())
         client.get("/x", {})
     assert alarms.current() == []
+
+
+def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(tmp_path: Path, secure: Peer) -> None:
+    clock, store = MovableClock(datetime(2030, 5, 6, tzinfo=UTC)), tmp_path / "bot.db"
+    migrate(store)
+    models = ModelService(f"{secure.url}/api/v1", "sk", ("acme/swift",), "authorization")
+    program = load_program(read_folder(make_bot(tmp_path / "bot", ASKED)))
+    engine = Engine(program, store, clock, gateway_url=secure.url, gateway_key="key", models=models)
+    engine.start()
+    asks = {"do": "gateway", "call": "contacts", "page": 1}
+    complete = {"do": "start", "flow": "main", "contact": "6281234567890"}
+    try:
+        for _ in range(2):
+            with pytest.raises(NotReached):
+                engine.operate(asks)
+            engine.operate(complete)
+            clock.move(timedelta(minutes=2))
+            assert engine.wait_settled(20)
+        found = {alarm["name"]: alarm for alarm in engine.operate({"do": "status"})["alarms"]}
+        assert found.keys() == {"gateway-unreachable", "model-unreachable"}
+        for alarm in found.values():
+            assert "signed by an authority that is not known here" in alarm["what"]
+            assert "SSL_CERT_FILE" in alarm["advice"]
+    finally:
+        engine.stop()
