@@ -4,9 +4,11 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import sys
+import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.abc import ExecutionLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -34,13 +36,45 @@ def load_handlers(folder: Folder) -> tuple[Extensions, list[Problem]]:
     with modules.importable():
         try:
             modules.check()
-            loaded = WATCHDOG.run(folder.code[0].path, modules.load, IMPORT_SECONDS)
+            with _exits_raise():
+                loaded = WATCHDOG.run(folder.code[0].path, modules.load, IMPORT_SECONDS)
             extensions = extensions_in(vars(module) for module in loaded)
             refuse_taken(extensions)
             return extensions.guarded(guarded), []
         except (Exception, SystemExit) as error:
             modules.forget()
             return Extensions(), [modules.problem(error)]
+
+
+class _EndsProcess(SystemExit):
+    """The code asked for the end of the process. Its text is the function's name."""
+
+
+@contextmanager
+def _exits_raise() -> Iterator[None]:
+    """While this lasts, what would end the process without a word raises `_EndsProcess` in this thread.
+
+    A process that the code forks ends as it asks to.
+    """
+    here, pid, real = threading.get_ident(), os.getpid(), {name: getattr(os, name) for name in ("_exit", "abort")}
+    lasts = True
+
+    def standing_in(name: str) -> Callable[..., None]:
+        def end(*arguments: int) -> None:
+            if lasts and (threading.get_ident(), os.getpid()) == (here, pid):
+                raise _EndsProcess(f"os.{name}")
+            real[name](*arguments)
+
+        return end
+
+    for name in real:
+        setattr(os, name, standing_in(name))
+    try:
+        yield
+    finally:
+        lasts = False
+        for name, function in real.items():
+            setattr(os, name, function)
 
 
 class _Modules(MetaPathFinder, ExecutionLoader):
@@ -97,6 +131,8 @@ class _Modules(MetaPathFinder, ExecutionLoader):
         mark = self._mark(error)
         if isinstance(error, BadDeclaration):
             problems.add("E505", mark, str(error))
+        elif isinstance(error, _EndsProcess):
+            problems.add("E505", mark, f"importing it ends the process ({error})", "take that out")
         elif isinstance(error, OutOfTime):
             problems.add("E505", mark, f"importing it {error}", "do nothing long where a module is imported")
         elif isinstance(error, SyntaxError):

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,27 @@ def test_a_module_of_handlers_is_loaded(tmp_path: Path) -> None:
 
 def test_no_handlers_are_no_problem(tmp_path: Path) -> None:
     assert load_handlers(read_folder(write(tmp_path, {}))) == (Extensions(), [])
+
+
+@pytest.mark.parametrize(("call", "name"), [("os._exit(1)", "os._exit"), ("os.abort()", "os.abort")])
+def test_python_that_ends_the_process_when_it_is_imported_is_a_problem_of_its_line(
+    tmp_path: Path, call: str, name: str
+) -> None:
+    found = problem(write(tmp_path, {"handlers.py": f"import os\n\n{call}\n"}))
+    assert str(found) == f"handlers.py:3:1: E505 importing it ends the process ({name}) (take that out)"
+    assert getattr(os, name.removeprefix("os.")).__module__ == "posix"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # some versions warn of any fork beside threads
+def test_a_process_that_the_python_forks_when_it_is_imported_ends_as_it_asks_to(tmp_path: Path) -> None:
+    lines = (
+        "import os",
+        "child = os.fork()",
+        "if child == 0: os._exit(7)",
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7",
+    )
+    _, problems = load_handlers(read_folder(write(tmp_path, {"handlers.py": "\n".join(lines)})))
+    assert not problems
 
 
 @pytest.mark.parametrize("init", [{"handlers/__init__.py": ""}, {}])

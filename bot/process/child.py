@@ -132,6 +132,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
         reloads = Reloads(Path(arguments["folder"]), last_good)
         engine = _composed(settings, reloads.first())
+        reloads.tell(engine.alarms)
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         engine.start()
         _tell(arguments["begin"], b"x")

@@ -6,12 +6,14 @@ import threading
 from pathlib import Path
 from typing import BinaryIO
 
+from bot.alarms import Alarms
 from bot.folder import Folder, NoBot, Watch, read_folder
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problem, Problems
 from bot.process.last_good import LastGood
 from bot.program import FaultyBot, Program, load_program
 
+ALARM = "reload-refused"
 log = logging.getLogger("bot.flows")
 
 
@@ -27,6 +29,13 @@ class Reloads:
         self._last_good = LastGood(last_good)
         self._watch = Watch(path)
         self._lock = threading.Lock()
+        self._refused = ""  # why the files are not served as they are now
+        self._alarms: Alarms | None = None
+
+    def tell(self, alarms: Alarms) -> None:
+        """Report from now on, and at once, while other files are served than there are."""
+        self._alarms = alarms
+        self._report()
 
     def first(self) -> Program:
         """The program to start with. Raises `FaultyBot` or `NoBot` where there never was a good one."""
@@ -35,7 +44,7 @@ class Reloads:
         except (FaultyBot, NoBot) as error:
             if self._last_good.folder is None:
                 raise
-            _list(error, "the files from before the last change are used until they are corrected")
+            self._refuse(error, "the files from before the last change are used until they are corrected")
             return load_program(self._last_good.folder)
 
     def again(self) -> Program | None:
@@ -43,7 +52,7 @@ class Reloads:
         try:
             program = self._load()
         except (FaultyBot, NoBot) as error:
-            _list(error, "the flows loaded before go on")
+            self._refuse(error, "the flows loaded before go on")
             return None
         log.info("the flows are loaded again: version %s", program.library.version)
         return program
@@ -63,7 +72,25 @@ class Reloads:
             finally:
                 self._last_good.survived()
             self._last_good.keep(folder)
+            self._refused = ""
+            self._report()
             return program
+
+    def _refuse(self, error: FaultyBot | NoBot, consequence: str) -> None:
+        print(error, file=sys.stderr, flush=True)
+        log.error("the bot's files cannot be loaded, see above: %s", consequence)
+        self._refused = f"the bot's files cannot be loaded{_place(error)}: {consequence}"
+        self._report()
+
+    def _report(self) -> None:
+        if self._alarms is None:
+            return
+        if self._refused:
+            self._alarms.report(
+                ALARM, self._refused, "`bot check` says what is wrong; they are taken once it is corrected"
+            )
+        else:
+            self._alarms.clear(ALARM)
 
 
 def _deadly(folder: Folder) -> Problem:
@@ -74,6 +101,10 @@ def _deadly(folder: Folder) -> Problem:
     return problems.sorted()[0]
 
 
-def _list(error: FaultyBot | NoBot, consequence: str) -> None:
-    print(error, file=sys.stderr, flush=True)
-    log.error("the bot's files cannot be loaded, see above: %s", consequence)
+def _place(error: FaultyBot | NoBot) -> str:
+    """Where the first problem is: what it says may quote a text of the bot's."""
+    if isinstance(error, NoBot):
+        return ""
+    first, *more = error.problems
+    others = f" and {len(more)} more" if more else ""
+    return f" ({first.code} at {first.path}:{first.line}{others})"

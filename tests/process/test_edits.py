@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from bot import local
-from tests.process.serving import Serve, until
+from tests.process.serving import Serve, Serving, until
 
 EDITS = {
     "handlers that end the program": ("handlers.py", b"raise SystemExit(3)"),
+    "handlers that end the process": ("handlers.py", b"import os\nos._exit(1)"),
     "handlers that are no Python": ("handlers.py", b"def ("),
     "handlers with a NUL": ("handlers.py", b"x = 1\0"),
     "a flow that is no text": ("main.yml", b"\xff\xfe\x00flow"),
@@ -26,9 +27,15 @@ def test_no_edit_takes_the_server_down(serve: Serve, folder: Path) -> None:
         assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": False}, edit
         assert serving.post(f"evt-{number}") == 200, edit
         serving.settle(number)
+        assert alarms(serving) == ["reload-refused"], edit
         save(folder / name, before)
         assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": True}, edit
+        assert alarms(serving) == [], edit
     assert serving.child("engine") == engine
+
+
+def alarms(serving: Serving) -> list[str]:
+    return [alarm["name"] for alarm in local.ask(serving.store, {"do": "status"})["alarms"]]
 
 
 def save(file: Path, content: bytes | None) -> None:
@@ -39,11 +46,12 @@ def test_python_at_whose_import_the_process_ends_is_named_and_the_files_before_i
     serve: Serve, folder: Path
 ) -> None:
     serving = serve().up()
-    save(folder / "handlers.py", b"import os\nos._exit(3)")
+    save(folder / "handlers.py", b"import os\nos.kill(os.getpid(), 9)")
     serving.line_with("handlers.py:1:1: E505 importing it ends the process")
     until(lambda: serving.get("/readyz") == 200)
     assert serving.post("evt-1") == 200
     serving.settle(1)
+    assert alarms(serving) == ["reload-refused"]
     save(folder / "handlers.py", b"")
     until(lambda: local.ask(serving.store, {"do": "reload"}) == {"reloaded": True})
     serving.settle(1)
