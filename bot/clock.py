@@ -122,12 +122,14 @@ class Steps:
 
     def seen(self) -> timedelta:
         """How far the clock was set since this was asked last: below 0 is back, and 0 is not at all."""
-        began = self._beginning()
-        by = began - self._began
-        if abs(by) < SMALLEST_STEP:
-            return timedelta()
-        self._began = began
+        by = self.unseen()
+        self._began += by
         return by
+
+    def unseen(self) -> timedelta:
+        """The same, to be asked again."""
+        by = self._beginning() - self._began
+        return by if abs(by) >= SMALLEST_STEP else timedelta()
 
     def _beginning(self) -> datetime:
         """The time of day at which nothing had passed, as the clock says now."""

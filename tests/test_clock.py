@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.clock import Clock, MovableClock, SystemClock, deadline_of, time_of
+from bot.clock import Clock, ExpiryTime, MovableClock, Steps, SystemClock, deadline_of, time_of
 from tests.patience import PATIENCE
 
 NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
@@ -79,3 +79,39 @@ def test_a_deadline_stands_for_a_time_until_the_clock_is_set(clock: MovableClock
 
 def test_a_deadline_ahead_is_never_shown_as_now(clock: MovableClock) -> None:
     assert time_of(clock, 1e-9) > NOON
+
+
+def test_a_step_is_seen_once_with_its_size_however_much_time_has_passed(clock: MovableClock) -> None:
+    steps = Steps(clock)
+    clock.move(HOUR)
+    assert not steps.seen()
+    clock.step(-DAY)
+    clock.move(HOUR)
+    assert [steps.unseen(), steps.seen(), steps.seen()] == [-DAY, -DAY, timedelta()]
+
+
+def test_many_small_steps_are_seen_together(clock: MovableClock) -> None:
+    steps = Steps(clock)
+    seen = []
+    for _ in range(3):
+        clock.step(timedelta(seconds=2))
+        seen.append(steps.seen())
+    assert seen == [timedelta(), timedelta(), timedelta(seconds=6)]
+
+
+def test_things_expire_by_a_clock_that_was_set_forth_after_a_day_only(clock: MovableClock) -> None:
+    expiry = ExpiryTime(clock)
+    clock.step(100 * DAY)
+    assert expiry.now() == NOON
+    clock.move(DAY - HOUR)
+    assert expiry.now() == NOON + DAY - HOUR
+    clock.move(HOUR)
+    assert expiry.now() == clock.now() == NOON + 101 * DAY
+
+
+def test_things_expire_by_a_clock_that_was_set_back_at_once(clock: MovableClock) -> None:
+    expiry = ExpiryTime(clock)
+    clock.step(100 * DAY)
+    assert expiry.now() == NOON
+    clock.step(-101 * DAY)
+    assert expiry.now() == clock.now() == NOON - DAY

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.core.events import ConversationAssigned
+from bot.core.events import ConversationAssigned, MessageReceived, TimeReached
 from bot.engine.plans import MOST_DUE
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -479,3 +479,50 @@ steps:
 """
     (problem,) = problems_of(flows)
     assert 'E116 nothing is scheduled as "mian"' in problem
+
+
+# -- a clock that was set back ----------------------------------------------------------------------
+
+
+def set_back(talk: Talk, by: timedelta = timedelta(days=1)) -> list[str]:
+    """The clock is set back, and the session is woken for that."""
+    talk.now -= by
+    return talk.take(TimeReached(talk.next_id(), CONTACT, talk.now))
+
+
+@pytest.mark.parametrize("wait", ["2h", '"{{ hours(2) }}"'])
+def test_a_wait_begins_anew_at_the_latest(wait: str) -> None:
+    talk = Talk(f"""
+        flow: main
+        start: {{otherwise: true}}
+        steps: {{w: {{wait: {wait}}}, hi: {{say: Hi., then: end}}}}
+        """)
+    talk.user("hi")
+    assert set_back(talk) == []
+    assert due(talk) == talk.now + timedelta(hours=2)
+    assert talk.wait("2h") == ["Hi."]
+
+
+def test_a_wait_for_a_point_in_time_keeps_it() -> None:
+    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {w: {wait: 2030-05-06 18:00}, hi: {say: Hi., then: end}}")
+    talk.user("hi")
+    before = due(talk)
+    set_back(talk)
+    assert due(talk) == before
+
+
+def test_a_scheduled_flow_starts_after_its_duration_and_an_appointment_stays() -> None:
+    talk = booking("schedule: {flow: reminder, after: 2h, with: {slot: x}}")
+    set_back(talk)
+    assert due(talk) == talk.now + timedelta(hours=2)
+    talk = booking('schedule: {flow: reminder, at: "2030-05-07 09:00", with: {slot: x}}')
+    set_back(talk)
+    assert due(talk) == datetime(2030, 5, 7, 7, 0, tzinfo=UTC)
+
+
+def test_a_message_opens_the_window_from_when_it_came_whatever_its_time() -> None:
+    talk = booking("then: end")
+    talk.take(MessageReceived(talk.next_id(), CONTACT, talk.now, talk.now + timedelta(days=9), "text", "hi"))
+    assert talk.session.last_inbound == talk.now
+    set_back(talk)
+    assert talk.session.last_inbound == talk.now

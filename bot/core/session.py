@@ -1,7 +1,7 @@
 """The session: where a contact is, and what the conversation knows."""
 
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
@@ -49,7 +49,7 @@ BUSY = ("skip", "after", "interrupt")
 class Plan:
     """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
 
-    ``flow`` is the flow, or ``flow/step``. ``every`` repeats it (five fields of cron, in the bot's time zone), as
+    ``flow`` is the flow, or ``flow/step``. ``after`` is how long it waits, where no day and hour were named. ``every`` repeats it (five fields of cron, in the bot's time zone), as
     long as that comes before ``until``.
     """
 
@@ -60,6 +60,7 @@ class Plan:
     busy: str = "after"
     every: str | None = None
     until: datetime | None = None
+    after: timedelta | None = None
 
 
 @stored

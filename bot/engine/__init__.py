@@ -31,7 +31,7 @@ from bot.engine.plans import take_start
 from bot.engine.replies import reply_of, take_reply
 from bot.engine.results import take_call, take_close, take_progress, take_send
 from bot.engine.routing import start_by_event
-from bot.engine.silence import take_time, wake_at
+from bot.engine.silence import keep_to_the_clock, take_time, wake_at
 from bot.engine.walk import Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
@@ -61,6 +61,8 @@ def _take(walk: Walk, event: Event) -> None:
     work = walk.work
     if isinstance(event, MessageReceived | Tapped):
         work.note_contact(event)
+    if isinstance(event, TimeReached):
+        keep_to_the_clock(work)
     own = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)
     silent = work.session.agent is not None or own
     if work.session.frame is not None and not silent and meet_edit(walk):

@@ -18,6 +18,7 @@ from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
 from bot.lang.variables import Mismatch
 from bot.steps.kind import StepFailed
+from bot.steps.points_in_time import no_later
 from bot.steps.riders import Riders
 from bot.steps.schedule import name_in
 
@@ -65,6 +66,11 @@ def wakes_at(work: Work) -> datetime | None:
     return min((plan.at for plan in work.session.plans if _means_something(work, plan)), default=None)
 
 
+def kept_to_the_clock(plan: Plan, now: datetime) -> Plan:
+    """A plan that starts no later than what it was to wait for from now on: the clock may have been set back."""
+    return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
+
+
 def take_due(walk: "Walk") -> None:
     """Start the plan that has been due for longest, if there is one that can be started: one a turn.
 
@@ -96,7 +102,7 @@ def take_start(walk: "Walk", event: StartRequested) -> None:
     if work.session.frame is not None and work.session.agent is None:
         meet_edit(walk)
     work.trace.rule = f"start of {event.flow} by {event.by}"
-    plan = Plan(event.id, event.flow, event.at, event.data, event.busy)
+    plan = Plan(event.id, event.flow, event.at, event.data, event.busy, after=timedelta())
     try:
         inputs = _asked_for(work.library, plan.flow, plan.inputs, work.now)
         if not _means_something(work, plan):

@@ -8,6 +8,7 @@ from bot.engine.walk import Walk
 from bot.engine.words import note_left
 from bot.engine.work import Work
 from bot.flow.definition import Step
+from bot.steps.points_in_time import no_later
 
 
 def wake_at(work: Work) -> datetime | None:
@@ -25,6 +26,23 @@ def take_time(walk: Walk) -> None:
         _take_step_time(walk)
     else:
         plans.take_due(walk)
+
+
+def keep_to_the_clock(work: Work) -> None:
+    """Let nothing that has happened lie ahead of the event, and no wait be longer than it was declared.
+
+    Where it is so, the clock was set back since. A day and an hour that somebody has named stay as they are.
+    """
+    session, now = work.session, work.event.at
+    if session.last_inbound is not None:
+        session.last_inbound = min(session.last_inbound, now)
+    if session.due_since is not None:
+        session.due_since = min(session.due_since, now)
+    session.plans = tuple(plans.kept_to_the_clock(plan, work.now) for plan in session.plans)
+    for frame in session.frames:
+        frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
+        if "until" in frame.hold and "for" in frame.hold:
+            frame.hold = {**frame.hold, "until": no_later(frame.hold["until"], work.now, frame.hold["for"])}
 
 
 def _step_wakes_at(work: Work) -> datetime | None:

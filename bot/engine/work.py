@@ -80,8 +80,9 @@ class Work:
         """A sign of life: it opens the window, and may tell the channel and the conversation."""
         session = self.session
         session.due = session.refused = 0
-        if session.last_inbound is None or event.sent_at > session.last_inbound:
-            session.last_inbound = event.sent_at
+        sent_at = min(event.sent_at, event.at)  # by the sender's clock: nobody writes after it has come
+        if session.last_inbound is None or sent_at > session.last_inbound:
+            session.last_inbound = sent_at
         if isinstance(event, MessageReceived):
             session.channel = event.channel or session.channel
             session.conversation = event.conversation or session.conversation

@@ -51,6 +51,7 @@ class Batch:
         self.commit = Commit(store.cursor(), now)
         self._advance = advance
         self._run = run
+        self._set_back = store.set_back
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was looked up beforehand
         self._aliases: dict[str, str | None] = {}
@@ -80,6 +81,8 @@ class Batch:
         if not self.commit.writes_session(due.contact):
             milliseconds = round(due.wake_at.timestamp() * 1000)
             id = f"time:{due.contact}:{due.visit}:{milliseconds}"
+            if self._set_back:  # the same time of day may come once more
+                id = f"{id}:{self._set_back}"
             self.take(TimeReached(id, due.contact, self.now), fired=due.wake_at)
 
     def look_up(self, contacts: Collection[str] = (), messages: Collection[str] = ()) -> None:
@@ -187,6 +190,8 @@ class Batch:
         if self._run.careful:
             self.store.mark_taking(event.id)
         session = self.session(event.contact)
+        if event.at > self.now:  # it came before the clock was set back
+            event = replace(event, at=self.now)
         try:
             turn = self._made(session, event, fired)
         except Exception as error:  # a defect in a step, whatever it is, touches no other event

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps
 from bot.core import codec
 from bot.core.effects import Fetch
 from bot.core.events import STARTS, Event, StatusReported
@@ -28,11 +28,16 @@ AT_ONCE = 256
 """How many events one commit takes."""
 
 _CALLS_AT_ONCE = 1000
-_PRUNED_EVERY = timedelta(minutes=1)
-_ERASED_EVERY = timedelta(seconds=1)
+_PRUNED_EVERY = 60.0  # seconds
+_ERASED_EVERY = 1.0
 
 Read = Callable[[bytes, datetime], Event | None]
 Answers = list[Answer | RequestRefused]
+
+_SET_BACK = (
+    "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
+)
+_SET_FORTH = "what was due meanwhile is done now; let the machine keep time (NTP)"
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +99,11 @@ class Passes:
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
-        self._prune_at = clock.now()
+        self._steps = Steps(clock)
+        self._expiry = ExpiryTime(clock)
+        self._prune_at = clock.elapsed()
         self._erasing = True  # as far as is known
-        self._erased_at = clock.now()
+        self._erased_at = clock.elapsed()
         self._sends = Claims(store.pending_sends, delivery, delivery.room, delivery.takes, delivery.takes_again)
         self._calls: Claims[CallRow] = Claims(
             store.pending_calls, performers, lambda: _CALLS_AT_ONCE - len(self._calls)
@@ -116,6 +123,9 @@ class Passes:
                 age.cursor + 1,
                 age.taken,
             )
+        last, now = self._store.written_at(), self._clock.now()
+        if last is not None and last - now >= SMALLEST_STEP:
+            self._set_back(last - now, "while the bot was down, at least")
         self._run, self._begun = self._store.begin_run(), self._store.last_ids()
         unclear = self._store.claimed_sends()
         self._sends.adopt(unclear)
@@ -144,6 +154,8 @@ class Passes:
         started = self._clock.elapsed()
         for contact in _to_erase(incoming):
             self._erase(contact)
+        if by := self._steps.seen():
+            self._clock_is_set(by)
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self._advance, self._run, self._clock.now())
@@ -173,13 +185,13 @@ class Passes:
             self._caught_up = True
             self._run = ORDINARY
         self.next_wake = self._store.next_wake()
-        now = self._clock.now()
+        now = self._clock.elapsed()
         if self._erasing and now >= self._erased_at:
             self._erasing = self._store.finish_erasures(self._inbox.has_of)
             self._erased_at = now + _ERASED_EVERY
         if now < self._prune_at:
             return False
-        more = self._store.prune(now)
+        more = self._store.prune(self._expiry.now())
         self._prune_at = now if more else now + _PRUNED_EVERY
         return more
 
@@ -187,6 +199,21 @@ class Passes:
         """Whether all that there was to do when the run began is done: on a busy day there is always something new."""
         sends, calls = self._begun.get("outbox", 0), self._begun.get("calls", 0)
         return self._sends.done_upto(sends) and self._calls.done_upto(calls)
+
+    @property
+    def clock_is_set(self) -> bool:
+        """Whether the clock has been set since the last pass."""
+        return bool(self._steps.unseen())
+
+    def _clock_is_set(self, by: timedelta) -> None:
+        if by < timedelta():
+            self._set_back(-by, "by")
+        else:
+            log.warning("the machine's clock was set forth by %s: %s", by, _SET_FORTH)
+
+    def _set_back(self, by: timedelta, how: str) -> None:
+        log.warning("the machine's clock was set back %s %s: %s", how, by, _SET_BACK)
+        self._store.clock_set_back(self._clock.now(), by)
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now."""

@@ -162,7 +162,7 @@ class Turns:
         with self._changed:
             passes = self._passes
             asleep = not self._working
-        if not asleep or not self._pass.idle() or self._inbox.has_after(self._pass.cursor):
+        if not asleep or not self._pass.idle() or self._pass.clock_is_set or self._inbox.has_after(self._pass.cursor):
             return False
         wake = self._pass.next_wake
         if wake is not None and wake <= self._clock.now():

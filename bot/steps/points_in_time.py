@@ -42,6 +42,12 @@ def start_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetim
     return _worked_out(text, scope, now, minutes=0, durations=True)
 
 
+def duration_of(text: Template, scope: Mapping[str, Any]) -> timedelta | None:
+    """The duration of a text; None where it is something else."""
+    value = _value_of(text, scope)
+    return value if isinstance(value, timedelta) else None
+
+
 def end_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetime:
     """The same as `point_of`, where a day is its end."""
     return _worked_out(text, scope, now, minutes=A_DAY)
@@ -53,6 +59,11 @@ def in_time(now: datetime, duration: timedelta) -> datetime:
     Raises `OverflowError`.
     """
     return later(now, duration, zone_of(now)).astimezone(UTC)
+
+
+def no_later(at: datetime, now: datetime, lasts: timedelta) -> datetime:
+    """The end of a wait that ``lasts`` so long: where more is left of it, the clock was set back, and it begins now."""
+    return at if at - now <= lasts else min(at, in_time(now, lasts))
 
 
 def _worked_out(

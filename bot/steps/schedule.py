@@ -67,7 +67,7 @@ class Schedule:
             return None
         inputs = {item.name: item.evaluate(scope) for item in self.inputs}
         name, where = name_in(self.name, scope), self.target.text.removeprefix("/")
-        return Plan(name, where, at, inputs, self.busy, self.every, until)
+        return Plan(name, where, at, inputs, self.busy, self.every, until, self.after)
 
     def _first(self, scope: Mapping[str, Any], now: datetime) -> datetime | None:
         current = now.astimezone(UTC)

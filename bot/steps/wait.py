@@ -14,7 +14,7 @@ from bot.lang.nodes import Map
 from bot.lang.templates import Template
 from bot.steps.declared import Null, Rest, RestFor, Used
 from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, ending
-from bot.steps.points_in_time import CLOCK, in_time, start_of
+from bot.steps.points_in_time import CLOCK, duration_of, in_time, start_of
 
 SHORTEST = timedelta(seconds=1)
 _WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
@@ -68,11 +68,20 @@ class Wait(StepKind):
     def enter(self, at: At) -> Decision:
         """Wait, and go on once the time has come; the engine wakes the step then."""
         until = self._until(at)
-        return ending("then") if until <= at.now else Decision(hold={"until": until})
+        if until <= at.now:
+            return ending("then")
+        lasts = at.hold["for"] if "for" in at.hold else self._lasts(at)
+        return Decision(hold={"until": until} if lasts is None else {"until": until, "for": lasts})
 
     def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
         """When the time has come, as far as is known."""
         return hold.get("until")
+
+    def _lasts(self, at: At) -> timedelta | None:
+        """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
+        if isinstance(self.until, Template):
+            return duration_of(self.until, at.scope)
+        return self.until if isinstance(self.until, timedelta) else None
 
     def _until(self, at: At) -> datetime:
         """When the wait is over, in UTC. Opening hours are looked at anew: an edit may have closed the office."""

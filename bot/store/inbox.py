@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.alarms import Alarms
-from bot.clock import Clock
+from bot.clock import Clock, ExpiryTime
 from bot.store.contact import IN_LOG
 from bot.store.files import inbox_path, open_reader, reads_rows, trouble_in_words
 from bot.store.groups import GroupWriter, InboxBusy, Write
@@ -58,6 +58,7 @@ class InboxWriter:
         self.in_trouble = False
         self._alarms = alarms or Alarms(clock)
         self._clock = clock
+        self._expiry = ExpiryTime(clock)
         self._writer = GroupWriter(inbox_path(path), patience)
 
     def append(
@@ -89,7 +90,7 @@ class InboxWriter:
         Raises `InboxBusy`.
         """
         self._commit(_TAKEN, (below_seq,))
-        before = time_of(self._clock.now() - older_than)
+        before = time_of(self._expiry.now() - older_than)
         deleted = 0
         while True:
             piece = self._commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed

@@ -83,6 +83,7 @@ def _engine_tables(db: Database) -> None:
             cursor INTEGER NOT NULL DEFAULT 0,
             last_event TEXT,
             written_at TEXT,
+            set_back INTEGER NOT NULL DEFAULT 0,
             clean INTEGER NOT NULL DEFAULT 1,
             crashes INTEGER NOT NULL DEFAULT 0,
             taking TEXT

@@ -13,6 +13,7 @@ from bot.store.contact import numbers_of
 from bot.store.erase import Withdrawn
 from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
 from bot.store.rows import (
+    ERRAND,
     CallRow,
     DueRow,
     OutboxRow,
@@ -36,7 +37,15 @@ KEPT = {
 
 _PRUNED_AT_ONCE = 500
 
-_META = "SELECT store_id, cursor FROM meta"
+_META = "SELECT store_id, cursor, written_at, set_back FROM meta"
+_SHIFTED = "UPDATE {} SET at = strftime('%Y-%m-%dT%H:%M:%f', at, :by) || '000+00:00' WHERE at > :now"
+_SET_BACK = (
+    "UPDATE sessions SET wake_at = :now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
+    _SHIFTED.format("sent"),
+    _SHIFTED.format("dead_letters"),
+    f"{_SHIFTED.format('turns')} AND contact IS NULL AND rule = '{ERRAND}'",
+    "UPDATE meta SET written_at = :now, set_back = set_back + 1",
+)
 _SENT = """
     SELECT sent.id, ref, key, contact, effect, priority, message_ids FROM message_ids JOIN sent ON sent.id = sent_id
     WHERE message_id = ?
@@ -51,7 +60,8 @@ _PRUNE = "DELETE FROM {0} WHERE id IN (SELECT id FROM (SELECT id, at FROM {0} OR
 class Store:
     """The engine's file. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`.
 
-    Every method raises `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
+    ``set_back`` is how often the clock was found to be set back. Every method raises
+    `bot.store.files.StoreUnavailable` for a full or failing disk, and has then changed nothing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,7 +69,9 @@ class Store:
         self._lock = FileLock(path)
         try:
             self._connection = open_writer(path)
-            self.store_id: str = self._one(_META)[0]
+            meta = self._one(_META)
+            self.store_id: str = meta[0]
+            self.set_back: int = meta[3]
         except BaseException:
             self._lock.release()
             raise
@@ -87,6 +99,24 @@ class Store:
     def end_run(self) -> None:
         """Note that the run came to its end."""
         self._write((runs.ENDED, [()]))
+
+    # The clock
+
+    def written_at(self) -> datetime | None:
+        """The time of the last commit."""
+        return read_time(self._one(_META)[2])
+
+    def clock_set_back(self, now: datetime, by: timedelta) -> None:
+        """The clock was set back ``by`` so much: bring what it left ahead of now back to it.
+
+        Every session that was written after now is woken, so that it works out its waits anew; what was sent keeps its
+        age, by which the limits of the gateway and the templates that went in place of messages are judged.
+        """
+        values = {"now": time_of(now), "by": f"-{by.total_seconds():.6f} seconds"}
+        with trouble_in_words(self.path), transaction(self._connection):
+            for sql in _SET_BACK:
+                self._connection.execute(sql, values)
+        self.set_back += 1
 
     # What is there
 

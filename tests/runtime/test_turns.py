@@ -504,3 +504,38 @@ def test_what_is_over_is_pruned_after_its_time_and_dead_letters_are_kept_longer(
     world.say(BOB, "hi")
     assert world.reader.dead_letters() == []
     assert world.reader.session(ANN) is not None
+
+
+# -- a clock that is set
+
+
+def test_what_came_before_the_clock_was_set_back_has_happened_by_now(world: World) -> None:
+    world.stop()
+    world.say(ANN, "wait", settle=False)
+    world.clock.step(-timedelta(days=1))
+    again = begin(world.path, world.clock, world.inbox)
+    again.settle()
+    assert again.turns.next_wake() == world.clock.now() + timedelta(hours=1)
+    again.stop()
+
+
+@pytest.mark.parametrize("seconds", [-4, 4, -6, 6])
+def test_a_clock_that_is_set_by_little_is_not_worth_a_word(
+    world: World, caplog: pytest.LogCaptureFixture, seconds: float
+) -> None:
+    world.say(ANN, "hi")
+    world.clock.step(timedelta(seconds=seconds))
+    world.settle()
+    assert ("the machine's clock was set" in caplog.text) == (abs(seconds) > 5)
+
+
+def test_what_is_over_is_kept_for_a_day_after_the_clock_was_set_forth(world: World) -> None:
+    world.say(ANN, "boom")
+    world.clock.step(timedelta(days=365))
+    world.say(ANN, "hi")
+    world.clock.move(timedelta(minutes=2))
+    world.say(ANN, "hi")
+    assert world.reader.counts()["dead_letters"] == 1
+    world.clock.move(timedelta(days=1))
+    world.say(ANN, "hi")
+    assert world.reader.counts()["dead_letters"] == 0

@@ -1,0 +1,94 @@
+"""What the store does about a clock that was set back, and that nothing is deleted for one that was set forth."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.core.effects import Send
+from bot.core.messages import Text
+from bot.core.session import Session
+from bot.store.commit import Commit
+from bot.store.migrations import migrate
+from bot.store.reader import StoreReader
+from bot.store.rows import REPLY, OutboxRow
+from bot.store.state import Store
+from tests.store.store_kit import START
+
+ANN = "6281234567890"
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    migrate(tmp_path / "bot.db")
+    with closing(Store(tmp_path / "bot.db")) as made:
+        yield made
+
+
+@pytest.fixture
+def reader(store: Store) -> Iterator[StoreReader]:
+    with closing(StoreReader(store.path)) as made:
+        yield made
+
+
+def send(store: Store, minutes: float, outcome: str = "sent") -> None:
+    """A message is sent so many minutes after the start."""
+    id, at = store.last_ids().get("outbox", 0) + 1, START + minutes * MINUTE
+    row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(Text("x")), REPLY, None, at, 0, at, at, None)
+    commit = Commit(store.cursor(), at)
+    commit.add_send(row)
+    store.write(commit)
+    commit = Commit(store.cursor(), at)
+    commit.send_ended(row, outcome, (), 1, "why", at)
+    store.write(commit)
+
+
+def ages(reader: StoreReader, minutes: float) -> list[float]:
+    """How many minutes ago requests were made, as seen so many minutes after the start."""
+    return sorted(round(ago / 60, 1) for ago, _ in reader.requests(START + minutes * MINUTE))
+
+
+@pytest.mark.parametrize("back", [60, 1440, 525_600], ids=["an hour", "a day", "a year"])
+def test_requests_of_before_the_clock_was_set_back_keep_their_age(
+    store: Store, reader: StoreReader, back: float
+) -> None:
+    for minutes in (-2000, -1000, -30, 0):
+        send(store, minutes)
+    assert ages(reader, 0) == [0, 30, 1000]
+    assert ages(reader, -back) == [0, 30, 1000]
+    store.clock_set_back(START - back * MINUTE, back * MINUTE)
+    send(store, -back + 10)
+    now = -back + 20
+    assert [age for age in ages(reader, now) if age < 60] == [10, 20, 50]
+
+
+def test_a_dead_letter_keeps_its_age(store: Store, reader: StoreReader) -> None:
+    send(store, 0, "failed")
+    store.clock_set_back(START - 30 * MINUTE, DAY)
+    assert [letter.at for letter in reader.dead_letters()] == [START - DAY]
+
+
+def test_a_template_that_went_before_the_clock_was_set_back_is_older_than_the_next_message(
+    store: Store, reader: StoreReader
+) -> None:
+    send(store, 0, "replaced")
+    store.clock_set_back(START - DAY, DAY)
+    assert reader.last_replaced(ANN) == START - DAY
+
+
+def test_who_was_written_of_since_is_woken_and_nobody_else(store: Store) -> None:
+    for contact, minutes, wakes in (("1", 0, 60), ("2", 0, None), ("3", -100, 60), ("4", 0, -90)):
+        commit = Commit(store.cursor(), START + minutes * MINUTE)
+        commit.set_session(Session(contact), None if wakes is None else START + wakes * MINUTE)
+        store.write(commit)
+    now = START - 60 * MINUTE
+    store.clock_set_back(now, 60 * MINUTE)
+    assert {row.contact: row.wake_at for row in store.due(now, 9)} == {
+        "1": now,
+        "2": now,
+        "4": START - 90 * MINUTE,
+    }
+    assert store.set_back == 1
