@@ -277,6 +277,16 @@ steps:
         assert talk.user(text) == [saved]
 
 
+@pytest.mark.parametrize("way", ["skip: [nothing]", "other: late"])
+def test_where_all_choices_are_hidden_a_question_that_leads_on_otherwise_is_put_as_a_text(way: str) -> None:
+    chat = Talk(
+        "flow: main\nstart: {words: [hi]}\nsteps:\n"
+        f"  q: {{ask: Which?, options: {{A: {{then: end, if: 1 > 2}}}}, {way}, then: late}}\n  late: {{say: Later., then: end}}\n"
+    )
+    assert chat.user("hi") == ["Which?"]
+    assert chat.user("nothing") == ["Later."]
+
+
 def test_where_all_choices_are_hidden_the_step_fails() -> None:
     talk = Talk("""
 flow: main

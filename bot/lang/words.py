@@ -1,7 +1,7 @@
 """Matching what people write: titles, words and numbers (LANGUAGE, Replies 5)."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -71,9 +71,18 @@ def match(text: str, options: Sequence[Option], how: str = WHOLE) -> int | None:
 
 def match_wider(text: str, phrases: Sequence[str], how: str) -> int | None:
     """The phrase that a text has in it (the longest), or comes closest to; of equals the first."""
-    said = normalise(text)
-    rank = _contained if how == ANYWHERE else _close
-    ranks = [rank(said, normalise(phrase)) for phrase in phrases]
+    said, folded = normalise(text), [normalise(phrase) for phrase in phrases]
+    if how == CLOSE:
+        return closest(said, folded)
+    return _best([_contained(said, phrase) for phrase in folded])
+
+
+def closest(said: str, phrases: Iterable[str]) -> int | None:
+    """The phrase that a text comes closest to; of equals the first. All of them are normalised already."""
+    return _best([_close(said, phrase) for phrase in phrases])
+
+
+def _best(ranks: Sequence[float]) -> int | None:
     best = max(ranks, default=0.0)
     return ranks.index(best) if best > 0 else None
 
@@ -90,17 +99,18 @@ def _whole(text: str, options: Sequence[Option]) -> int | None:
     for index, option in enumerate(options):
         if any(normalise(word) == wanted for word in option.words):
             return index
-    return _by_number(wanted, options)
+    return by_number(wanted, len(options)) if wanted.isdecimal() and are_numbered(options) else None
 
 
-def _by_number(wanted: str, options: Sequence[Option]) -> int | None:
-    """``2`` is the second option, but not where a title is itself a number."""
-    if not (wanted.isdecimal() and len(wanted) <= 3):
-        return None
-    if any(normalise(option.title).replace(" ", "").isdecimal() for option in options):
-        return None
-    number = int(wanted)
-    return number - 1 if 1 <= number <= len(options) else None
+def are_numbered(options: Iterable[Option]) -> bool:
+    """Whether a number means the option of that place: not where a title is itself a number."""
+    return not any(normalise(option.title).replace(" ", "").isdecimal() for option in options)
+
+
+def by_number(wanted: str, count: int) -> int | None:
+    """``2`` is the second of so many options."""
+    number = int(wanted) if wanted.isdecimal() and len(wanted) <= 3 else 0
+    return number - 1 if 1 <= number <= count else None
 
 
 def _contained(said: str, phrase: str) -> float:

@@ -167,7 +167,9 @@ class Ask(StepKind):
         return self._offer(self.choices, at, hold, body)
 
     def _takes_more(self, choices: Choices, at: At, hold: Mapping[str, Any]) -> bool:
-        """Whether what is not among its choices can be an answer too."""
+        """Whether there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
+        if self.skip_words or (self.other is not None and self.other.then is not None):
+            return True
         if self.variable is None or not self.variable.answered:
             return False
         values = self.variable.values

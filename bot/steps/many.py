@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from bot.lang.templates import Template
-from bot.lang.words import ANYWHERE, CLOSE, LONGEST, WHOLE, Option, match, normalise
+from bot.lang.words import ANYWHERE, CLOSE, LONGEST, WHOLE, Option, are_numbered, by_number, closest, normalise
 
 MOST_WORDS = 50  # of a text that names several answers
 MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
@@ -42,9 +43,10 @@ def named(text: str, options: Sequence[Option], how: str) -> list[int]:
     longest = max(len(phrase.split()) for phrase in phrases)
     if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
         how = WHOLE
+    numbered = len(options) if are_numbered(options) else 0
     found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
     for start in range(len(words) - 1, -1, -1):
-        found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, options, how), how))
+        found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))
     return list(dict.fromkeys(found[-1] or ()))
 
 
@@ -59,12 +61,14 @@ def _phrases(options: Sequence[Option]) -> dict[str, int]:
     return phrases
 
 
-def _meant(phrases: Mapping[str, int], options: Sequence[Option], how: str, text: str) -> int | None:
-    """The option that a piece of the text means."""
+def _meant(phrases: Mapping[str, int], numbered: int, how: str, text: str) -> int | None:
+    """The option that a piece of the text means. The text and the phrases are normalised: there may be thousands."""
     index = phrases.get(text)
-    if index is not None or not (how == CLOSE or text.isdecimal()):
+    index = by_number(text, numbered) if index is None else index
+    if index is not None or how != CLOSE:
         return index
-    return match(text, options, CLOSE if how == CLOSE else WHOLE)
+    place = closest(text, phrases)
+    return None if place is None else next(islice(phrases.values(), place, None))
 
 
 def _beginning(

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang.words import CLOSE, WAYS, WHOLE, Option
+from bot.lang import words
+from bot.lang.words import CLOSE, WAYS, WHOLE, Option, normalise
+from bot.steps import many
 from bot.steps.many import Many, named
 
 WORDS = st.text("abcdefgh", min_size=2, max_size=6).filter(lambda word: word not in ("dan", "en", "a", "e"))
@@ -58,6 +60,28 @@ def test_in_a_text_that_is_too_long_for_so_many_options_only_what_has_no_slip_is
     assert named(text, few, CLOSE) == [3, 7]
     assert named("a fine apple 3, a good apple 7 29", options, CLOSE) == [3, 7]
     assert named(text, options, CLOSE) == []
+
+
+@pytest.mark.parametrize("how", ["whole", "anywhere", "close"])
+def test_however_many_numbers_a_text_names_each_phrase_is_folded_a_few_times(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [Option(f"title {letters}", tuple(f"{letters} {n}" for n in range(20))) for letters in _letters(100)]
+    folded: list[str] = []
+
+    def counted(text: str) -> str:
+        folded.append(text)
+        return normalise(text)
+
+    for module in (words, many):
+        monkeypatch.setattr(module, "normalise", counted)
+    assert named("1-50", options, how) == list(range(50))
+    phrases = sum(1 + len(option.words) for option in options)
+    assert len(folded) < 3 * phrases
+
+
+def _letters(count: int) -> list[str]:
+    return [chr(ord("a") + n // 10) + chr(ord("k") + n % 10) for n in range(count)]
 
 
 def test_how_many_are_enough() -> None:
