@@ -92,7 +92,10 @@ class Api:
         fault = next((fault for fault in drawn if fault.kind != "slow"), None)
         with self._account.lock:
             answer, sent = self._answer(request, hash(incoming.raw), endpoint, fault)
-        return Reply(answer, sent, slow, fault.kind if fault else None, fault.seconds if fault else 0.0)
+        if fault is None:
+            return Reply(answer, sent, slow)
+        answer = replace(answer, headers={**answer.headers, **fault.headers})
+        return Reply(answer, sent, slow, fault.kind, fault.seconds)
 
     def _answer(
         self, request: Request, content: int, endpoint: Endpoint, fault: Fault | None

@@ -24,6 +24,7 @@ REQUEST_FAULTS = (
     "unauthorized",
     "truncated",
     "garbage",
+    "headers",
     *REFUSALS,
 )
 DELIVERY_FAULTS = ("double_delivery", "double_event")
@@ -60,6 +61,7 @@ class Fault:
     when: Callable[[Any], bool] | None = None
     seconds: float = 0.0
     status: int = 500
+    headers: Mapping[str, str] = field(default_factory=dict)
     hits: int = 0
 
 
@@ -70,8 +72,8 @@ class Faults:
     and ``reset_after`` (accepting), ``rate_limited`` (429, ``Retry-After`` of ``seconds``), ``error_before`` and
     ``error_after`` (accepting: a bare ``status``), ``send_failed`` (502 ``WHATSAPP_SEND_FAILED``), ``refused_type``
     (``VALIDATION_INVALID_TYPE``), ``unauthorized``, ``truncated`` and ``garbage`` (accepted, but the answer is cut
-    short or no JSON), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
-    any) is refused with it. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
+    short or no JSON), ``headers`` (as it would be, but for its headers), and any of `REFUSALS`: a message that the code can be about (an interactive one, a template, or
+    any) is refused with it. ``headers`` go in place of the emulator's own, whatever the kind is. On events: ``double_delivery`` (twice under one delivery id) and ``double_event`` (twice under
     two).
     """
 
@@ -90,6 +92,7 @@ class Faults:
         when: Callable[[Any], bool] | None = None,
         seconds: float = 0.0,
         status: int = 500,
+        headers: Mapping[str, str] | None = None,
     ) -> Fault:
         """Switch a fault on: with a probability, at most ``count`` times, where ``when`` is true.
 
@@ -98,7 +101,7 @@ class Faults:
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
-        fault = Fault(kind, probability, count, when, seconds, status)
+        fault = Fault(kind, probability, count, when, seconds, status, headers or {})
         with self._lock:
             self._active.append(fault)
         return fault

@@ -20,7 +20,7 @@ from bot.runtime.backoff import left_to_wait
 from bot.runtime.breakers import Breakers
 from bot.runtime.crew import Crew
 from bot.runtime.loans import Loans, Permit
-from bot.runtime.pacing import Pacing
+from bot.runtime.pacing import MINUTE, Pacing
 from bot.runtime.send_result import SendResult
 from bot.runtime.sending import CHANNEL, LIMITS, Apart, Lane, Outcome, OverShare, Route, Sender
 from bot.runtime.shares import Shares
@@ -102,7 +102,7 @@ class Delivery:
         self._lanes: dict[_Whose, Lane] = {}
         self._pacing = pacing
         self._alarms = alarms
-        self._day_used_up = False
+        self._reported: set[str] = set()  # alarms of the limits
         self._shares = shares
         self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
@@ -292,21 +292,38 @@ class Delivery:
             return None
         now = self._clock.elapsed()
         self._shares.look(now)
-        self._report_day(now)
+        self._report_limits(now)
         self._timetable.ripen(now)
         self._crew.call(self._timetable.sendable(now) - hands)
         look_at = self._timetable.look_at(now)
         self._crew.expect(look_at)
         return look_at
 
-    def _report_day(self, now: float) -> None:
-        used_up = self._rows.total() > self._in_flight and self._pacing.day_used_up(now)
-        if used_up and not self._day_used_up:
-            what = f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free"
-            self._alarms.report("day-limit", what, "raise BOT_GATEWAY_PER_DAY if the account may send more")
-        elif self._day_used_up and not used_up:
-            self._alarms.clear("day-limit")
-        self._day_used_up = used_up
+    def _report_limits(self, now: float) -> None:
+        waiting = self._rows.total() > self._in_flight
+        day = (
+            f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free"
+        )
+        self._report_while(
+            "day-limit",
+            waiting and self._pacing.day_used_up(now),
+            day,
+            "raise BOT_GATEWAY_PER_DAY if the account may send more",
+        )
+        self._report_while(
+            "header-limit",
+            waiting and self._pacing.said_none_for(now) > MINUTE,
+            "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
+            "see who else uses the API key, or ask the gateway's operator",
+        )
+
+    def _report_while(self, name: str, is_so: bool, what: str, advice: str) -> None:
+        if is_so and name not in self._reported:
+            self._alarms.report(name, what, advice)
+            self._reported.add(name)
+        elif not is_so and name in self._reported:
+            self._alarms.clear(name)
+            self._reported.discard(name)
 
     def _take(self) -> _Job | None:
         taken = self._timetable.take(self._clock.elapsed())

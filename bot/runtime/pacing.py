@@ -51,6 +51,8 @@ class Pacing:
         self._in_flight = 0
         self._given = 0  # permits so far: the number of a permit is its place among them
         self._said: _Said | None = None
+        self._disproved = False  # that none are left
+        self._none_since: float | None = None
         for at, count in sorted(recent):
             for window in self._windows:
                 window.count(at, count)
@@ -80,13 +82,26 @@ class Pacing:
     def ended(self, permit: int, now: float, remaining: int | None = None, resets_in: float | None = None) -> None:
         """The permit's request was answered, or failed. The answer may say how many requests are left, and in how many
         seconds there are all again: a minute where it does not, or where that cannot be since a clock is wrong.
+
+        None left, and no time at which there are some, is believed once: where a minute later the next answer says so
+        again, it does not count. What is true of it the gateway says by refusing.
         """
         self._in_flight -= 1
         for window in self._windows:
             window.count(now, 1)
         if remaining is not None and (self._said is None or self._said.permit < permit):
-            hold = resets_in if resets_in is not None and 0 < resets_in < _HEADERS_HOLD else _HEADERS_HOLD
-            self._said = _Said(permit, remaining, now + hold)
+            hold = resets_in if resets_in is not None and 0 < resets_in <= _HEADERS_HOLD else None
+            if remaining or hold is not None:
+                self._disproved = False
+            elif self._said is not None and not self._said.remaining and permit > self._said.given:
+                self._disproved = True
+            self._said = _Said(
+                permit, remaining, now if self._disproved else now + (hold or _HEADERS_HOLD), self._given
+            )
+            if remaining or self._disproved:
+                self._none_since = None
+            elif self._none_since is None:
+                self._none_since = now
 
     def unused(self, permit: int) -> None:
         """The permit's request never left: it does not count."""
@@ -112,7 +127,11 @@ class Pacing:
 
     def day_used_up(self, now: float) -> bool:
         """Whether nothing of the day's requests is left, for nobody."""
-        return not self.room(now)["day"]
+        return self._windows[1].left(now, others=False) <= self._in_flight
+
+    def said_none_for(self, now: float) -> float:
+        """For how many seconds the gateway's headers have said of every answer that no requests are left."""
+        return 0.0 if self._none_since is None else now - self._none_since
 
     def _turn(self, now: float) -> float:
         return now if self._next is None else self._next - _STEP
@@ -136,12 +155,13 @@ class _Said:
     The newest permit's answer is the newest word; what was given out since then is not in it.
     """
 
-    __slots__ = ("permit", "remaining", "until")
+    __slots__ = ("given", "permit", "remaining", "until")
 
-    def __init__(self, permit: int, remaining: int, until: float) -> None:
+    def __init__(self, permit: int, remaining: int, until: float, given: int) -> None:
         self.permit = permit
         self.remaining = remaining
         self.until = until
+        self.given = given  # how many permits there had been by then
 
     def left(self, given: int) -> int:
         return max(self.remaining - (given - self.permit), 0)

@@ -413,6 +413,28 @@ def test_a_day_that_is_used_up_is_reported_until_there_is_room(server: Peer) -> 
     bench.delivery.stop(5)
 
 
+def test_headers_that_always_say_none_are_reported_and_those_that_cannot_be_stop_nobody(
+    server: Peer, bench: Bench
+) -> None:
+    def none_left(connection: Any) -> bool:
+        reset_at = str(int(bench.clock.now().timestamp()) + 40)
+        return accepted(headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset_at})(connection)
+
+    server.by_default = none_left
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    bench.offer(*[bench.row("1") for _ in range(8)])
+    for results in (2, 3, 4):
+        assert bench.move_to_next() == 40
+        bench.after(results)
+    assert [alarm.name for alarm in bench.alarms.current()] == ["header-limit"]
+    server.by_default = accepted(headers={"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1e11"})
+    bench.move_to_next()
+    bench.settle()
+    assert bench.states == ["sent"] * 9
+    assert bench.alarms.current() == []
+
+
 # -- retries
 
 

@@ -176,6 +176,41 @@ def test_a_limit_lower_than_the_settings_is_obeyed(retry_after: Any) -> None:
     bench.close()
 
 
+@pytest.mark.parametrize("said", ["86400", "-1", "later", "NaN", "Thu, 01 Jan 1970 00:00:00 GMT"])
+def test_an_absurd_retry_after_costs_a_minute_at_most(said: str) -> None:
+    bench = Emulated(limits=(60, 10_000))
+    bench.emulator.faults.add("rate_limited", count=1, headers={"Retry-After": said})
+    bench.offer(bench.row(CONTACT))
+    assert bench.after(1).state == "retry"
+    assert bench.move_to_next() <= 60
+    bench.settle()
+    if bench.delivery.next_due() is not None:
+        bench.move_to_next()
+        bench.settle()
+    assert len(bench.sent) == 1
+    assert bench.clock.now() - NOON < timedelta(seconds=62)
+    bench.close()
+
+
+def test_headers_that_say_none_are_left_for_ever_stop_nobody(bench: Emulated) -> None:
+    none_left = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "99999999999"}
+    bench.emulator.faults.add("headers", headers=none_left)
+    bench.offer(*[bench.row(CONTACT) for _ in range(5)])
+    bench.after(1)
+    assert bench.move_to_next() == 60
+    bench.after(5)
+    assert set(bench.states) == {"sent"}
+
+
+def test_an_inactive_channel_holds_its_own_messages_alone() -> None:
+    bench = Emulated(channels={"15550000001": "channel-1", "15550000009": "channel-9"}, channel_id="channel-1")
+    bench.offer(bench.row(CONTACT, channel="15550000009"), bench.row(CONTACT))
+    bench.settle()
+    assert sorted(bench.states) == ["held", "sent"]
+    assert [alarm.about for alarm in bench.alarms.current()] == ["channel-9"]
+    bench.close()
+
+
 def test_a_window_that_the_gateway_finds_shut_is_answered_with_the_template(bench: Emulated) -> None:
     stranger = "491510000002"
     instead = Template("shipped", "en", *_filled())

@@ -110,6 +110,27 @@ def test_the_newest_word_of_the_gateway_counts_less_what_was_given_since() -> No
     assert pacing.left(NOON) == 9
 
 
+@pytest.mark.parametrize("resets_in", [None, -3600.0, 0.0, 86_400.0, 1e12])
+def test_none_left_without_a_time_is_believed_for_a_minute_and_once(resets_in: float | None) -> None:
+    pacing = Pacing(60, 10_000)
+    assert burst(pacing, NOON, 0, resets_in) == 1
+    assert pacing.opens_at(NOON) == at(60)
+    assert burst(pacing, at(61), 0, resets_in) == 60
+    assert pacing.said_none_for(at(300)) == 0
+    assert burst_of(pacing, at(400), 1, remaining=5) == 1
+    assert pacing.left(at(400)) == 5
+    assert burst(pacing, at(470), 0, resets_in) == 1
+
+
+def test_none_left_with_a_time_is_believed_each_time_and_told(resets_in: float = 30) -> None:
+    pacing = Pacing(60, 10_000)
+    for minute in range(4):
+        assert burst(pacing, at(60 * minute), 0, resets_in) == 1
+    assert pacing.said_none_for(at(180)) == 180
+    assert burst_of(pacing, at(240), 1, remaining=10) == 1
+    assert pacing.said_none_for(at(241)) == 0
+
+
 def test_no_window_of_the_gateways_ever_overflows_and_little_is_wasted() -> None:
     """The gateway counts each request somewhere between its permit and its answer."""
     chance = random.Random(7)
@@ -139,11 +160,11 @@ def test_millions_of_requests_take_little_memory() -> None:
     assert sum(len(window._counts) for window in pacing._windows) < 700
 
 
-def burst_of(pacing: Pacing, now: float, most: int) -> int:
+def burst_of(pacing: Pacing, now: float, most: int, remaining: int | None = None) -> int:
     for _ in range(most):
         permit = pacing.take(now)
         assert permit is not None
-        pacing.ended(permit, now)
+        pacing.ended(permit, now, remaining)
     return most
 
 
