@@ -35,9 +35,9 @@ class Observer:
         metrics = self._metrics
         metrics.committed(len(rows) + len(results), seconds)
         for row in rows:
-            metrics.waited((at - row.received_at).total_seconds() + seconds)
+            metrics.waited(max((at - row.received_at).total_seconds(), 0.0) + seconds)
         for sent in results.sent:
-            took = None if sent.state in _TRIES else (sent.at - sent.row.created_at).total_seconds()
+            took = None if sent.state in _TRIES else max((sent.at - sent.row.created_at).total_seconds(), 0.0)
             metrics.sent(sent.row.priority, sent.state, took)
         for called in results.called:
             if called.outcome != "said":

@@ -38,12 +38,18 @@ KEPT = {
 _PRUNED_AT_ONCE = 500
 
 _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
-_SHIFTED = "UPDATE {} SET at = strftime('%Y-%m-%dT%H:%M:%f', at, :by) || '000+00:00' WHERE at > :now"
+_EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, :by) || '000+00:00'"
+_SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > :now"
 _SET_BACK = (
     "UPDATE sessions SET wake_at = :now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
-    _SHIFTED.format("sent"),
-    _SHIFTED.format("dead_letters"),
-    f"{_SHIFTED.format('turns')} AND contact IS NULL AND rule = '{ERRAND}'",
+    f"UPDATE outbox SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > :now",
+    _SHIFTED.format("outbox", "created_at"),
+    _SHIFTED.format("outbox", "due_at"),
+    _SHIFTED.format("calls", "created_at"),
+    _SHIFTED.format("calls", "due_at"),
+    _SHIFTED.format("sent", "at"),
+    _SHIFTED.format("dead_letters", "at"),
+    f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{ERRAND}'",
     "UPDATE meta SET written_at = :now, set_back = set_back + 1",
 )
 _SENT = """
@@ -109,8 +115,8 @@ class Store:
     def clock_set_back(self, now: datetime, by: timedelta) -> None:
         """The clock was set back ``by`` so much: bring what it left ahead of now back to it.
 
-        Every session that was written after now is woken, so that it works out its waits anew; what was sent keeps its
-        age, by which the limits of the gateway and the templates that went in place of messages are judged.
+        Every session that was written after now is woken, so that it works out its waits anew. What waits keeps its age
+        and what is left of its wait; what was sent keeps its age, by which the gateway's limits are judged.
         """
         values = {"now": time_of(now), "by": f"-{by.total_seconds():.6f} seconds"}
         with trouble_in_words(self.path), transaction(self._connection):

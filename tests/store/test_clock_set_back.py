@@ -92,3 +92,15 @@ def test_who_was_written_of_since_is_woken_and_nobody_else(store: Store) -> None
         "4": START - 90 * MINUTE,
     }
     assert store.set_back == 1
+
+
+def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: Store, reader: StoreReader) -> None:
+    row = OutboxRow(1, "r", "k", ANN, Send(Text("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
+    commit = Commit(store.cursor(), START)
+    commit.add_send(row)
+    commit.send_again(row, 1, START + MINUTE, "503")
+    store.write(commit)
+    store.clock_set_back(START - DAY + MINUTE / 2, DAY)
+    [waiting] = store.pending_sends(0, 9)
+    times = waiting.created_at, waiting.due_at, waiting.expires_at
+    assert times == (START - DAY, START - DAY + MINUTE, START - DAY + 15 * MINUTE)
