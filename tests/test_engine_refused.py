@@ -234,6 +234,28 @@ def test_the_question_whether_to_go_on_goes_as_a_text_too() -> None:
     assert chat.user("yes") == ["How many?"]
 
 
+def test_a_models_answer_is_waited_for_although_what_it_has_said_already_was_refused() -> None:
+    chat = Talk(
+        "flow: main\nstart: {words: [hi]}\nsteps:\n"
+        "  talk: {ai: Help., exits: {done: {when: They leave., then: end}}, errors: {else: end}}\n"
+    )
+    chat.user("hi")
+    assert chat.paragraph("One moment.") == ["One moment."]
+    assert refused(chat) == []
+    assert chat.model("Here it is.") == ["Here it is."]
+
+
+def test_a_link_that_fails_late_has_no_template_sent_in_its_place() -> None:
+    bot = BOT.replace("{timeout", "{window_closed: {template: {name: t, language: en}}, timeout")
+    link = "link: {title: Here, url: 'https://cafe.example'}"
+    chat = Talk(f"flow: main\nstart: {{words: [hi]}}\nsteps:\n  a: {{say: Look., {link}, then: end}}\n", bot)
+    chat.user("hi")
+    assert refused(chat) == ["Look.\n\nHere: https://cafe.example"]
+    (send,) = chat.effects
+    assert isinstance(send, Send)
+    assert send.instead is None
+
+
 def test_while_an_agent_has_the_conversation_a_refusal_is_kept() -> None:
     chat = Talk(DRINKS)
     chat.user("hi")

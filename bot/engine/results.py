@@ -1,5 +1,6 @@
 """The ends of what a step waited for: calls, sends, hand-overs."""
 
+from bot.core.effects import Send
 from bot.core.events import UNSENT, CallEnded, CallProgressed, HandoffClosed, SendEnded
 from bot.core.messages import LinkButton, Text, in_plain_text
 from bot.core.session import Frame
@@ -35,7 +36,7 @@ def take_send(walk: Walk, event: SendEnded) -> None:
     elif work.session.agent is not None:
         return
     elif event.outcome == "refused" and isinstance(event.message, LinkButton):
-        work.send(Text(in_plain_text(event.message)))
+        work.do(Send(Text(in_plain_text(event.message))))  # no template in its place: nobody is asked for an answer
         _note_plain_text(work)
     elif event.outcome in UNSEEN and frame is not None:
         # the contact saw a template, or nothing, and what it answers is not this: the question comes again
@@ -43,8 +44,12 @@ def take_send(walk: Walk, event: SendEnded) -> None:
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
-    """Whether a message with which the active step waits did not reach the contact."""
-    return event.outcome in UNSENT and event.effect in frame.hold.get("sent", ())
+    """Whether a message with which the active step waits did not reach the contact.
+
+    A model that is still at work is waited for, whatever becomes of what it has said already.
+    """
+    sent = frame.hold.get("sent", ())
+    return event.outcome in UNSENT and event.effect in sent and (frame.awaits is None or frame.awaits in sent)
 
 
 def take_progress(walk: Walk, event: CallProgressed) -> None:
