@@ -300,19 +300,19 @@ class Delivery:
         return look_at
 
     def _report_limits(self, now: float) -> None:
+        used_up, none_said = self._pacing.day_used_up(now), self._pacing.said_none_for(now) > MINUTE
+        if not (used_up or none_said or self._reported):
+            return
         waiting = self._rows.total() > self._in_flight
-        day = (
-            f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free"
-        )
         self._report_while(
             "day-limit",
-            waiting and self._pacing.day_used_up(now),
-            day,
+            used_up and waiting,
+            f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free",
             "raise BOT_GATEWAY_PER_DAY if the account may send more",
         )
         self._report_while(
             "header-limit",
-            waiting and self._pacing.said_none_for(now) > MINUTE,
+            none_said and waiting,
             "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
             "see who else uses the API key, or ask the gateway's operator",
         )
