@@ -4,7 +4,7 @@ import socket
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -44,6 +44,7 @@ from bot.settings import ModelService
 from bot.store.facts import Facts
 from bot.store.inbox import InboxReader
 from bot.store.reader import StoreReader
+from bot.store.rows import CallRow
 from bot.store.state import Store
 
 STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
@@ -156,7 +157,14 @@ class Engine:
                 Tell: Performers(self._calling, clock, called, name="hooks", threads=4, caution=caution),
                 Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._requesting, clock, called, name="http"),
-                Complete: Performers(self._completing or no_service, clock, called, name="models", threads=32),
+                Complete: Performers(
+                    self._completing or no_service,
+                    clock,
+                    called,
+                    name="models",
+                    threads=32,
+                    caution=replace(caution, concerns=_is_moderated),
+                ),
             }
         )
 
@@ -247,6 +255,11 @@ class Engine:
         """Raise `EngineFailed` if the loop has ended by itself."""
         if self._turns.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
+
+
+def _is_moderated(row: CallRow) -> bool:
+    """Whether a model's answer is judged by a handler, which may end the process as any other."""
+    return isinstance(row.effect, Complete) and row.effect.moderate is not None
 
 
 def _as_json(alarm: Alarm) -> dict[str, str]:

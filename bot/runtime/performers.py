@@ -239,7 +239,7 @@ class Performers:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return Ended("error", detail="the engine crashed twice while this was done")
         try:
-            if self._caution.careful():
+            if self._caution.careful() and self._caution.concerns(job.row):
                 self._caution.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun

@@ -169,6 +169,27 @@ def test_an_answer_comes_paragraph_by_paragraph_and_what_was_used_up_is_kept(
     reader.close()
 
 
+def test_a_moderator_that_ends_the_process_costs_its_answer_and_no_other(
+    begin: Begin, folder: Path, gateway: Emulator, models: CompletionService
+) -> None:
+    deadly = "import os\nfrom bot import handler\n\n@handler('judge')\ndef judge(text: str) -> bool:\n    "
+    (folder / "handlers.py").write_text(f"{deadly}return 'die' not in text or os._exit(1)\n")
+    (folder / "main.yml").write_text("""\
+flow: main
+start: {otherwise: true}
+steps:
+  talk: {ai: You help., moderate: judge, exits: {done: {when: all is said, then: end}}, errors: {else: sorry}}
+  sorry: {say: Not now., then: end}
+""")
+    models.answer_with(lambda request: "You die." if "deadly" in str(request) else "Hello.")
+    serving = begin()
+    gateway.receive("6281234567891", "deadly")
+    serving.line_with("a model is not done again: the engine crashed twice while it was")
+    gateway.receive(CONTACT, "hi")
+    wait_for(gateway, "Not now.", contact="6281234567891")
+    wait_for(gateway, "Hello.")
+
+
 def test_killed_before_the_model_has_answered_it_asks_again(
     begin: Begin, gateway: Emulator, models: CompletionService
 ) -> None:
