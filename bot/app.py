@@ -17,6 +17,7 @@ from bot.alarms import Alarm, Alarms, Reachability
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
+from bot.core.session import HAS_OPTED_OUT
 from bot.download import Downloads
 from bot.engine import advance
 from bot.engine.plans import objections
@@ -93,6 +94,7 @@ class Engine:
             engine_file = opened.enter_context(closing(Store(store)))
             inbox = opened.enter_context(closing(InboxReader(store)))
             reader = opened.enter_context(closing(StoreReader(store)))
+            self._opted_out = reader.opted_out
             channels = program.library.bot.channels
             http = Http(gateway_url, own=True, reach=Reachability(self.alarms, clock, *_GATEWAY))
             gateway = Gateway(gateway_url, gateway_key, channel_id, http, channels=channels)
@@ -139,7 +141,7 @@ class Engine:
             alarms=self.alarms,
             shares=shares,
             replaced=reader.last_replaced,
-            opted_out=reader.opted_out,
+            opted_out=self._opted_out,
             claim=self._turns.claim,
             repeat_unclear=repeat_unknown,
         )
@@ -207,11 +209,12 @@ class Engine:
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
 
-        ``{"do": "judge", "flow", "data"}`` answers with what is wrong with a start, ``{"do": "waits", "ids"}`` why these
-        messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
+        ``{"do": "judge", "flow", "data", "contact"}`` answers with what is wrong with a start, ``{"do": "waits", "ids"}``
+        why these messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
         """
         if request.get("do") == "judge":
-            return self.judge(str(request.get("flow")), dict(request.get("data", {})))
+            asked = str(request.get("flow")), dict(request.get("data", {})), str(request.get("contact", ""))
+            return self.judge(*asked)
         if request.get("do") == "gateway":
             return self._errands.run(request)
         if request.get("do") == "waits":
@@ -229,9 +232,10 @@ class Engine:
         rows["inbox"] = self._inbox.count_after(status["cursor"])
         return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
 
-    def judge(self, flow: str, data: Mapping[str, Any]) -> dict[str, str]:
-        """What is wrong with a start of a flow with such data: see `bot.engine.plans.objections`."""
-        return objections(self._program.library, flow, data)
+    def judge(self, flow: str, data: Mapping[str, Any], contact: str = "") -> dict[str, str]:
+        """What is wrong with a start of a flow with such data (see `bot.engine.plans.objections`), or for a contact."""
+        out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if self._opted_out(contact) else {}
+        return objections(self._program.library, flow, data) | out
 
     def _note_errand(self, call: str) -> None:
         self._turns.operate({"do": "errand", "call": call})

@@ -130,6 +130,20 @@ def test_an_operator_asks_the_engine(talk: Callable[[], Talk]) -> None:
         bot.engine.operate({"do": "dance"})
 
 
+def test_a_program_is_told_who_has_opted_out_and_the_gateway_has_the_tag(
+    talk: Callable[[], Talk], folder: Path
+) -> None:
+    (folder / "bot.yml").write_text(f"{BOT}opt_out: {{words: [stop], say: Bye., back: [start]}}\n")
+    bot = talk()
+    asked = {"do": "judge", "flow": "main", "data": {}, "contact": CONTACT}
+    bot.says("hi")
+    assert bot.engine.operate(asked) == {}
+    bot.says("stop")
+    assert bot.engine.operate(asked) == {"contact": "the contact has opted out: no flow is started for it"}
+    assert texts(bot) == ["What is your name?", "Bye."]
+    assert bot.emulator.wait_until(lambda: bot.emulator.contact(CONTACT)["tags"] == ["opted_out"], PATIENCE)
+
+
 def metrics(talk: Talk) -> dict[str, float]:
     text = requests.get(talk.bot.url.replace("/webhook", "/metrics"), timeout=PATIENCE).text
     lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))

@@ -62,8 +62,8 @@ def command(
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
     Columns named 1, 2, ... are the body's parameters; or say with --body what each is. The running server sends, in
-    the time that replies leave. The first message goes alone, the others once the gateway has taken it. A contact with
-    the tag "opted_out" gets nothing, and nobody gets a broadcast twice: run the same command again to go on, or with
+    the time that replies leave. The first message goes alone, the others once the gateway has taken it. Who has
+    opted out gets nothing, and nobody gets a broadcast twice: run the same command again to go on, or with
     another --name to send once more.
 
     What the gateway refuses pauses a broadcast. --edit NAME corrects it for those who did not get it, and --resume

@@ -23,7 +23,7 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import Message, clip
-from bot.core.session import Session
+from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
 from bot.lang.shown import shown
@@ -68,6 +68,8 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
     for plan in sorted(session.plans, key=lambda plan: plan.at):
         named = "" if plan.name == plan.flow else f" ({printable(plan.name)})"
         yield f"{plan.flow} is to start at {local_time(plan.at, zone)}{named}"
+    if session.opted_out:
+        yield HAS_OPTED_OUT
     if session.tags:
         yield f"tags: {', '.join(session.tags)}"
 

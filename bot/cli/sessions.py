@@ -56,7 +56,8 @@ def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
     for session in sessions:
         where = f"{session.flow}/{session.step}" if session.flow else "-"
         wakes = f"  wakes at {local_time(session.wake_at)}" if session.wake_at else ""
-        click.echo(f"{session.contact:16}  {where:32}  since {local_time(session.updated_at)}{wakes}")
+        out = "  opted out" if session.opted_out else ""
+        click.echo(f"{session.contact:16}  {where:32}  since {local_time(session.updated_at)}{wakes}{out}")
     click.echo(f"{counted(total, 'contact')}." + (f" Shown are {len(sessions)}." if len(sessions) < total else ""))
 
 

@@ -14,6 +14,7 @@ from bot.core.session import BUSY
 OUTCOMES = {  # those of `bot.runtime.operator`
     "started": "{flow} was started for {contact}.",
     "waits": "{contact} is in a flow: {flow} starts when that has ended.",
+    "opted_out": "{contact} has opted out: {flow} was not started.",
     "skipped": "{contact} is in a flow: {flow} was not started.",
     "failed": "{detail}",
 }
@@ -52,7 +53,7 @@ def command(
       $ bot start visit_reminder 6281234567890
       $ bot start survey 6281234567890 --data visit=4711 --busy skip
 
-    Exit code 0: it was started, waits or was left out. 1: it could not be started.
+    Exit code 0: it was started, waits or was left out, also for who has opted out. 1: it could not be started.
     """
     request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": _values(data)}
     answer = operate(folder, {**request, "busy": busy, "by": "bot start"})

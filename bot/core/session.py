@@ -40,6 +40,10 @@ class Frame:
     corrected_at: str | None = None  # the step that is returned to when that has been answered
 
 
+OPTED_OUT = "opted_out"
+"""The tag of a contact who has opted out, here and at the gateway: such a contact is only answered."""
+HAS_OPTED_OUT = "the contact has opted out"
+
 BUSY = ("skip", "after", "interrupt")
 """What becomes of a start while the contact is in a flow: it is left out, it waits, or it cuts in."""
 
@@ -83,6 +87,7 @@ class Session:
     due: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
     refused: int = 0  # how often a refused message has led on by errors since then
+    unasked: bool = False  # of a contact who has opted out: time goes on with the conversation, and not the contact
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 
@@ -96,6 +101,11 @@ class Session:
     def frame(self) -> Frame | None:
         """The active frame, or None when the contact is in no flow."""
         return self.frames[-1] if self.frames else None
+
+    @property
+    def opted_out(self) -> bool:
+        """True for a contact who wants nothing but answers."""
+        return OPTED_OUT in self.tags
 
     @property
     def busy(self) -> bool:

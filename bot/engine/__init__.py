@@ -27,6 +27,7 @@ from bot.engine.edits import meet_edit
 from bot.engine.failures import FAILURES
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_end, tell_error
+from bot.engine.opting_out import keep_quiet, note_who_speaks, take_opt_out
 from bot.engine.plans import take_start
 from bot.engine.replies import reply_of, take_reply
 from bot.engine.results import take_call, take_close, take_progress, take_send
@@ -35,6 +36,7 @@ from bot.engine.silence import keep_to_the_clock, take_time, wake_at
 from bot.engine.walk import Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
+from bot.steps.kind import Reply
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:
@@ -51,6 +53,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         work.trace.notes.append(f"ended: {work.failure}")
         tell_error(work, work.failure)
         work.end_all()
+    keep_quiet(work)
     tell_end(work, session)
     tell_gateway(work, session)
     return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, work.failure, work.in_plain_text)
@@ -59,8 +62,13 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
 def _take(walk: Walk, event: Event) -> None:
     """Bring the event to what it is for."""
     work = walk.work
+    note_who_speaks(work, event)
+    reply = Reply()
     if isinstance(event, MessageReceived | Tapped):
         work.note_contact(event)
+        reply = reply_of(event)
+        if take_opt_out(work, reply):
+            return
     if isinstance(event, TimeReached):
         keep_to_the_clock(work)
     own = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)
@@ -69,7 +77,7 @@ def _take(walk: Walk, event: Event) -> None:
         return
     match event:
         case MessageReceived() | Tapped():
-            take_reply(walk, reply_of(event))
+            take_reply(walk, reply)
         case TimeReached():
             take_time(walk)
         case SendEnded():

@@ -44,7 +44,11 @@ def take_conversation(walk: Walk, event: ConversationOpened | ConversationAssign
 
 
 def tell_gateway(work: Work, before: Session) -> None:
-    """The gateway's contact gets the tags that this turn has changed, with all that it had (DECISIONS: contacts)."""
+    """The gateway's contact gets the tags that this turn has changed, with all that it had (DECISIONS: contacts).
+
+    It is not told what it has just said itself.
+    """
     session = work.session
-    if {*session.tags} != {*before.tags} and {*session.tags} != {*session.known_tags}:
+    said_itself = isinstance(work.event, ContactChanged) and {*session.tags} == {*session.known_tags}
+    if {*session.tags} != {*before.tags} and not said_itself:
         work.do(PutContact(session.name, session.email, session.tags))

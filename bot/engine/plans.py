@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bot.core.events import StartRequested
-from bot.core.session import Plan
+from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.engine.edits import meet_edit
 from bot.engine.failures import FAILURES, Failure
 from bot.engine.frames import MOST_FRAMES
@@ -99,6 +99,9 @@ def take_due(walk: "Walk") -> None:
 def take_start(walk: "Walk", event: StartRequested) -> None:
     """A program or an operator starts a flow: at once, or as `busy` says. What is wrong with it is a failure."""
     work = walk.work
+    if work.session.opted_out:
+        work.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"
+        return
     if work.session.frame is not None and work.session.agent is None:
         meet_edit(walk)
     work.trace.rule = f"start of {event.flow} by {event.by}"

@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bot.core.events import MessageReceived, Tapped
+from bot.core.session import HAS_OPTED_OUT
 from bot.engine.frames import FlowBroken
 from bot.engine.work import Work
 from bot.flow.triggers import Started, Starts, name_of_event
@@ -60,6 +61,10 @@ def start_by_event(walk: "Walk") -> None:
     """Start the flow that waits for such an event; a contact who is in a flow, or with an agent, stays there."""
     work = walk.work
     flow = starts_of(work).by_event(work.event)
-    if flow is not None and work.session.frame is None and work.session.agent is None:
+    if flow is None or work.session.frame is not None or work.session.agent is not None:
+        return
+    if work.session.opted_out:
+        work.trace.rule = f"no start of {flow} by {name_of_event(work.event)}: {HAS_OPTED_OUT}"
+    else:
         work.trace.rule = f"start of {flow}: {name_of_event(work.event)}"
         walk.open(f"/{flow}", {})

@@ -50,14 +50,14 @@ def _step_wakes_at(work: Work) -> datetime | None:
     if frame is None or frame.awaits is not None or work.session.agent is not None:
         return None
     step = work.step
-    times = (_reminder_at(frame, step), _timeout_at(frame, step), step.kind.wakes_at(frame.hold))
+    times = (_reminder_at(work, step), _timeout_at(frame, step), step.kind.wakes_at(frame.hold))
     return min((time for time in times if time is not None), default=None)
 
 
 def _take_step_time(walk: Walk) -> None:
     """A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
     work, frame, now = walk.work, walk.work.frame, walk.work.event.at
-    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(frame, work.step)
+    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(work, work.step)
     if over is not None and over <= now:
         decision = walk.ask(lambda at: work.step.kind.enter(at))
         frame.hold = {}  # a wait that leads to `again` begins anew
@@ -81,9 +81,9 @@ def _take_step_time(walk: Walk) -> None:
         walk.follow("timeout", expired=True)
 
 
-def _reminder_at(frame: Frame, step: Step) -> datetime | None:
-    remind = step.defaults.remind if step.kind.waits else None
-    if remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
+def _reminder_at(work: Work, step: Step) -> datetime | None:
+    frame, remind = work.frame, step.defaults.remind if step.kind.waits else None
+    if work.session.opted_out or remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
         return None
     return frame.silent_since + remind.after
 

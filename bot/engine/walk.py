@@ -62,7 +62,9 @@ class Walk:
         """Send a decision's messages; the names of their effects."""
         refs = []
         for message in decision.messages:
-            refs.append(self.work.send(message, report=decision.awaits and decision.call is None))
+            ref = self.work.send(message, report=decision.awaits and decision.call is None)
+            if ref is not None:
+                refs.append(ref)
             self.work.frame.silent_since = self.work.event.at
         return refs
 
@@ -75,7 +77,7 @@ class Walk:
         if decision.call is not None:
             refs = [work.do(decision.call)]
         if not decision.goes_on:
-            frame.awaits = refs[-1] if decision.awaits else None
+            frame.awaits = refs[-1] if decision.awaits and refs else None
         frame.hears = decision.hears
         frame.hold = dict(decision.hold)
         frame.unseen = frame.coming_back = False

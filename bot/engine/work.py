@@ -8,7 +8,7 @@ from bot.core.effects import Effect, Send, effect_ref
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.fitting import clipped, violations
 from bot.core.messages import Message, Template
-from bot.core.session import Frame, Plan, Session
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
 from bot.core.turn import Trace
 from bot.engine.scope import Scope
 from bot.flow.definition import LANGUAGE, Flow, Step
@@ -39,6 +39,7 @@ class Work:
         self.failure: str | None = None  # what the operator is told of, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the message that was refused goes as a plain text
+        self.withheld = False  # a message was not sent, since the contact has opted out
         self.unread: Reply | None = None  # what the contact wrote, until a step takes it
 
     @property
@@ -174,8 +175,15 @@ class Work:
         self.ended = self.session.frame or self.ended
         self.session.frames = ()
 
-    def send(self, message: Message, *, report: bool = False) -> str:
-        """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`."""
+    def send(self, message: Message, *, report: bool = False) -> str | None:
+        """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`.
+
+        None: it is not sent, since the contact has opted out and did not ask for it.
+        """
+        if self.session.opted_out and self.session.unasked:
+            self.withheld = True
+            self.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
+            return None
         message = clipped(message)
         broken = violations(message)
         if broken:

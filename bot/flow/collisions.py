@@ -12,6 +12,8 @@ from bot.steps.words import Word, Words
 
 def check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report whatever two of them take."""
+    for said, word in bot.words.items():
+        _report_heard(_opting_out(bot), said, word.mark, f"{_named(word, said)} of the bot", problems)
     for flow in flows.values():
         _check_answers(flow, problems)
         _check_heard_first(bot, flow, problems)
@@ -31,7 +33,7 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
 
 def _check_heard_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
     """What nobody ever hears, because a word that is heard before it always takes the same text."""
-    before = _always(bot.words, "a word of the bot")
+    before = _before_all(bot)
     for said, word in flow.words.items():
         _report_heard(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
     before = {**_always(flow.words, "a word of the flow"), **before}
@@ -41,9 +43,21 @@ def _check_heard_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
             _report_heard(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
         for answer in step.kind.answers():
-            if not answer.before_words:
-                what = f'step "{step.name}": "{answer.text}" of "{answer.owner}"'
+            what = f'step "{step.name}": "{answer.text}" of "{answer.owner}"'
+            if answer.before_words:
+                _report_heard(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
+            else:
                 _report_heard(here, normalise(answer.text), answer.mark or step.mark, what, problems)
+
+
+def _opting_out(bot: BotDefinition) -> dict[str, str]:
+    """The words that are heard before everything else."""
+    return dict.fromkeys(bot.opt_out.words, "a word of `opt_out`")
+
+
+def _before_all(bot: BotDefinition) -> dict[str, str]:
+    """The words that are heard in every flow and outside of all."""
+    return {**_always(bot.words, "a word of the bot"), **_opting_out(bot)}
 
 
 def _named(word: Word, said: str) -> str:
@@ -70,7 +84,7 @@ def _report_heard(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
     """A start that nobody can make: what makes it is a word of the bot's, or starts other flows already."""
-    words = _always(bot.words, "a word of the bot")
+    words = _before_all(bot)
     starts = [(flow.name, flow.start) for flow in flows if flow.start is not None]
     taken: dict[tuple[str, str], str] = {}
     for name, start in sorted(starts, key=lambda found: found[1].contact is None):

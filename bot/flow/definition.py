@@ -124,6 +124,15 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
+class OptOut:
+    """The words by which a contact opts out, what is said then, and those that end it. Words are normalised."""
+
+    words: Mapping[str, Mark] = field(default_factory=dict)
+    say: Template | None = None
+    back: Mapping[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class BotDefinition:
     """What ``bot.yml`` says."""
 
@@ -140,3 +149,4 @@ class BotDefinition:
     secrets: tuple[str, ...] = ()  # names of environment variables that the services are told
     services: Mapping[str, Service] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
+    opt_out: OptOut = field(default_factory=OptOut)

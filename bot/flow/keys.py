@@ -7,6 +7,7 @@ from bot.flow.starts import START_KEYS
 from bot.lang.keys import (
     ANY_TEXT,
     NAME,
+    WORDING,
     Schema,
     Schemas,
     by_key,
@@ -30,10 +31,16 @@ INTERRUPTED = ("resume", "drop", "ask")
 _WORDINGS: Schemas = {
     name: takes(ANY_TEXT, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()
 }  # fmt: skip
+_OPT_OUT: Schemas = {
+    "words": takes(one_or_several(ANY_TEXT), "By these a contact opts out, wherever it is."),
+    "say": takes(WORDING, "What is said then."),
+    "back": takes(one_or_several(ANY_TEXT), "By these a contact who has opted out is back."),
+}
 _BOT: Schemas = {
     "name": takes(ANY_TEXT, "The bot's name, for operators."),
     "timezone": takes(ANY_TEXT, "Whose clock dates and times go by, like Asia/Jakarta; UTC where nothing is said."),
     "words": takes(WORDS, "Words that are understood in every flow and outside of all."),
+    "opt_out": takes(record(_OPT_OUT, "words"), "Words by which a contact opts out of all that it does not ask for."),
     "defaults": takes(DEFAULTS, "What a step does where it says nothing itself."),
     "languages": takes(
         one_or_several(pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")),

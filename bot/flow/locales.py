@@ -27,7 +27,8 @@ _FLOW: Shape = {
     "vars": Keys({"of": Keys({}, Part.WORD), "error": TEXT, "check": one_or_more_of({"error": TEXT})}),
     "defaults": DEFAULTS_TEXTS,
 }
-_BOT: Shape = {"words": _WORD_KEYS, "defaults": DEFAULTS_TEXTS}
+_OPT_OUT: Shape = {"words": Part.WORDS, "say": TEXT, "back": Part.WORDS}
+_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS_TEXTS}
 
 
 @dataclass(frozen=True, slots=True)

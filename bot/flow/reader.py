@@ -6,19 +6,20 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from bot.core.messages import BUTTON_TITLE
-from bot.flow.definition import LANGUAGE, BotDefinition, Flow, Step
+from bot.flow.definition import LANGUAGE, BotDefinition, Flow, OptOut, Step
 from bot.flow.hours import read_hours, read_zone
 from bot.flow.keys import INTERRUPTED, LANGUAGE_PATTERN
 from bot.flow.starts import read_start
 from bot.lang.extensions import Extensions
 from bot.lang.fields import Fields
-from bot.lang.nodes import List, Map, Node, Scalar, fingerprint, one_or_more
+from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import name_of, text_of
 from bot.lang.templates import Template
 from bot.lang.texts import ChoiceVariable, TextVariable
 from bot.lang.variables import Variable, read_variable
 from bot.lang.wordings import SENTENCES, WORDINGS
+from bot.lang.words import normalise
 from bot.steps import KINDS
 from bot.steps.ai_settings import AiSettings, read_ai_settings
 from bot.steps.custom import all_kinds
@@ -45,11 +46,31 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     languages, ai, channels = _read_languages(fields), _read_ai(fields, extensions), _read_channels(fields)
     common, wordings = _common(fields, languages), _read_wordings(fields)
     secrets = read_secrets(fields)
-    services, hours = read_services(fields, secrets), read_hours(fields, timezone)
+    services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
     fields.close()
     return BotDefinition(
-        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours
-    )
+        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours,
+        opt_out,
+    )  # fmt: skip
+
+
+def _read_opt_out(fields: Fields) -> OptOut:
+    inner = fields.fields("opt_out", "opt_out: {words: [stop], say: ..., back: [start]}")
+    if inner is None:
+        return OptOut()
+    inner.require("words")
+    words, say, back = _read_said(inner, "words"), inner.wording("say"), _read_said(inner, "back")
+    inner.close()
+    for said in words.keys() & back.keys():
+        fix = "choose another word for one of them"
+        inner.problems.add("E312", back[said], f'{inner.what}: back: "{said}" is a word that opts out', fix)
+    return OptOut(words, say, back)
+
+
+def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
+    """Words as they are matched, each with its place."""
+    marks = (item.mark for item in fields.one_or_more(key))
+    return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
 
 
 def _read_languages(fields: Fields) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
     """Those of ``bot.yml``."""
     for name, text in bot.wordings.items():
         yield Used(text, VALUES.get(name, frozenset()))
+    if bot.opt_out.say is not None:
+        yield Used(bot.opt_out.say)
     yield from uses_of_words(bot.words)
     yield from uses_of_defaults(bot.defaults)
 

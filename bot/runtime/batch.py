@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from bot.core.effects import Effect, Performed, PutContact, Send, Tell, effect_ref
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import Session
+from bot.core.session import OPTED_OUT, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.store.commit import Commit
@@ -168,7 +168,7 @@ class Batch:
         except UnreadableSession as error:  # better a conversation that starts anew than one that is stuck
             log.error("a session cannot be read and starts anew: see `bot queue`")
             self.commit.add_dead_letter("turn", contact, str(error), error.state)
-            return Session(contact)
+            return Session(contact, tags=(OPTED_OUT,) if self.store.opted_out(contact) else ())
 
     def _park(self, event: Event) -> None:
         try:
@@ -198,6 +198,8 @@ class Batch:
             self._fail(event, error)
             return None
         self._sessions[event.contact] = turn.session
+        if turn.session.opted_out and not session.opted_out:
+            self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
             self.commit.add_dead_letter("turn", event.contact, turn.failure, json_of(event))
         return turn

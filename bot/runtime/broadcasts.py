@@ -28,7 +28,7 @@ from bot.store.broadcasts import (
     Recipient,
 )
 from bot.store.queues import DeadSend
-from bot.store.rows import CAMPAIGN, OPTED_OUT, SentRow, json_of
+from bot.store.rows import CAMPAIGN, SentRow, json_of
 
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
@@ -75,7 +75,7 @@ def add_recipients(batch: Batch, name: str, template: Template, recipients: list
         if (there := batch.store.recipient(name, contact)) is not None:
             outcome, has = there
             differ += has != body and outcome in (None, "held", "failed")
-        elif OPTED_OUT in batch.session(contact).tags:
+        elif batch.session(contact).opted_out:
             opted_out += 1
         else:
             batch.commit.add_recipient(broadcast, contact, body)
@@ -146,7 +146,7 @@ def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[s
     for contact, body in rows:
         there = batch.store.recipient(name, contact)
         outcome = there and there[0]
-        if outcome == "opted_out" or OPTED_OUT in batch.session(contact).tags:
+        if outcome == "opted_out" or batch.session(contact).opted_out:
             answer["opted_out"] += 1
         elif outcome in _GOT_IT:
             answer["had_it"] += 1
@@ -194,6 +194,15 @@ def _known(batch: Batch, name: str) -> Broadcast:
     if broadcast is None:
         raise RequestRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
     return broadcast
+
+
+def cancel(batch: Batch, take_back: TakeBack) -> None:
+    """Take back all broadcasts from the contacts who have opted out in this batch, but what may have been sent already."""
+    for contact in sorted(batch.commit.opted_out):
+        in_outbox = batch.store.broadcasts_in_outbox_to(contact)
+        unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.sends_ended)}
+        for id in sorted(take_back(unclaimed)):
+            batch.commit.opt_out_of(id)
 
 
 def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
@@ -321,13 +330,21 @@ def fill_outbox(batch: Batch) -> None:
     room = AHEAD - batch.store.recipients_in_outbox()
     for recipient in batch.store.waiting_recipients(room):
         changed = batch.commit.broadcasts.get(recipient.broadcast)
-        if changed is None or changed.state == RUNNING:
+        if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):
             _to_outbox(batch, recipient)
+
+
+def _may_go(batch: Batch, recipient: Recipient) -> bool:
+    """Whether the contact has not opted out; else what waits for it is cancelled."""
+    if batch.session(recipient.contact).opted_out:
+        batch.commit.opted_out.add(recipient.contact)
+        return False
+    return True
 
 
 def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
     recipient = batch.store.first_held(broadcast.name)
-    if recipient is not None:
+    if recipient is not None and _may_go(batch, recipient):
         batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
 
 

@@ -93,7 +93,7 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
 
 
 def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
-    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped`` or ``failed``.
+    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
 
     ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is shut.
     """
@@ -106,6 +106,8 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
     answer = {"contact": contact, "flow": flow, "detail": ""}
     if turn is None or turn.failure is not None:
         return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+    if before.opted_out:
+        return answer | {"outcome": "opted_out"}
     if any(plan.name == event.id for plan in turn.session.plans):
         return answer | {"outcome": "waits"}
     if turn.session.visit == before.visit:
@@ -136,8 +138,13 @@ def _send(batch: Batch, contact: str, request: Request) -> Answer:
             raise RequestRefused("a message is a text or a template")
     if broken := violations(message):
         raise RequestRefused("; ".join(broken))
+    session = batch.session(contact)
+    if session.opted_out:
+        raise RequestRefused(
+            f"{contact} has opted out, and is only answered (an agent can still write from the gateway's inbox)"
+        )
     event_id = _event_id()
-    row = batch.send_row(effect_ref(event_id, 0), Send(message), batch.session(contact))
+    row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
     batch.commit.add_note(contact, event_id, json_of({"do": "send"}), "operator", f"message {row.id}")
     return {"id": row.id, "contact": contact}

@@ -12,7 +12,7 @@ from bot.core.effects import Fetch
 from bot.core.events import STARTS, Event, StatusReported
 from bot.runtime.addressing import addressed
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
-from bot.runtime.broadcasts import ALARM, fill_outbox, take_back_paused, why_paused
+from bot.runtime.broadcasts import ALARM, cancel, fill_outbox, take_back_paused, why_paused
 from bot.runtime.claims import Claims, Doer
 from bot.runtime.observing import Observer
 from bot.runtime.operator import Answer, Request, operate
@@ -171,6 +171,7 @@ class Passes:
         answers = [self._answer(batch, request) for request in incoming.requests]
         rows = self._take_log(batch, self.at_once - len(incoming))
         take_back_paused(batch, self._take_back)
+        cancel(batch, self._take_back)
         fill_outbox(batch)
         batch.tell_of_letters(self._letter_hooks())
         worked = self._commit(batch)

@@ -13,13 +13,14 @@ from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, Template
+from bot.core.session import HAS_OPTED_OUT
 from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
 from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown, Refused
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
 from bot.runtime.backoff import LONGEST_BACKOFF, backoff
-from bot.store.rows import CAMPAIGN, REPLY, WINDOW, OutboxRow
+from bot.store.rows import REPLY, WINDOW, OutboxRow
 
 OLDEST = timedelta(days=3)
 """How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""
@@ -31,7 +32,6 @@ _FAULTS: dict[type[GatewayError], str] = {Unauthorized: ACCOUNT, RateLimited: LI
 
 SHUT = "the 24-hour window is shut"
 NEWER = "something newer about the contact follows"
-OPTED_OUT = "the contact has opted out"
 REFUSED, UNCLEAR = "refused", "unclear"
 
 log = logging.getLogger(__name__)
@@ -205,8 +205,8 @@ class Sender:
             return lane.over_share.outcome()
         if isinstance(row.effect, PutContact):
             return Outcome("covered", NEWER) if len(lane.rows) > 1 else row.effect
-        if row.priority == CAMPAIGN and self._opted_out(row.contact):
-            return Outcome("opted_out", OPTED_OUT)
+        if row.priority != REPLY and self._opted_out(row.contact):
+            return Outcome("opted_out", HAS_OPTED_OUT)
         message, instead = row.effect.message, row.effect.instead
         if isinstance(message, Template) or self._is_open(lane, now):
             return message

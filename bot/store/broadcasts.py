@@ -55,6 +55,11 @@ IN_OUTBOX_OF = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL FROM recipients JOIN outbox ON outbox.id = send_id
     WHERE broadcast = ? AND outcome IS NULL ORDER BY outbox.id
 """
+IN_OUTBOX_TO = """
+    SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
+    FROM recipients INDEXED BY recipients_open JOIN outbox ON outbox.id = send_id
+    WHERE recipients.contact = ? AND (outcome IS NULL OR outcome = 'held') ORDER BY outbox.id
+"""
 
 STATE = "SELECT state FROM broadcasts WHERE name = ?"
 OUTCOMES = "SELECT outcome, code, count(*) FROM recipients WHERE broadcast = ? GROUP BY 1, 2 ORDER BY 1, 2"
@@ -94,6 +99,10 @@ REFUSED_LETTERS = f"DELETE FROM dead_letters WHERE send_id IN (SELECT send_id FR
 REFUSED_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE {_REFUSED}"
 NOT_CORRECTED_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
 LEAVE_OUT = "UPDATE recipients SET outcome = 'left_out' WHERE broadcast = ? AND outcome = 'held' AND edit < ?"
+OPT_OUT = """
+    UPDATE recipients INDEXED BY recipients_open SET outcome = 'opted_out'
+    WHERE contact = ? AND (outcome IS NULL OR outcome = 'held') AND send_id IS NULL
+"""
 HOLD = f"UPDATE {_BY_WAITING} SET outcome = 'held' WHERE broadcast = ? AND {_WAIT}"
 RELEASE = "UPDATE recipients SET outcome = NULL WHERE broadcast = ? AND outcome = 'held'"
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.events import Event
-from bot.core.session import Session
+from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.store import broadcasts, queues, sessions, trace, usage
@@ -45,7 +45,7 @@ _ORDER = (
     *(queues.ADD_SEND, queues.SEND_AGAIN, queues.CLAIM, _SENT, queues.SEND_ENDED, _MESSAGE_ID, _STATUS, _ALIAS),
     *(queues.ADD_DEAD_LETTER, broadcasts.SET_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX),
     *(broadcasts.ENDED, broadcasts.WAIT_AGAIN, broadcasts.REPEAT, broadcasts.TAKE_BACK, broadcasts.REFUSED_LETTERS),
-    *(broadcasts.REFUSED_AGAIN, broadcasts.LEAVE_OUT, broadcasts.HOLD, broadcasts.RELEASE),
+    *(broadcasts.REFUSED_AGAIN, broadcasts.LEAVE_OUT, broadcasts.HOLD, broadcasts.RELEASE, broadcasts.OPT_OUT),
     *(queues.ADD_CALL, queues.CLAIM_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED, usage.ADD),
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
@@ -74,6 +74,7 @@ class Commit:
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts that are in another state than before
         self.recipients: set[tuple[str, str]] = set()
+        self.opted_out: set[str] = set()  # contacts: whatever broadcast they wait for, they do not get it
         self._cursor_before = cursor
         self._last_event: str | None = None
         self._at = time_of(at)
@@ -96,6 +97,7 @@ class Commit:
             broadcasts.SET_BROADCAST: [self._broadcast_row(each) for each in self.broadcasts.values()],
             broadcasts.HOLD: [(text_of(name),) for name in self.moved if self.broadcasts[name].state != RUNNING],
             broadcasts.RELEASE: [(text_of(name),) for name in self.moved if self.broadcasts[name].state == RUNNING],
+            broadcasts.OPT_OUT: [(text_of(contact),) for contact in self.opted_out],
         }
         written = [(sql, rows[sql]) for sql in sorted(rows, key=_PLACE.__getitem__) if rows[sql]]
         if written or self.cursor != self._cursor_before:
@@ -206,6 +208,12 @@ class Commit:
     def take_back(self, send_id: int) -> None:
         """The message of a broadcast leaves the outbox unsent: its recipient is held, or waits again."""
         self._add(broadcasts.TAKE_BACK, (send_id,))
+        self.sends_ended.add(send_id)
+
+    def opt_out_of(self, send_id: int) -> None:
+        """The message of a broadcast to a contact who has opted out leaves the outbox unsent."""
+        self._add(_SENT, ("opted_out", "[]", 0, self._at, HAS_OPTED_OUT, send_id))
+        self._add(broadcasts.ENDED, ("opted_out", "", send_id))
         self.sends_ended.add(send_id)
 
     def claim_call(self, row: CallRow) -> None:

@@ -101,6 +101,7 @@ def _engine_tables(db: Database) -> None:
             wake_at TEXT,
             last_inbound TEXT,
             conversation TEXT,
+            opted_out INTEGER NOT NULL DEFAULT 0,
             updated_at TEXT NOT NULL,
             state TEXT NOT NULL
         );
@@ -235,6 +236,7 @@ def _engine_services(db: Database) -> None:
         CREATE INDEX recipients_waiting ON recipients (retries, id) WHERE send_id IS NULL AND outcome IS NULL;
         CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
         CREATE INDEX recipients_held ON recipients (broadcast, retries, id) WHERE outcome = 'held';
+        CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL OR outcome = 'held';
         CREATE TABLE usage (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             at TEXT NOT NULL,

@@ -15,7 +15,7 @@ from bot.core.session import Session
 from bot.store import broadcasts, conversations, queues, sessions, trace, usage
 from bot.store.erase import ERASING
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import ERRAND, OPTED_OUT, Status, optional_text_of, read_time, text_of, time_of
+from bot.store.rows import ERRAND, Status, optional_text_of, read_time, text_of, time_of
 from bot.store.trace import TurnTraced
 from bot.store.usage import UsageSum
 
@@ -66,6 +66,7 @@ class SessionSummary:
     step: str | None
     wake_at: datetime | None
     updated_at: datetime
+    opted_out: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ class StoreReader:
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
         """The sessions by contact, from after a contact on."""
         return [
-            SessionSummary(contact, flow, step, read_time(wake_at), datetime.fromisoformat(updated_at))
-            for contact, flow, step, wake_at, updated_at in self._all(sessions.WHERE_THEY_ARE, after, limit)
+            SessionSummary(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out))
+            for contact, flow, step, wake_at, updated_at, opted_out in self._all(sessions.WHERE_THEY_ARE, after, limit)
         ]
 
     def session(self, contact: str) -> Session | None:
@@ -151,13 +152,10 @@ class StoreReader:
         rows = self._all(sessions.LAST_INBOUND, text_of(contact))
         return read_time(rows[0][0]) if rows else None
 
+    @reads_rows
     def opted_out(self, contact: str) -> bool:
-        """Whether the contact wants no campaigns. A session that cannot be read starts anew, so it says nothing."""
-        try:
-            session = self.session(contact)
-        except sessions.UnreadableSession:
-            return False
-        return session is not None and OPTED_OUT in session.tags
+        """Whether the contact has opted out."""
+        return self._all(sessions.OPTED_OUT, text_of(contact)) == [(1,)]
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:

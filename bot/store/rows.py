@@ -14,9 +14,6 @@ from bot.core.events import Event
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 """How long after a contact's newest message free messages are sent (decisions: "Window")."""
 
-OPTED_OUT = "opted_out"
-"""The tag of a contact who wants no campaigns."""
-
 ERRAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
 

@@ -9,20 +9,21 @@ from bot.core.session import Session
 from bot.store.rows import json_of, optional_text_of, optional_time_of, text_of
 
 WRITE = """
-    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, state, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
         wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
-        conversation = excluded.conversation, state = excluded.state, updated_at = excluded.updated_at
+        conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state, updated_at = excluded.updated_at
 """
 STATE = "SELECT state FROM sessions WHERE contact = ?"
 STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
 IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
 DUE = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
 NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
+OPTED_OUT = "SELECT opted_out FROM sessions WHERE contact = ?"
 LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
 WHERE_THEY_ARE = """
-    SELECT contact, flow, step, wake_at, updated_at FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
+    SELECT contact, flow, step, wake_at, updated_at, opted_out FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
 """
 STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
 
@@ -55,5 +56,6 @@ def written(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
         optional_time_of(wake_at),
         optional_time_of(session.last_inbound),
         optional_text_of(session.conversation),
+        int(session.opted_out),
         json_of(session),
     )

@@ -143,6 +143,11 @@ class Store:
         """Whether a contact has a session."""
         return self._one(sessions.STATE, text_of(contact)) is not None
 
+    def opted_out(self, contact: str) -> bool:
+        """Whether a contact has opted out, also where its session cannot be read."""
+        row = self._one(sessions.OPTED_OUT, text_of(contact))
+        return row is not None and bool(row[0])
+
     def contact_in(self, conversation: str) -> str | None:
         """The contact of a conversation of the gateway's, where its session knows of it."""
         row = self._one(sessions.IN_CONVERSATION, text_of(conversation))
@@ -265,6 +270,11 @@ class Store:
     def broadcast_in_outbox(self, name: str) -> list[broadcasts.InOutbox]:
         """The messages of a broadcast that are in the outbox, in order."""
         rows = self._all(broadcasts.IN_OUTBOX_OF, text_of(name))
+        return [broadcasts.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+
+    def broadcasts_in_outbox_to(self, contact: str) -> list[broadcasts.InOutbox]:
+        """The messages of broadcasts to a contact that are in the outbox, in order."""
+        rows = self._all(broadcasts.IN_OUTBOX_TO, text_of(contact))
         return [broadcasts.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def waiting_of(self, broadcast: str) -> int:

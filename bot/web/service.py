@@ -103,9 +103,9 @@ class WebService:
             self._inbox.erase(self._log.of_contact(contact, upto))
 
 
-def _judge(ask: Ask, flow: str, data: Mapping[str, Any]) -> Mapping[str, str]:
+def _judge(ask: Ask, flow: str, data: Mapping[str, Any], contact: str) -> Mapping[str, str]:
     """What the engine finds wrong with a start of a flow; nothing where it does not answer."""
     try:
-        return ask({"do": "judge", "flow": flow, "data": data})
+        return ask({"do": "judge", "flow": flow, "data": data, "contact": contact})
     except BotError:
         return {}

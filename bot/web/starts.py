@@ -27,9 +27,9 @@ KEYS = ("contact", "data", "busy", "id")
 MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's session
 _LONGEST_ID = 200  # characters
 
-Judge = Callable[[str, Mapping[str, Any]], Mapping[str, str]]
-"""What is wrong with a start of a flow with such data, in words, under `WRONG`; nothing while nobody can tell."""
-WRONG = {"flow": 404, "data": 400}
+Judge = Callable[[str, Mapping[str, Any], str], Mapping[str, str]]
+"""What is wrong with a start of a flow with such data for a contact, in words, under `WRONG`; nothing while nobody can tell."""
+WRONG = {"flow": 404, "data": 400, "contact": 409}
 
 
 class BadStart(BotError):
@@ -104,12 +104,12 @@ class Starts:
             raise BadStart(f"busy: write one of {', '.join(BUSY)}")
         if not isinstance(data, dict):
             raise BadStart("data: write an object, with a value for each variable")
-        self._check_flow(flow, data)
+        self._check_flow(flow, data, contact)
         return StartRequested(_id(fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
 
-    def _check_flow(self, flow: str, data: Mapping[str, Any]) -> None:
-        """Where the engine does not answer, it says later what is wrong: as a dead letter."""
-        found = self._judge(flow, data)
+    def _check_flow(self, flow: str, data: Mapping[str, Any], contact: str) -> None:
+        """Where the engine does not answer, it says later what is wrong: as a dead letter, or in the trace."""
+        found = self._judge(flow, data, contact)
         for what, status in WRONG.items():
             if what in found:
                 raise BadStart(found[what], status)

@@ -49,7 +49,7 @@ MISTAKES = {
     "opening hours are misspelt": Mistake(
         "helpline/flows/talk.yml", '{if: open("line")', '{if: open("lien")', "E115"),
     "what is cancelled has another name": Mistake(
-        "survey/flows/survey.yml", "cancel: follow_up", "cancel: followup", "E116"),
+        "helpline/flows/call_back.yml", "cancel: call,", "cancel: calls,", "E116"),
     "braces do not match": Mistake(
         "survey/flows/survey.yml", "{{ answered | date }}", "{{ answered | date }", "E201"),
     "a comparison has one sign": Mistake("quiz/flows/quiz.yml", "answer == question.right", "answer = question.right", "E202"),

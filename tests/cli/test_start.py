@@ -2,11 +2,15 @@
 
 import json
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bot.core.session import OPTED_OUT, Session
+from bot.store.commit import Commit
 from bot.store.reader import StoreReader
+from bot.store.state import Store
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 
@@ -41,6 +45,18 @@ def test_a_contact_in_a_flow_is_waited_for_left_alone_or_cut_in_on(folder: Path)
     assert cut_in == {"contact": CONTACT, "flow": "main", "outcome": "started", "detail": ""}
     assert waits.err == skipped.err == ""
     assert "main is to start at " in call("sessions", CONTACT, "--bot", folder).out
+
+
+def test_who_has_opted_out_is_left_alone_and_listed_so(folder: Path) -> None:
+    with closing(Store(folder / "bot.db")) as store:
+        commit = Commit(store.cursor(), datetime.now(UTC))
+        commit.set_session(Session(ELSEWHERE, tags=(OPTED_OUT,)), None)
+        store.write(commit)
+    started = call("start", "main", ELSEWHERE, "--bot", folder)
+    assert (started.code, started.out, started.err) == (0, f"{ELSEWHERE} has opted out: main was not started.\n", "")
+    assert "no start of main by bot start: the contact has opted out" in call("trace", ELSEWHERE, "--bot", folder).out
+    assert call("sessions", "--bot", folder).lines[1].endswith("  opted out")
+    assert "the contact has opted out" in call("sessions", ELSEWHERE, "--bot", folder).lines
 
 
 def test_what_cannot_be_started_is_said_and_noted(folder: Path) -> None:

@@ -359,6 +359,26 @@ OF_THE_BOT = {
         "name: T\n",
         None,
     ),
+    "a word of opt_out that a choice has": (
+        BOT + "opt_out: {words: ['YES!']}\n",
+        None,
+    ),
+    "a word of opt_out that a word of the bot is": (
+        BOT + "opt_out: {words: [stop]}\nwords: {Stop: end}\n",
+        '4:9: E312 word "Stop" of the bot is a word of `opt_out`, which is heard first (choose another word for one of them)',
+    ),
+    "a word of opt_out that brings back as well": (
+        BOT + "opt_out: {words: [stop, end], back: [start, Stop]}\n",
+        '3:45: E312 bot: opt_out: back: "stop" is a word that opts out (choose another word for one of them)',
+    ),
+    "an opt_out without words": (
+        BOT + "opt_out: {say: Bye}\n",
+        '3:10: E105 bot: opt_out: "words" is missing (add words:)',
+    ),
+    "an opt_out that is misspelt": (
+        BOT + "opt_out: {words: stop, sya: Bye}\n",
+        '3:24: E104 bot: opt_out: unknown key "sya" (did you mean "say"?)',
+    ),
     "a second bot": (
         BOT + "---\nname: two\n",
         "4:1: E100 a second document in bot.yml (put flows into files of their own)",
@@ -381,6 +401,8 @@ OF_THE_BOT = {
     ),
 }
 ELSEWHERE = {
+    "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of `opt_out`, which is heard '
+    "first (choose another word for one of them)",
     "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which is heard first '
     "(choose another word for one of them)",
     "a missing default": '4:3: E130 step "a" has no `timeout`: it waits for ever when no answer comes '
@@ -393,6 +415,31 @@ def test_it_is_found_in_the_bots_own_file(name: str) -> None:
     bot, expected = OF_THE_BOT[name]
     place = f"bot.yml:{expected}" if expected else f"flows/test.yml:{ELSEWHERE[name]}"
     assert problems_of(flow("  a: {ask: x, buttons: {Yes: end}}\n"), bot) == [place]
+
+
+@pytest.mark.parametrize(
+    ("flows", "expected"),
+    [
+        (
+            "flow: main\nstart: {words: [Stop!]}\nsteps: {a: {say: x}}\n",
+            '2:17: E312 "Stop!" is taken: it is a word of `opt_out` (choose another for one of them)',
+        ),
+        (
+            "flow: main\nwords: {stop: end}\nsteps: {a: {say: x}}\n",
+            '2:9: E312 word "stop" of flow main is a word of `opt_out`, which is heard first '
+            "(choose another word for one of them)",
+        ),
+        (
+            "flow: main\nsteps: {a: {template: {name: x, language: en}, replies: {Go on: end, Stop: end}}}\n",
+            '2:76: E312 step "a": "Stop" of "Stop" is a word of `opt_out`, which is heard first '
+            "(choose another word for one of them)",
+        ),
+        ("flow: main\nstart: {words: [start]}\nsteps: {a: {say: x}}\n", None),
+    ],
+)
+def test_what_opt_out_takes_from_a_flow_is_found(flows: str, expected: str | None) -> None:
+    found = problems_of(flows, BOT + "opt_out: {words: [stop], back: [start]}\n")
+    assert found == ([] if expected is None else [f"flows/test.yml:{expected}"])
 
 
 def test_all_problems_of_all_files_are_found_at_once_and_sorted() -> None:

@@ -12,13 +12,13 @@ import pytest
 
 from bot.core.effects import Send
 from bot.core.messages import Template
-from bot.core.session import Session
+from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import AHEAD, fill_outbox, read_template
 from bot.runtime.operator import operate
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
-from bot.store.rows import CAMPAIGN, OPTED_OUT, REPLY, SYNC
+from bot.store.rows import CAMPAIGN, REPLY, SYNC
 from bot.store.runs import ORDINARY
 from bot.store.state import Store
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused

@@ -47,6 +47,7 @@ class Door:
         self.clock = MovableClock(NOW)
         self.inbox = InboxWriter(store, self.clock, patience=PATIENCE)
         self.log = InboxReader(store)
+        self.opted_out: set[str] = set()
         self.engine_is_there = True
         self.wakes = 0
         metrics = WebMetrics()
@@ -58,9 +59,10 @@ class Door:
     def wake(self) -> None:
         self.wakes += 1
 
-    def judge(self, flow: str, data: Mapping[str, Any]) -> Mapping[str, str]:
+    def judge(self, flow: str, data: Mapping[str, Any], contact: str) -> Mapping[str, str]:
         """What the engine answers."""
-        return objections(LIBRARY, flow, data) if self.engine_is_there else {}
+        out = {"contact": "the contact has opted out: no flow is started for it"} if contact in self.opted_out else {}
+        return objections(LIBRARY, flow, data) | out if self.engine_is_there else {}
 
     def post(self, body: Any, flow: str = "order", **headers: str) -> TestResponse:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -96,6 +98,12 @@ def test_a_start_is_durable_before_it_is_acknowledged_and_the_engine_is_woken(do
     assert door.wakes == 1
     (row,) = door.log.after(0, 10)
     assert (row.event_id, row.contact, row.readable) == (start.id, CONTACT, True)
+
+
+def test_a_start_for_who_has_opted_out_is_refused(door: Door) -> None:
+    door.opted_out.add(CONTACT)
+    assert said(door.post({"contact": CONTACT})) == (409, "the contact has opted out: no flow is started for it")
+    assert door.kept() == []
 
 
 @pytest.mark.parametrize("how", ["header", "body"])

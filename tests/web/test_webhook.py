@@ -53,7 +53,7 @@ class Web:
         metrics = WebMetrics()
         secrets = ["old", "secret"]
         self.webhook = Webhook(self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics)
-        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data: {}, metrics)
+        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data, contact: {}, metrics)
         health = Health(self.inbox, self.ask, self.alarms, metrics)
         app = create_app(self.webhook, starts, health, lambda: self.begun, "/hooks/gateway")
         self.client = app.test_client()

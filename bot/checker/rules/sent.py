@@ -72,6 +72,8 @@ def messages(library: Library) -> Iterator[Message]:
         for name, text in spoken.bot.wordings.items():
             most = limits.INTERACTIVE_BODY if name in SENTENCES else limits.BUTTON_TITLE
             yield Message(nothing, "bot", (SentText(name, text, most, needed=True),))
+        if spoken.bot.opt_out.say is not None:
+            yield Message(nothing, "bot", (SentText("opt_out: say", spoken.bot.opt_out.say, limits.TEXT_BODY),))
         yield from _of_words(nothing, "bot", spoken.bot.words, limits.TEXT_BODY)
     for asked in steps(library):
         if asked.step.name == asked.flow.first:

@@ -1,0 +1,49 @@
+"""Contacts who opt out: they are answered, and hear nothing that they do not ask for (docs/language/routing.md)."""
+
+from bot.core.events import Event, MessageReceived, Tapped, TimeReached
+from bot.core.messages import Text
+from bot.core.session import HAS_OPTED_OUT, OPTED_OUT
+from bot.engine.work import Work
+from bot.lang.words import normalise
+from bot.steps.kind import Reply
+
+
+def note_who_speaks(work: Work, event: Event) -> None:
+    """Note whether the contact goes on with the conversation, or time does. What comes of either is taken for the same."""
+    if isinstance(event, MessageReceived | Tapped):
+        work.session.unasked = False
+    elif isinstance(event, TimeReached) and work.session.opted_out:
+        work.session.unasked = True
+
+
+def take_opt_out(work: Work, reply: Reply) -> bool:
+    """Hear the words of `opt_out`, before everything else. True where the contact opts out, and nothing else is meant.
+
+    A word that ends it is then taken as any other message. Raises `TemplateFailed`; then, too, the contact has opted out.
+    """
+    opt_out = work.library.bot.opt_out
+    said = {normalise(text): text for text in reply.texts} if opt_out.words else {}
+    heard = next((text for word, text in said.items() if word in opt_out.words), None)
+    if heard is None:
+        if work.session.opted_out and not said.keys().isdisjoint(opt_out.back):
+            work.untag(OPTED_OUT)
+        return False
+    work.trace.rule = f'opt-out "{heard}"'
+    work.tag(OPTED_OUT)
+    work.end_all()
+    if opt_out.say is not None:
+        work.send(Text(opt_out.say.render(work.scope())))
+    return True
+
+
+def keep_quiet(work: Work) -> None:
+    """Cancel whatever is to start for a contact who has opted out, and end what would wait for an answer to nothing."""
+    session = work.session
+    if not session.opted_out:
+        return
+    for plan in session.plans:
+        work.trace.notes.append(f"{plan.name} is cancelled: {HAS_OPTED_OUT}")
+    session.plans = ()
+    if work.withheld and session.frame is not None and session.frame.awaits is None:
+        work.trace.notes.append(f"ended: {HAS_OPTED_OUT}")
+        work.end_all()

@@ -1,0 +1,144 @@
+"""Who opts out gets no broadcast that waits, no start by a program and no message of an operator's, on a store."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.alarms import Alarms
+from bot.clock import MovableClock
+from bot.core.effects import Send
+from bot.core.messages import Text
+from bot.engine import advance
+from bot.metrics import EngineMetrics
+from bot.runtime.batch import RequestRefused
+from bot.runtime.broadcasts import AHEAD
+from bot.runtime.turns import Turns
+from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.migrations import migrate
+from bot.store.reader import StoreReader
+from bot.store.rows import CAMPAIGN
+from bot.store.state import Store
+from tests.runtime.broadcasting import ask, begun, resume, stop
+from tests.runtime.turns_kit import START, Hands, World, read
+from tests.talk import BOT, library_of
+
+FLOWS = """
+flow: main
+start: {otherwise: true}
+steps: {say: {say: Hello., then: end}}
+---
+flow: news
+steps: {say: {say: News!, then: end}}
+"""
+LIBRARY = library_of(FLOWS, BOT + "opt_out: {words: [stop], say: Bye., back: [start]}\n")
+CONTACTS = [str(6280000000000 + n) for n in range(AHEAD + 2)]
+ANN, LAST = CONTACTS[0], CONTACTS[-1]
+
+
+def begin(path: Path, clock: MovableClock, inbox: InboxWriter) -> World:
+    store, engine, alarms = Store(path), partial(advance, LIBRARY), Alarms(clock)
+    begun(store, "spring")
+    turns = Turns(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
+    world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
+    turns.start(world.delivery, world.performers)
+    return world
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    path, clock = tmp_path / "bot.db", MovableClock(START)
+    migrate(path)
+    world = begin(path, clock, InboxWriter(path, clock))
+    yield world
+    world.close()
+
+
+def campaigns(world: World) -> list[str]:
+    return [row.contact for row in world.delivery.rows if row.priority == CAMPAIGN]
+
+
+@pytest.mark.parametrize("contact", [ANN, LAST])
+@pytest.mark.parametrize("words", [["stop"], ["stop", "start"]])
+def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, words: list[str]) -> None:
+    ask(world, *CONTACTS)
+    assert (ANN in campaigns(world), LAST in campaigns(world)) == (True, False)
+    for word in words:
+        world.say(contact, word)
+    assert contact not in campaigns(world)
+    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
+    assert ask(world, contact) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
+
+
+def test_what_may_have_been_sent_ends_as_it_ends(world: World) -> None:
+    ask(world, ANN)
+    (row,) = world.delivery.rows
+    world.delivery.in_flight.add(row.id)
+    world.say(ANN, "stop")
+    world.report(row)
+    assert world.reader.outcomes("spring") == {"sent": 1}
+
+
+def test_no_broadcast_is_begun_with_it(world: World) -> None:
+    world.say(ANN, "stop")
+    assert ask(world, ANN, LAST) == {"added": 1, "known": 0, "differ": 0, "opted_out": 1}
+
+
+def test_a_stopped_broadcast_that_goes_on_leaves_it_out(world: World) -> None:
+    ask(world, ANN, LAST)
+    stop(world)
+    world.say(ANN, "stop")
+    resume(world)
+    assert campaigns(world) == [LAST]
+    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": 1}
+
+
+def test_the_first_message_goes_to_another_where_the_first_contact_has_opted_out(world: World) -> None:
+    ask(world, ANN, LAST, name="new")
+    assert campaigns(world) == [ANN]
+    world.say(ANN, "stop")
+    assert campaigns(world) == [LAST]
+    assert world.reader.outcomes("new")["opted_out"] == 1
+
+
+def test_a_program_hears_that_nothing_was_started(world: World) -> None:
+    world.say(ANN, "stop")
+    answer = world.turns.operate({"do": "start", "contact": ANN, "flow": "news", "by": "bot start"})
+    assert answer == {"contact": ANN, "flow": "news", "outcome": "opted_out", "detail": ""}
+    assert world.rules(ANN)[-1] == "no start of news by bot start: the contact has opted out"
+    (row,) = (row for row in world.delivery.rows if isinstance(row.effect, Send))
+    assert row.effect.message == Text("Bye.")
+    world.say(ANN, "start")
+    assert world.turns.operate({"do": "start", "contact": ANN, "flow": "news"})["outcome"] == "started"
+
+
+def test_an_operator_sends_it_nothing(world: World) -> None:
+    world.say(ANN, "stop")
+    with pytest.raises(RequestRefused, match="has opted out"):
+        world.turns.operate({"do": "send", "contact": ANN, "text": "Hello again"})
+
+
+def test_it_is_seen_where_the_contacts_are_listed(world: World) -> None:
+    world.say(ANN, "stop")
+    world.say(LAST, "hello")
+    assert {each.contact: each.opted_out for each in world.reader.sessions()} == {ANN: True, LAST: False}
+    assert (world.reader.opted_out(ANN), world.reader.opted_out(LAST), world.reader.opted_out("1")) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_it_holds_also_where_the_session_cannot_be_read(world: World) -> None:
+    world.say(ANN, "stop")
+    world.stop()
+    with closing(sqlite3.connect(world.path)) as file, file:
+        file.execute("UPDATE sessions SET state = '{\"$Session\": 1}'")
+    again = begin(world.path, world.clock, world.inbox)
+    assert again.turns.operate({"do": "start", "contact": ANN, "flow": "news"})["outcome"] == "opted_out"
+    again.say(ANN, "hello")
+    assert again.reader.opted_out(ANN)
+    again.stop()
