@@ -25,11 +25,11 @@ def take_status(batch: Batch, event: StatusReported) -> None:
     status = Status(event.status, event.detail)
     if not _is_news(batch, sent.message_ids if sent else event.messages, status):
         return
+    contact = event.contact if sent is None else sent.contact
     for name in event.messages:
-        batch.commit.set_status(name, status)
+        batch.commit.set_status(name, status, contact or None)
     if sent is not None and status.name == FAILED:
         _give_up(batch, sent, status)
-    contact = event.contact if sent is None else sent.contact
     if contact:
         batch.take(replace(event, contact=contact))
 

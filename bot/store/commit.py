@@ -36,8 +36,9 @@ _SENT = """
 """
 _MESSAGE_ID = "INSERT OR REPLACE INTO message_ids (message_id, sent_id) VALUES (?, ?)"
 _STATUS = """
-    INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)
-    ON CONFLICT (message_id) DO UPDATE SET status = excluded.status, at = excluded.at, detail = excluded.detail
+    INSERT INTO statuses (message_id, contact, status, at, detail) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (message_id) DO UPDATE SET contact = coalesce(excluded.contact, contact),
+        status = excluded.status, at = excluded.at, detail = excluded.detail
 """
 _ALIAS = "INSERT OR REPLACE INTO aliases (alias, contact) VALUES (?, ?)"
 _ORDER = (
@@ -70,6 +71,7 @@ class Commit:
         self.letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
         self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
         self.statuses: dict[str, Status] = {}
+        self._status_of: dict[str, str | None] = {}  # whose message each of them is of
         self.aliases: dict[str, str] = {}
         self.broadcasts: dict[str, Broadcast] = {}
         self.moved: set[str] = set()  # broadcasts that are in another state than before
@@ -92,7 +94,10 @@ class Commit:
             queues.SEND_ENDED: [(id,) for id in self.sends_ended],
             queues.CALL_ENDED: [(id,) for id in self.calls_ended],
             _MESSAGE_ID: [(id, sent.id) for id, sent in self.messages.items()],
-            _STATUS: [(id, status.name, self._at, text_of(status.detail)) for id, status in self.statuses.items()],
+            _STATUS: [
+                (id, self._status_of[id], status.name, self._at, text_of(status.detail))
+                for id, status in self.statuses.items()
+            ],
             _ALIAS: list(self.aliases.items()),
             broadcasts.SET_BROADCAST: [self._broadcast_row(each) for each in self.broadcasts.values()],
             broadcasts.HOLD: [(text_of(name),) for name in self.moved if self.broadcasts[name].state != RUNNING],
@@ -251,9 +256,10 @@ class Commit:
             self._add(broadcasts.ENDED, (outcome, text_of(code), row.id))
         self.sends_ended.add(row.id)
 
-    def set_status(self, message_id: str, status: Status) -> None:
-        """What became of a message, by one of its names."""
+    def set_status(self, message_id: str, status: Status, contact: str | None) -> None:
+        """What became of a message, by one of its names; whose it is, where that is known: it goes with the contact."""
         self.statuses[message_id] = status
+        self._status_of[message_id] = optional_text_of(contact) or self._status_of.get(message_id)
 
     def message_failed(self, sent: SentRow, reason: str, code: str) -> None:
         """A message that the gateway took did not arrive: it is a dead letter."""

@@ -10,22 +10,35 @@ from bot.core import codec
 from bot.store.files import contact_files, damage_in_words, inbox_path, open_reader, trouble_in_words
 
 _OWN = "contact = ?1"
-_NAMED = "(contact = ?1 OR (contact IS NULL AND CAST(body AS TEXT) GLOB '*[^0-9]' || ?1 || '[^0-9]*'))"
+
+
+def names(*columns: str) -> str:
+    """That one of these columns holds the number, and not as a part of a longer one."""
+    text = " || ' ' || ".join(f"CAST({column} AS TEXT)" for column in columns)
+    return f"' ' || {text} || ' ' GLOB '*[^0-9]' || ?1 || '[^0-9]*'"
+
+
+def _own_or_names(*columns: str) -> str:
+    """The rows of the contact; of those that are nobody's, the ones that name it."""
+    return f"(contact = ?1 OR (coalesce(contact, '') = '' AND {names(*columns)}))"
+
+
+_SENT_TO = "SELECT value FROM sent, json_each(sent.message_ids) WHERE sent.contact = ?1"
 
 OF_CONTACT: Mapping[str, str] = {
     "sessions": _OWN,
     "parked": _OWN,
     "outbox": _OWN,
-    "calls": _OWN,
+    "calls": _own_or_names("effect", "detail"),  # a hook hears of dead letters that are nobody's
     "turns": _OWN,
-    "statuses": "message_id IN (SELECT value FROM sent, json_each(sent.message_ids) WHERE sent.contact = ?1)",
+    "statuses": f"{_own_or_names('detail')} OR message_id IN ({_SENT_TO})",
     "message_ids": "sent_id IN (SELECT id FROM sent WHERE contact = ?1)",
     "sent": _OWN,
     "recipients": _OWN,
     "usage": _OWN,
-    "dead_letters": _NAMED,
+    "dead_letters": _own_or_names("body", "reason"),
     "aliases": "contact = ?1 OR alias = ?1",
-    "suspects": "event_id LIKE 'time:' || ?1 || ':%'",
+    "suspects": names("event_id"),
 }
 """Every table of the engine's file that holds something of a contact, and which of its rows are that contact's.
 
@@ -34,7 +47,7 @@ OF_CONTACT: Mapping[str, str] = {
 
 _ALIASES = "SELECT alias FROM aliases WHERE contact = ?"
 
-IN_LOG = f"{_NAMED} AND erased_at IS NULL"
+IN_LOG = f"{_own_or_names('body')} AND erased_at IS NULL"
 """The events of the log that are a contact's; of those that are nobody's, the ones that name it somewhere inside."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bot.store.contact import OF_CONTACT, numbers_of
+from bot.store.contact import OF_CONTACT, names, numbers_of
 from bot.store.files import contact_files, empty_wal, transaction
 from bot.store.rows import text_of, time_of
 
@@ -44,6 +44,7 @@ def begin(engine: sqlite3.Connection, contact: str, upto: int, now: datetime) ->
             for table, where in OF_CONTACT.items():
                 engine.execute(f"DELETE FROM {table} WHERE {where}", (number,))
             engine.execute(_BEGIN, (number, upto, time_of(now)))
+            engine.execute(f"UPDATE meta SET taking = NULL WHERE {names('taking')}", (number,))
     empty_wal(engine)
     return withdrawn
 

@@ -260,6 +260,8 @@ def damage_in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        if not str(error).startswith("no such table"):
+            raise
         raise StoreDamaged(path, error) from error
     except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError) as error:
         raise StoreDamaged(path, f"a row cannot be read: {type(error).__name__}") from error

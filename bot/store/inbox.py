@@ -15,6 +15,7 @@ from bot.store.groups import GroupWriter, InboxBusy, Write
 from bot.store.rows import Appended, LogRow, read_time, text_of, time_of
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
+_QUIET_SECONDS = 60.0
 _PRUNED_AT_ONCE = 500
 _ERASED_AT_ONCE = 500
 
@@ -50,12 +51,13 @@ class InboxWriter:
     """The inbox's only writer, for any threads.
 
     ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit. While nothing
-    can be committed there is an alarm, ``inbox-unavailable``, among ``alarms``, and it is ``in_trouble``. Raises `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
+    can be committed there is an alarm, ``inbox-unavailable``, among ``alarms``: see `end_alarm`. Raises
+    `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
     `bot.store.groups.InboxBusy`.
     """
 
     def __init__(self, path: Path, clock: Clock, alarms: Alarms | None = None, *, patience: float = 2.0) -> None:
-        self.in_trouble = False
+        self._failed_at: float | None = None  # the last commit that failed since the alarm began
         self._alarms = alarms or Alarms(clock)
         self._clock = clock
         self._expiry = ExpiryTime(clock)
@@ -108,21 +110,28 @@ class InboxWriter:
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
             self._commit(_ERASE, (time_of(self._clock.now()), piece), erases=True)
 
+    def end_alarm(self) -> None:
+        """End the alarm once no commit has failed for a minute, and one that is tried now does not. Raises `InboxBusy`.
+
+        On a full disk small commits go on for a while, where large ones fail: that is one alarm, and not hundreds.
+        """
+        failed = self._failed_at
+        if failed is not None and self._clock.elapsed() - failed >= _QUIET_SECONDS:
+            self.check()
+            self._failed_at = None
+            self._alarms.clear("inbox-unavailable")
+
     def close(self) -> None:
         """Commit what was accepted, refuse what comes later, and give the file back. Twice is once."""
         self._writer.close()
 
     def _commit(self, sql: str, parameters: tuple[Any, ...], *, erases: bool = False) -> Write:
         try:
-            write = self._writer.commit(sql, parameters, erases=erases)
+            return self._writer.commit(sql, parameters, erases=erases)
         except InboxBusy as error:
             self._alarms.report("inbox-unavailable", f"no event is accepted: {error}", error.advice)
-            self.in_trouble = True  # only now: who clears the alarm looks at this first
+            self._failed_at = self._clock.elapsed()
             raise
-        if self.in_trouble:
-            self.in_trouble = False
-            self._alarms.clear("inbox-unavailable")
-        return write
 
 
 class InboxReader:

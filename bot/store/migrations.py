@@ -196,6 +196,7 @@ def _engine_services(db: Database) -> None:
         CREATE TABLE statuses (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             message_id TEXT NOT NULL UNIQUE,
+            contact TEXT,
             status TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'failed', 'delivered', 'read')),
             at TEXT NOT NULL,
             detail TEXT NOT NULL

@@ -35,7 +35,7 @@ _LETTERS = """
 """
 _STATUSES = """
     SELECT ref, status, statuses.detail FROM sent, json_each(sent.message_ids) JOIN statuses ON message_id = value
-    WHERE contact = ?
+    WHERE sent.contact = ?
 """
 _CURSOR = "SELECT cursor FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"

@@ -88,8 +88,7 @@ class WebService:
                 if monotonic() >= prune_at:
                     self._inbox.prune(self._engine.cursor())
                     prune_at = monotonic() + PRUNE_SECONDS
-                if self._inbox.in_trouble:
-                    self._inbox.check()  # while nobody sends, nobody else would find that it is over
+                self._inbox.end_alarm()
                 self.alarms.clear("store-unavailable")
             except InboxBusy:
                 pass  # it is an alarm of the inbox's own

@@ -35,7 +35,7 @@ def test_a_full_disk_is_a_503_in_time_and_what_was_refused_can_come_again(serve:
     serving = serve().up()
     assert serving.post("evt-1") == 200
     limit_files(serving.child("web"), 0)
-    for _ in range(3):
+    for _ in range(20):
         assert serving.post("evt-2", "x" * 10_000) == 503
     assert serving.get("/readyz") == 503
     assert serving.get("/healthz") == 200
@@ -43,6 +43,9 @@ def test_a_full_disk_is_a_503_in_time_and_what_was_refused_can_come_again(serve:
     assert serving.post("evt-2", "x" * 10_000) == 200
     assert serving.get("/readyz") == 200
     assert serving.kept() == ["evt-1", "evt-2"]
+    assert serving.end() == 0
+    said = [line for line in serving.seen if "no event is accepted" in line]
+    assert len(said) == 1 and "make room on its disk" in said[0], said
 
 
 def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None:
@@ -52,6 +55,8 @@ def test_a_disk_that_is_full_for_the_engine_only_delays_it(serve: Serve) -> None
     serving.line_with("nothing is taken or sent: ")
     limit_files(serving.child("engine"), resource.RLIM_INFINITY)
     serving.settle(1)
+    assert serving.end() == 0
+    assert sum("nothing is taken or sent: " in line for line in serving.seen) == 2, "it has begun, and is over"
 
 
 def test_an_engine_whose_loop_has_ended_is_started_again(serve: Serve) -> None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,18 @@ def test_what_comes_back_for_an_erased_contact_leaves_no_trace(world: World) -> 
     world.call_ends(call)
     assert export(world.path, ANN).keys() <= {"log"}
     assert world.reader.counts() == {"sessions": 0, "parked": 0, "outbox": 0, "calls": 0, "dead_letters": 0}
+
+
+def test_what_became_of_a_message_that_is_not_the_bots_goes_too(world: World) -> None:
+    failed: dict[str, Any] = {
+        "message_id": "m1",
+        "to": ANN,
+        "error": {"code": "131026", "message": f"{ANN} is not reachable"},
+    }
+    world.tell("message.failed", **failed)
+    assert export(world.path, ANN)["statuses"][0]["detail"] != ""
+    erase(world, ANN)
+    assert export(world.path, ANN).keys() <= {"log"}
 
 
 def test_a_parked_message_goes_with_its_contact_and_the_others_go_on(world: World) -> None:

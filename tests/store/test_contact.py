@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,55 @@ def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
     for file in (*path.parent.glob("bot.*"), *files_folder(path).rglob("*")):
         if file.is_file():
             assert not re.search(f"{ANN}|{ALIAS}|Ann".encode(), file.read_bytes()), file.name
+
+
+NOBODYS: dict[str, dict[str, Any]] = {
+    "statuses": {"message_id": "m 1", "status": "failed", "at": AT, "detail": f"131026: {ANN} is not reachable"},
+    "dead_letters": {"what": "event", "reason": f"it could not be read: {ANN}", "body": "", "at": AT},
+    "calls": {"ref": "r", "key": "k", "contact": "", "effect": f'{{"reason": "{ANN}"}}', "created_at": AT}
+    | {"attempts": 0, "due_at": AT, "detail": f"{ALIAS} failed"},
+    "suspects": {"event_id": f"call:time:{ANN}:1:2#0", "crashes": 1},
+}
+"""Rows that name a contact and do not say whose they are."""
+
+
+def test_of_an_erased_contact_no_column_of_any_table_of_either_file_has_a_word(
+    path: Path, store: Store, inbox: InboxWriter, log: InboxReader
+) -> None:
+    fill(path, ANN)
+    write_log(inbox)
+    inbox.append(None, "evt_9", "", None, START, ANN.encode(), False)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE meta SET taking = ?", [f"time:{ANN}:3:4"])
+        db.execute(
+            "UPDATE statuses SET message_id = 'm 2', contact = ?, detail = 'Ann is away'", [ANN]
+        )  # no message of ours
+        for table, row in NOBODYS.items():
+            marks = ", ".join("?" * len(row))
+            db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    assert {table for table, _, _ in found_in(path)} == OF_CONTACT.keys() | {"meta", "log"}
+    store.erase(ANN, log.last_seq(), START)
+    for number in (ANN, ALIAS):
+        inbox.erase(log.of_contact(number, log.last_seq()))
+    assert not store.finish_erasures(log.has_of)
+    assert found_in(path) == []
+
+
+def found_in(path: Path) -> list[tuple[str, str, object]]:
+    """Where something of the contact stands: number, other number or name."""
+    found = []
+    for file in (path, inbox_path(path)):
+        with closing(sqlite3.connect(file)) as db:
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                rows = db.execute(f"SELECT * FROM {table}")
+                names = [column[0] for column in rows.description]
+                found += [(table, name, v) for row in rows for name, v in zip(names, row, strict=True) if is_of_ann(v)]
+    return found
+
+
+def is_of_ann(value: object) -> bool:
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    return re.search(f"{ANN}|{ALIAS}|Ann", text) is not None
 
 
 def test_an_erased_event_is_not_taken_again_and_its_repetition_is_recognised(

@@ -44,12 +44,12 @@ class Web:
         migrate(store)
         self.store = store
         self.clock = MovableClock(NOW)
-        self.inbox = InboxWriter(store, self.clock, patience=patience)
+        self.alarms = Alarms(self.clock)
+        self.inbox = InboxWriter(store, self.clock, self.alarms, patience=patience)
         self.log = InboxReader(store)
         self.wakes = 0
         self.begun = True
         self.engine: dict[str, Any] | None = {"alarms": [], "text": "bot_turns_total 1.0\n"}
-        self.alarms = Alarms(self.clock)
         metrics = WebMetrics()
         secrets = ["old", "secret"]
         self.webhook = Webhook(self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics)
@@ -108,6 +108,22 @@ def test_before_the_engine_has_begun_nothing_is_accepted_and_the_sender_is_to_tr
     assert web.kept() == [] and web.client.get("/healthz").status_code == 200
     web.begun, web.engine = True, None  # it crashed since
     assert web.post(event()).status_code == 200
+
+
+def test_a_full_disk_is_one_alarm_and_no_line_for_each_event(web: Web, caplog: pytest.LogCaptureFixture) -> None:
+    connection = web.inbox._writer._connection
+    connection.execute(f"PRAGMA max_page_count = {connection.execute('PRAGMA page_count').fetchone()[0]}")
+    with caplog.at_level(logging.WARNING):
+        for number in range(5):
+            assert web.post(event(f"evt-{number}", "x" * 100_000), f"d-{number}").status_code == 503
+        (alarm,) = web.alarms.current()
+        assert (alarm.name, alarm.advice) == ("inbox-unavailable", "make room on its disk")
+        assert web.client.get("/readyz").status_code == 200, "what is small can still be kept"
+        web.inbox.end_alarm()
+        assert web.alarms.current() == [alarm] and len(caplog.records) == 1
+        web.clock.move(timedelta(minutes=1))
+        web.inbox.end_alarm()
+        assert web.alarms.current() == [] and len(caplog.records) == 2
 
 
 def test_the_configured_path_and_every_secret_do(web: Web) -> None:
