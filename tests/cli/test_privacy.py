@@ -71,7 +71,7 @@ def test_what_waits_to_be_sent_to_an_erased_contact_is_not_sent(tmp_path: Path) 
         bot.user("hi")
         assert bot.sent == []
         assert call("contacts", "erase", CONTACT, "--bot", tmp_path, "--yes").code == 0
-        assert call("queue", "--bot", tmp_path).lines == ["0 messages wait to be sent, 0 given up."]
+        assert call("queue", "--bot", tmp_path).lines[-1] == "0 messages wait to be sent, 0 given up."
         bot.user("hi", contact=BOB)
         assert isinstance(bot.emulator.clock, MovableClock)
         bot.emulator.clock.move(timedelta(minutes=2))
