@@ -64,6 +64,6 @@ def test_a_message_that_fails_is_seen_whenever_and_however_it_is_told(
     assert [letter.what for letter in simulation.dead_letters()] == ["send", "send"]
     assert all("WHATSAPP_SEND_FAILED" in letter.reason for letter in simulation.dead_letters())
     ended = [turn.event for turn in simulation.trace() if isinstance(turn.event, SendEnded)]
-    assert [event.outcome for event in ended] == ["failed", "failed"]
+    assert [event.outcome for event in ended] == ["refused", "refused"]
     statuses = [status.name for turn in simulation.trace() for status in turn.statuses if status is not None]
     assert statuses == ["failed", "failed"]
