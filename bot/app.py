@@ -101,7 +101,7 @@ class Engine:
             opened.enter_context(closing(gateway))
             self._gateway = gateway
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-            pacing = Pacing(per_minute, per_day, recent)
+            pacing = Pacing(per_minute, per_day, recent, crashed=not reader.ended_clean())
             shares = Shares(
                 self.alarms,
                 per_minute,

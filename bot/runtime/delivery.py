@@ -125,6 +125,10 @@ class Delivery:
         """Send nothing more, and wait for what is in flight. What has not come back by then is not reported."""
         self._crew.stop(timeout)
         with self._lock:
+            for lane in self._lanes.values():
+                if lane.unreported and not lane.in_flight:  # its requests count against the limits of the next run
+                    again = Outcome("retry", "the bot was stopped", wait=0.0)
+                    self._report(SendResult.of(lane, again, self._clock.now()))
             self._closed = True
             self._loans.close()
 
@@ -364,7 +368,8 @@ class Delivery:
     def _do(self, job: _Job) -> None:
         outcome = self._sender.send(job.lane)
         with self._lock:
-            if outcome.state != "again" and not self._closed:
+            job.lane.unreported = outcome.state == "again"
+            if not (job.lane.unreported or self._closed):
                 self._report(SendResult.of(job.lane, outcome, self._clock.now()))
             self._settle(job, outcome)
 

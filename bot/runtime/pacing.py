@@ -6,6 +6,7 @@ Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not
 from collections import deque
 from collections.abc import Iterable
 from datetime import timedelta
+from math import inf
 
 from bot.store.rows import REPLY
 
@@ -14,6 +15,7 @@ DAY = 86_400.0
 RESERVE = 10
 _STEP = 0.125  # seconds: finer than this a minute is not looked at
 _HEADERS_HOLD = MINUTE
+_FIRST_SECONDS = 5.0  # for which the others wait for the answer to the first request after a crash
 
 
 class Pacing:
@@ -28,7 +30,8 @@ class Pacing:
     waits, whatever else is sent.
 
     What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
-    when, which may be below 0, and how many.
+    when, which may be below 0, and how many. ``crashed``: there may have been others, which were under way; so the
+    first request goes alone, and its answer says how many are left.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Pacing:
         per_day: int = 10_000,
         recent: Iterable[tuple[float, int]] = (),
         *,
+        crashed: bool = False,
         reserve: int = RESERVE,
     ) -> None:
         reserve = min(reserve, per_minute // 2)
@@ -53,6 +57,7 @@ class Pacing:
         self._said: _Said | None = None
         self._disproved = False  # that none are left
         self._none_since: float | None = None
+        self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
         for at, count in sorted(recent):
             for window in self._windows:
                 window.count(at, count)
@@ -65,6 +70,8 @@ class Pacing:
             left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
         if others:
             left = min(left, 1 if self._turn(now) <= now else 0)
+        if self._first_until is not None:
+            left = min(left, 1 if self._first_until <= now else 0)
         return max(left, 0)
 
     def take(self, now: float, priority: int = REPLY) -> int | None:
@@ -75,6 +82,8 @@ class Pacing:
             last, self._next = self._next, now + self._gap
             if last is not None and now < last + self._gap:  # a little early or late evens out
                 self._next = last + self._gap
+        if self._first_until is not None:
+            self._first_until = now + _FIRST_SECONDS
         self._in_flight += 1
         self._given += 1
         return self._given
@@ -87,6 +96,7 @@ class Pacing:
         again, it does not count. What is true of it the gateway says by refusing.
         """
         self._in_flight -= 1
+        self._first_until = None
         for window in self._windows:
             window.count(now, 1)
         if remaining is not None and (self._said is None or self._said.permit < permit):
@@ -106,6 +116,8 @@ class Pacing:
     def unused(self, permit: int) -> None:
         """The permit's request never left: it does not count."""
         self._in_flight -= 1
+        if self._first_until is not None:
+            self._first_until = -inf
 
     def opens_at(self, now: float, priority: int = REPLY) -> float | None:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
@@ -113,6 +125,8 @@ class Pacing:
         opens = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
             opens = max(opens, self._said.until)
+        if self._first_until is not None:
+            opens = max(opens, self._first_until)
         for window in self._windows:
             at = window.opens_at(now, self._in_flight, others)
             if at is None:

@@ -100,6 +100,7 @@ class Lane:
     unclear: bool = False  # a try may have been sent
     in_flight: bool = False
     due_at: float = 0.0  # of `bot.clock.Clock.elapsed`, as the other times here
+    unreported: bool = False  # the last try only led to another endpoint or to a template
     over_share: OverShare | None = None
     alone: bool = False
     limited: int | None = None  # how often its route had been closed when the limits kept the first row back
@@ -114,6 +115,7 @@ class Lane:
         self.attempts = self.rows[0].attempts
         self.tried_since = None
         self.unclear = False
+        self.unreported = False
         self.over_share = None
         self.alone = False
         self.limited = None
@@ -245,13 +247,12 @@ class Sender:
     def _failed(self, lane: Lane, what: Message | PutContact, error: GatewayError) -> Outcome:
         match error:
             case EndpointRefused():
-                lane.attempts -= 1
                 return _outcome("again", error)
             case TemplateRequired() if not isinstance(what, Template):
                 self._shut(lane, self._window(lane.contact))
                 return _outcome("again", error)
             case Unauthorized() | ChannelNotFound():
-                lane.attempts -= 1
+                lane.attempts -= isinstance(error, Unauthorized)  # that is nobody's request: it counts against no limit
                 lane.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
             case RateLimited() if not lane.alone:

@@ -245,7 +245,7 @@ class Commit:
     ) -> None:
         """The message is done with: it was sent in some way, or is a dead letter. ``code`` is the gateway's refusal."""
         if outcome in UNSENT:
-            body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect}
+            body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
             self.add_dead_letter("send", row.contact, detail or outcome, json_of(body), row.id)
         else:
             ids = tuple(map(text_of, message_ids))

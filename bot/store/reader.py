@@ -38,22 +38,23 @@ _STATUSES = """
     WHERE sent.contact = ?
 """
 _CURSOR = "SELECT cursor FROM meta"
+_CLEAN = "SELECT clean FROM meta"
 _WRITTEN_AT = "SELECT written_at FROM meta"
 _A_DAY = timedelta(days=1)  # of a longer time ago the gateway's limits do not speak
 _REQUESTS = f"""
     SELECT max(at), sum(attempts) FROM (
         SELECT at, attempts FROM sent WHERE at > ?1
         UNION ALL SELECT min(due_at, ?2), attempts FROM outbox WHERE attempts > 0
-        UNION ALL SELECT at, 1 FROM dead_letters WHERE what = 'send' AND at > ?1
+        UNION ALL SELECT at, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
         UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
-    ) GROUP BY substr(at, 1, 19) ORDER BY 1
+    ) GROUP BY substr(at, 1, 19) HAVING sum(attempts) > 0 ORDER BY 1
 """
 _REQUESTS_FOR = """
     SELECT max(at), contact, sum(attempts) FROM (
         SELECT at, contact, attempts FROM sent WHERE at > ?1 AND attempts > 0
         UNION ALL SELECT min(due_at, ?2), contact, attempts FROM outbox WHERE attempts > 0
-        UNION ALL SELECT at, contact, 1 FROM dead_letters WHERE what = 'send' AND at > ?1 AND reason NOT LIKE 'CONTACT_LIMIT:%'
-    ) GROUP BY contact, substr(at, 1, 15)
+        UNION ALL SELECT at, contact, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
+    ) GROUP BY contact, substr(at, 1, 15) HAVING sum(attempts) > 0
 """
 
 
@@ -117,6 +118,10 @@ class StoreReader:
     def cursor(self) -> int:
         """The place in the log up to which events have been taken: below it the inbox may be pruned."""
         return int(self._all(_CURSOR)[0][0])
+
+    def ended_clean(self) -> bool:
+        """Whether the engine's last run came to its end; True where there was none, False while one goes on."""
+        return bool(self._all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has, by table."""

@@ -572,9 +572,19 @@ def without_keys(server: Peer, **options: Any) -> Bench:
     return bench
 
 
+def test_a_request_that_only_led_on_is_reported_when_delivery_stops(server: Peer) -> None:
+    bench = Bench(server, limits=(1, 100))
+    server.answers(NO_TYPE)
+    bench.offer(bench.row(message=BUTTONS))
+    server.wait_for_requests(1)
+    bench.settle()
+    bench.delivery.stop(5)
+    assert [(result.state, result.attempts) for result in bench.results] == [("retry", 1)]
+
+
 def test_a_refused_type_leads_on_at_once_and_each_request_counts(server: Peer) -> None:
     bench = without_keys(server, limits=(3, 100))
-    assert (bench.results[0].attempts, len(server.requests)) == (1, 3)
+    assert (bench.results[0].attempts, len(server.requests)) == (3, 3)  # so each counts after a restart, too
     bench.offer(bench.row())
     bench.nothing_more(1)
     assert bench.move_to_next() >= 60

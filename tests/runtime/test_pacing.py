@@ -76,6 +76,26 @@ def test_requests_from_before_a_restart_count() -> None:
     assert burst(pacing, at(120)) == 0
 
 
+def test_the_first_request_after_a_crash_goes_alone_and_its_answer_says_how_many_are_left() -> None:
+    pacing = Pacing(60, 10_000, crashed=True)
+    first = pacing.take(NOON)
+    assert first is not None
+    assert pacing.take(at(1)) is None
+    assert pacing.opens_at(at(1)) == at(5)
+    pacing.ended(first, at(1), remaining=3)
+    assert burst(pacing, at(1)) == 3
+
+
+def test_others_wait_a_moment_only_for_the_first_request_after_a_crash() -> None:
+    pacing = Pacing(60, 10_000, crashed=True)
+    unused = pacing.take(NOON)
+    assert unused is not None
+    pacing.unused(unused)
+    assert pacing.take(NOON) is not None
+    assert pacing.take(at(4)) is None
+    assert pacing.take(at(5)) is not None
+
+
 def test_headers_lower_the_limit_until_their_reset() -> None:
     pacing = Pacing(60, 10_000)
     permit = pacing.take(NOON)

@@ -1,0 +1,122 @@
+"""The deterministic simulation of `bot serve`: ``python -m tests.simulation --seeds 10000``.
+
+It has nothing to do with `bot.simulation`, which is the stage of `bot chat` and `bot test`. See docs/architecture.md,
+"How the promises are tested".
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+
+from tests.simulation.plan import Plan, drawn
+from tests.simulation.promises import broken
+from tests.simulation.world import played
+
+_AT_ONCE = 20  # seeds
+_MEMORY = Path("/dev/shm")
+
+Found = dict[str, list[str]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run seeds, or one of them. The exit code is 1 where a promise is broken."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=500, help="how many seeds are run")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes run them")
+    parser.add_argument("--seed", type=int, help="run this seed alone, and print its history")
+    parser.add_argument("--steps", help="of its plan, only these steps: 0,3,4")
+    parser.add_argument("--shrink", action="store_true", help="leave out steps while the same promise is broken")
+    given = parser.parse_args(arguments)
+    _work_in_memory()
+    if given.seed is None:
+        return _run_many(range(given.first, given.first + given.seeds), given.jobs)
+    plan = drawn(given.seed)
+    kept: Sequence[int] = (
+        range(len(plan.steps)) if given.steps is None else [int(number) for number in given.steps.split(",")]
+    )
+    if given.shrink:
+        kept = shrunk(plan, kept)
+    return _show(plan, kept)
+
+
+def found_in(plan: Plan) -> Found:
+    """The promises that a plan breaks, by name."""
+    with played(plan) as world:
+        return broken(world)
+
+
+def only(plan: Plan, steps: Sequence[int]) -> Plan:
+    """A plan with only these of its steps, at the times that they had."""
+    kept, waited = [], 0.0
+    for number, step in enumerate(plan.steps):
+        waited += step.after
+        if number in steps:
+            kept.append(replace(step, after=waited))
+            waited = 0.0
+    return replace(plan, steps=tuple(kept))
+
+
+def shrunk(plan: Plan, steps: Sequence[int]) -> Sequence[int]:
+    """As few of a plan's steps as still break a promise that all of them break; all of them where none is broken."""
+    names = found_in(only(plan, steps)).keys()
+    size = len(steps) // 2
+    while size:
+        for start in range(0, len(steps), size):
+            fewer = [*steps[:start], *steps[start + size :]]
+            if names & found_in(only(plan, fewer)).keys():
+                steps = fewer
+                break
+        else:
+            size //= 2
+    return steps
+
+
+def _run_many(seeds: range, jobs: int) -> int:
+    began, failed = monotonic(), 0
+    pieces = [seeds[start : start + _AT_ONCE] for start in range(0, len(seeds), _AT_ONCE)]
+    with ProcessPoolExecutor(jobs, initializer=_work_in_memory) as pool:
+        for piece in pool.map(_found_in_seeds, pieces):
+            for seed, found in piece.items():
+                failed += 1
+                print(
+                    f"seed {seed}: {_in_words(found)}\n  see: python -m tests.simulation --seed {seed} --shrink",
+                    flush=True,
+                )
+    print(f"{len(seeds)} seeds in {monotonic() - began:.0f} s, {failed} of them broke a promise")
+    return min(failed, 1)
+
+
+def _found_in_seeds(seeds: range) -> dict[int, Found]:
+    return {seed: found for seed in seeds if (found := found_in(drawn(seed)))}
+
+
+def _show(plan: Plan, steps: Sequence[int]) -> int:
+    print(f"seed {plan.seed}: {plan.world}")
+    for number in steps:
+        print(f"{number:>4} {plan.steps[number]}")
+    with played(only(plan, steps)) as world:
+        found = broken(world)
+        print(*world.machine.history, sep="\n")
+    print(_in_words(found) or "every promise held")
+    if found:
+        print(f"again: python -m tests.simulation --seed {plan.seed} --steps {','.join(map(str, steps))}")
+    return min(len(found), 1)
+
+
+def _in_words(found: Found) -> str:
+    return "; ".join(f"{name} ({len(what)}): {what[0]}" for name, what in found.items())
+
+
+def _work_in_memory() -> None:
+    if _MEMORY.is_dir():
+        tempfile.tempdir = str(_MEMORY)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,145 @@
+"""Ten bugs to be put in on purpose: each is one that this design has to rule out, and that a simulation has to find."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import count
+from typing import Any
+from unittest.mock import patch
+
+from bot.app import Engine
+from bot.runtime import batch
+from bot.runtime.claims import Claims
+from bot.runtime.delivery import Delivery
+from bot.runtime.pacing import Pacing
+from bot.runtime.passes import Passes
+from bot.runtime.sending import Sender
+from bot.runtime.turns import Turns
+from bot.store.files import StoreUnavailable
+from bot.store.inbox import InboxWriter
+from bot.store.queues import SEND_ENDED
+
+Mutant = Callable[[], AbstractContextManager[object]]
+
+
+@contextmanager
+def _around(owner: Any, name: str, replaced: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method by one that is given the real one first."""
+    real = getattr(owner, name)
+    with patch.object(owner, name, lambda *given, **more: replaced(real, *given, **more)):
+        yield
+
+
+def cursor_before_the_turn() -> AbstractContextManager[object]:
+    """The cursor is durable before what it has passed is taken."""
+
+    def take_log(real: Any, passes: Passes, some: Any, most: int) -> Any:
+        rows = passes._inbox.after(passes.cursor, most)
+        if rows:
+            passes._store._write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
+        return real(passes, some, most)
+
+    return _around(Passes, "_take_log", take_log)
+
+
+def key_from_a_count() -> AbstractContextManager[object]:
+    """An idempotency key is a number that begins anew with each run."""
+    numbers: dict[int, Iterator[int]] = {}
+
+    def send_row(real: Any, some: Any, *given: Any, **more: Any) -> Any:
+        row = real(some, *given, **more)
+        object.__setattr__(row, "key", f"key {next(numbers.setdefault(id(some.store), count()))}")
+        return row
+
+    return _around(batch.Batch, "send_row", send_row)
+
+
+def known_by_delivery_only() -> AbstractContextManager[object]:
+    """An event that comes under another delivery id is taken for a new one."""
+
+    def append(real: Any, inbox: InboxWriter, delivery: str | None, event_id: str, *rest: Any) -> Any:
+        return real(inbox, delivery, f"{event_id} {delivery}" if delivery else event_id, *rest)
+
+    return _around(InboxWriter, "append", append)
+
+
+def retry_behind_the_others() -> AbstractContextManager[object]:
+    """A message that is to be tried again goes behind its contact's others."""
+
+    def settle(real: Any, delivery: Any, job: Any, outcome: Any) -> None:
+        if outcome.state == "retry" and delivery._lanes.get(job.lane.whose) is job.lane:
+            job.lane.rows.rotate(-1)
+            job.lane.begin()
+        real(delivery, job, outcome)
+
+    return _around(Delivery, "_settle", settle)
+
+
+def window_not_checked() -> AbstractContextManager[object]:
+    """A message goes out although the contact's window has been shut since it was decided."""
+    return patch.object(Sender, "_is_open", lambda *given: True)
+
+
+def wake_lost_in_a_crash() -> AbstractContextManager[object]:
+    """Who waits for a time is forgotten where the engine did not end properly."""
+
+    def begin(real: Any, passes: Passes) -> Any:
+        if not passes._store._one("SELECT clean FROM meta")[0]:
+            passes._store._write(("UPDATE sessions SET wake_at = NULL", [()]))
+        return real(passes)
+
+    return _around(Passes, "begin", begin)
+
+
+def claim_not_durable() -> AbstractContextManager[object]:
+    """A message without a key is sent before it is written down that it is."""
+    return patch.object(Turns, "claim", lambda *given: None)
+
+
+def row_deleted_before_its_result() -> AbstractContextManager[object]:
+    """A message leaves the outbox when it is handed to those who send."""
+
+    def give(real: Any, claims: Claims[Any], rows: Any) -> None:
+        real(claims, rows)
+        store = getattr(claims._pending, "__self__", None)
+        if store is not None and claims._pending.__name__ == "pending_sends":
+            store._write((SEND_ENDED, [(row.id,) for row in rows]))
+
+    return _around(Claims, "_give", give)
+
+
+def failures_cost_no_budget() -> AbstractContextManager[object]:
+    """A request that was not answered well is not counted against the gateway's limits."""
+
+    def ended(real: Any, pacing: Pacing, permit: int, now: float, remaining: int | None = None, *said: Any) -> None:
+        if remaining is None:
+            pacing.unused(permit)
+        else:
+            real(pacing, permit, now, remaining, *said)
+
+    return _around(Pacing, "ended", ended)
+
+
+def parked_lost_in_a_reload() -> AbstractContextManager[object]:
+    """Messages that wait for the end of a call are forgotten when the flows are reloaded."""
+
+    def swap(real: Any, engine: Engine, program: Any) -> None:
+        real(engine, program)
+        with suppress(StoreUnavailable):
+            engine._turns._store._write(("DELETE FROM parked", [()]))
+
+    return _around(Engine, "swap", swap)
+
+
+MUTANTS: dict[str, tuple[Mutant, str]] = {
+    "cursor before the turn": (cursor_before_the_turn, "taken_once"),
+    "key from a count": (key_from_a_count, "sent_once"),
+    "known by delivery only": (known_by_delivery_only, "taken_once"),
+    "retry behind the others": (retry_behind_the_others, "sent_in_order"),
+    "window not checked": (window_not_checked, "window_kept"),
+    "wake lost in a crash": (wake_lost_in_a_crash, "quiet"),
+    "claim not durable": (claim_not_durable, "sent_once"),
+    "row deleted before its result": (row_deleted_before_its_result, "visible"),
+    "failures cost no budget": (failures_cost_no_budget, "limits_kept"),
+    "parked lost in a reload": (parked_lost_in_a_reload, "taken_once"),
+}
+"""Each with the promise that it breaks."""

@@ -1,0 +1,172 @@
+"""The promises of docs/architecture.md, each held against what was seen from outside: by the gateway, by the people who
+were answered, and in the store once nothing is left to do. Each function yields what is broken, in words.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+
+from bot.core import codec
+from bot.core.effects import PutContact, Send, effect_ref
+from bot.gateway import wire
+from tests.simulation.world import World
+
+PEOPLE = ("message.inbound", "message.interactive_reply")
+"""The events that are a contact's own doing: each is a turn, whatever it is about."""
+
+
+def nothing_breaks(world: World) -> Iterator[str]:
+    """No thread dies, none is busy for ever, and no turn fails."""
+    if world.failed is not None:
+        yield f"the run ended: {type(world.failed).__name__}: {world.failed}"
+    yield from world.machine.defects
+    yield from (f"a turn failed: {reason}" for what, _, reason, _ in world.seen.letters.values() if what == "turn")
+
+
+def taken_once(world: World) -> Iterator[str]:
+    """What was acknowledged was taken exactly once."""
+    taken = Counter(event_id for _, _, event_id, rule, _ in world.seen.turns if rule != "late")
+    for event in world.delivered.values():
+        if event.answered is None or event.name not in PEOPLE or event.contact in world.erased:
+            continue
+        if taken[event.id] != 1:
+            yield f"{event.id} ({event.name}) of {event.contact} was acknowledged and taken {taken[event.id]} times"
+    for event_id, (contact, flow) in world.programs_starts.items():
+        if contact not in world.erased and taken[event_id] != 1:
+            yield f"the start of {flow} for {contact} was acknowledged and taken {taken[event_id]} times"
+    for event_id, times in taken.items():
+        if times > 1 and not event_id.startswith(("broadcast:", "operator:")):  # those are notes
+            yield f"{event_id} was taken {times} times"
+
+
+def in_order(world: World) -> Iterator[str]:
+    """A contact's events were taken in the order in which they were acknowledged."""
+    place = {event_id: number for number, (_, _, event_id, _, _) in enumerate(world.seen.turns)}
+    of_contact = defaultdict(list)
+    for event in world.delivered.values():
+        if (
+            event.answered is not None
+            and event.name in PEOPLE
+            and event.id in place
+            and event.contact not in world.erased
+        ):
+            of_contact[event.contact].append(event)
+    for events in of_contact.values():
+        for event in events:
+            for other in events:
+                if event.answered is not None and event.answered < other.sent and place[event.id] > place[other.id]:
+                    yield f"{event.id} was acknowledged before {other.id} came, and taken after it"
+
+
+def sent_once(world: World) -> Iterator[str]:
+    """Nothing that was decided once was sent twice, and no key came with two messages."""
+    yield from (f"the key {key} came again with another body" for key in world.gateway.reused_keys)
+    decided: Counter[tuple[str, str]] = Counter()
+    for _, contact, _, _, effects in world.seen.turns:
+        for effect in codec.loads(effects):
+            if isinstance(effect, Send) and contact is not None:
+                decided[contact, _content(wire.type_of(effect.message), wire.content(effect.message))] += 1
+                if effect.instead is not None:
+                    decided[contact, _content("template", wire.content(effect.instead))] += 1
+    for contact, text in world.operated:
+        decided[contact, _content("text", {"body": text})] += 1
+    for sent, times in Counter((s.to, _content(s.type, s.body[s.type])) for s in world.gateway.sent).items():
+        contact, content = sent
+        unclear = world.plan.world["repeat_unknown"] or contact in world.retried or contact in world.erased
+        if not (unclear or '"news"' in content) and times > decided[sent]:
+            yield f"{content} was sent to {contact} {times} times, and decided {decided[sent]} times"
+
+
+def sent_in_order(world: World) -> Iterator[str]:
+    """A contact's messages went out in the order in which they were decided, those of one priority."""
+    rows = {row.key: (id, row) for id, row in world.seen.sent.items()}
+    newest: dict[tuple[str, int], int] = {}
+    for sent in world.gateway.sent:
+        if sent.key is None or sent.key not in rows:
+            continue
+        id, row = rows[sent.key]
+        before = newest.setdefault((row.contact, row.priority), id)
+        if id < before:
+            yield f"message {id} to {row.contact} went out after message {before}"
+        newest[row.contact, row.priority] = max(id, before)
+
+
+def _content(kind: str, content: object) -> str:
+    return f"{kind} {json.dumps(content, sort_keys=True, ensure_ascii=False)}"
+
+
+def visible(world: World) -> Iterator[str]:
+    """Whatever was to be sent was sent, or stands among what was not, with a reason."""
+    ends = {row.ref for row in world.seen.sent.values()}
+    ends |= {_ref(body) for what, _, _, body in world.seen.letters.values() if what == "send"}
+    for _, contact, event_id, _, effects in world.seen.turns:
+        if contact in world.erased:
+            continue
+        for ordinal, effect in enumerate(codec.loads(effects)):
+            if isinstance(effect, Send | PutContact) and effect_ref(event_id, ordinal) not in ends:
+                yield f"{effect_ref(event_id, ordinal)} to {contact} is gone: {type(effect).__name__}"
+    keys = {sent.key for sent in world.gateway.sent}
+    keyless = {sent.to for sent in world.gateway.sent if sent.key is None}
+    for row in world.seen.sent.values():
+        is_message = isinstance(codec.loads(row.effect), Send)
+        if row.outcome == "sent" and is_message and row.key not in keys and row.contact not in keyless:
+            yield f"{row.ref} to {row.contact} counts as sent, and the gateway has not seen it"
+
+
+def _ref(body: str) -> str:
+    ref: str = codec.loads(body)["ref"]
+    return ref
+
+
+def limits_kept(world: World) -> Iterator[str]:
+    """The gateway never had to refuse for its limits, but once after a crash: nobody knows what was under way then."""
+    counts = world.gateway.counts
+    refused = counts.get("refused RATE_LIMIT_EXCEEDED", 0) - counts.get("fault rate_limited", 0)
+    if refused > world.crashes:
+        yield f"the gateway's limits were passed {refused} times, with {world.crashes} crashes"
+
+
+def window_kept(world: World) -> Iterator[str]:
+    """The gateway never had to refuse a message because the contact's window was shut."""
+    refused = world.gateway.counts.get("refused WHATSAPP_TEMPLATE_REQUIRED", 0)
+    if refused and not world.jumped:
+        yield f"messages went into a shut window {refused} times"
+
+
+def quiet(world: World) -> Iterator[str]:
+    """In the end nobody waits for anything, and nothing is left to do."""
+    if world.failed is not None:
+        return
+    for table in ("outbox", "calls", "parked"):
+        for row in world.reader.execute(f"SELECT * FROM {table}"):
+            yield f"left in {table}: {row}"
+    for contact, flow, step, wake_at in world.reader.execute("SELECT contact, flow, step, wake_at FROM sessions"):
+        if flow is not None:
+            yield f"{contact} is still at {flow}/{step}" + ("" if wake_at is None else f", until {wake_at}")
+    for contact, broadcast in world.reader.execute("SELECT contact, broadcast FROM recipients WHERE outcome IS NULL"):
+        yield f"{contact} still waits for the broadcast {broadcast}"
+    for (contact,) in world.reader.execute("SELECT contact FROM erasures"):
+        yield f"{contact} is still being erased"
+    (cursor,) = world.reader.execute("SELECT cursor FROM meta").fetchone()
+    unread = world.inbox_reader.execute("SELECT count(*) FROM log WHERE seq > ?", (cursor,)).fetchone()[0]
+    if unread:
+        yield f"{unread} events of the log were never read"
+
+
+PROMISES: tuple[Callable[[World], Iterator[str]], ...] = (
+    nothing_breaks,
+    taken_once,
+    in_order,
+    sent_once,
+    sent_in_order,
+    visible,
+    limits_kept,
+    window_kept,
+    quiet,
+)
+
+
+def broken(world: World) -> dict[str, list[str]]:
+    """What was promised and did not hold, by the promise's name."""
+    found = {promise.__name__: list(dict.fromkeys(promise(world))) for promise in PROMISES}
+    return {name: what for name, what in found.items() if what}

@@ -1,0 +1,626 @@
+"""A bot in service, in a world that a plan turns against it: both processes, the gateway, the models, and the people."""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache, partial
+from io import BytesIO
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from bot.app import Engine
+from bot.core.effects import HttpRequest
+from bot.core.errors import BotError
+from bot.emulator import Emulator
+from bot.emulator.account import NotShown
+from bot.emulator.api import Incoming
+from bot.emulator.completion import CompletionService
+from bot.emulator.completion.answers import Answer, Raw, Silence, failure
+from bot.emulator.completion.requests import Incoming as Asked
+from bot.emulator.events import EVENTS
+from bot.emulator.templates import MessageTemplate
+from bot.local import NotRunning
+from bot.requester import Broken, HttpAnswer, TimedOut, Unreachable
+from bot.settings import ModelService
+from bot.simulation.approved import approved_templates
+from bot.store.files import inbox_path
+from bot.store.migrations import migrate
+from bot.web.service import WebService
+from tests.simulation import bots
+from tests.simulation.machine import (
+    GATEWAY,
+    MODELS,
+    BotClock,
+    Crash,
+    Disk,
+    Machine,
+    Request,
+    Served,
+    TrueClock,
+    app_of_newest_server,
+    simulated,
+)
+from tests.simulation.plan import Plan
+from tests.simulation.threads import Event, Process
+
+API_KEY = "programs-key"
+RESTART_SECONDS = 1.0
+MOST_STARTS = 30
+"""How often in a row a process may fail to start."""
+DAY = 86_400.0
+_GARBAGE = b'{"success": tru\x00\xff not json'
+
+
+@dataclass
+class Network:
+    """How deliveries get from the gateway to the bot: how likely each goes wrong in which way."""
+
+    lost: float = 0.0
+    unanswered: float = 0.0
+    late: float = 0.0
+    doubled: float = 0.0
+    repeated: float = 0.0
+    wakes_lost: bool = False
+
+
+@dataclass
+class Delivered:
+    """What the gateway saw of an event: when it was first sent, and when first answered 200, by a common count."""
+
+    id: str
+    name: str
+    contact: str | None
+    sent: int
+    answered: int | None = None
+
+
+class SentRow(NamedTuple):
+    """A message that was done with, as the store had it."""
+
+    ref: str
+    key: str
+    contact: str
+    effect: str
+    outcome: str
+    priority: int
+
+
+@dataclass
+class Seen:
+    """What was read from the store while it was there."""
+
+    turns: list[tuple[int, str | None, str, str, str]] = field(default_factory=list)
+    sent: dict[int, SentRow] = field(default_factory=dict)
+    letters: dict[int, tuple[str, str | None, str, Any]] = field(default_factory=dict)
+
+
+class World:
+    """Everything of one run. Each method that a step of a plan names does what the step says."""
+
+    def __init__(self, machine: Machine, plan: Plan, folder: Path) -> None:
+        self.machine = machine
+        self.plan = plan
+        self.store = folder / "bot.db"
+        self.network = Network()
+        self.mood = {"http": "fine", "work": plan.world["work"]}
+        self.delivered: dict[str, Delivered] = {}
+        self.programs_starts: dict[str, tuple[str, str]] = {}  # by event id: what was answered 202
+        self.erased: set[str] = set()
+        self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
+        self.retried: set[str] = set()
+        self.broadcast_to: dict[tuple[str, str], int] = {}
+        self.jumped = False
+        self.crashes = 0  # of the engine
+        self.seen = Seen()
+        self.engine: Engine | None = None
+        self.failed: Exception | None = None
+        self._version = 0
+        self._begun = False
+        self._count = 0
+        self._running: dict[str, Process] = {}
+        self._ended: dict[str, Event] = {}
+        self._stops: dict[str, Event] = {}
+        self._up = {"engine": False, "web": False}
+        shutil.copy(_empty_store(), self.store)
+        shutil.copy(inbox_path(_empty_store()), inbox_path(self.store))
+        self.reader = sqlite3.connect(f"file:{self.store}?mode=ro", uri=True, isolation_level=None)
+        self.inbox_reader = sqlite3.connect(f"file:{inbox_path(self.store)}?mode=ro", uri=True, isolation_level=None)
+        for reader in (self.reader, self.inbox_reader):
+            reader.execute("PRAGMA wal_autocheckpoint = 0")
+        self._make_gateway()
+        self._make_models()
+        machine.deliver, machine.died = self._deliver, self._process_died
+        machine.latency = plan.world["latency"]
+        bots.at_work.append(self._work)
+
+    # Its parts
+
+    def _make_gateway(self) -> None:
+        world = self.plan.world
+        self.gateway = Emulator(
+            TrueClock(),  # type: ignore[arg-type]
+            per_minute=world["per_minute"],
+            per_day=world["per_day"],
+            seed=self.plan.seed,
+        )
+        for name, value in world["behaviour"].items():
+            setattr(self.gateway.behaviour, name, value)
+        self.gateway.templates.add(*_templates())
+        self.gateway.webhooks.register("bot", "http://127.0.0.1/webhook", EVENTS, self.gateway.secret)
+        self.machine.peers[GATEWAY] = self._serve_gateway
+
+    def _make_models(self) -> None:
+        self.models = CompletionService(TrueClock())  # type: ignore[arg-type]
+        self.models.answer_with(lambda request: "We have it.\n\nWhat else?")
+        self.machine.peers[MODELS] = self._serve_models
+
+    def begin(self) -> None:
+        """Start the bot and the gateway."""
+        scheduler = self.machine.scheduler
+        scheduler.begin(self.machine.outside, "gateway", lambda: self.gateway.webhooks.start(2))
+        for name, main in (("web", self._web), ("engine", self._engine)):
+            scheduler.begin(self.machine.outside, f"supervisor of {name}", partial(self._supervise, name, main))
+
+    def _supervise(self, name: str, main: Callable[[], None]) -> None:
+        scheduler, failed = self.machine.scheduler, 0
+        while failed < MOST_STARTS:
+            process = self._running[name] = Process(name)
+            ended = self._ended[name] = Event()
+            scheduler.begin(process, f"{name} main", partial(self._main, name, main, ended))
+            ended.wait()
+            failed = 0 if self._up[name] else failed + 1
+            self._up[name] = False
+            scheduler.kill(process)
+            while process.threads:
+                scheduler.sleep(0.001)
+            for give_back in process.held:
+                give_back()
+            scheduler.sleep(RESTART_SECONDS)
+        self.machine.defects.append(f"{name} does not start")
+
+    def _main(self, name: str, main: Callable[[], None], ended: Event) -> None:
+        self._stops[name] = Event()
+        try:
+            main()
+        except BotError as error:
+            self.machine.note(f"{name} ends: {error}")
+        ended.set()
+
+    def _process_died(self, process: Process) -> None:
+        self.crashes += process.name == "engine"
+        self._ended[process.name].set()
+
+    def _web(self) -> None:
+        service = WebService(
+            self.store,
+            None,  # type: ignore[arg-type]
+            BotClock(),  # type: ignore[arg-type]
+            secrets=[self.gateway.secret],
+            tolerance=timedelta(seconds=self.plan.world["tolerance"]),
+            path="/webhook",
+            begun=lambda: self._begun,
+            wake=self._wake,
+            ask=self._ask,
+            api_key=API_KEY,
+        )
+        self._up["web"] = True
+        self.machine.scheduler.begin(self._running["web"], "signals", lambda: self._stop_when_told(service))
+        service.run()
+        self.machine.note("web has stopped")
+
+    def _stop_when_told(self, service: WebService) -> None:
+        self._stops["web"].wait()
+        service.stop()
+
+    def _engine(self) -> None:
+        world = self.plan.world
+        engine = Engine(
+            bots.programs()[self._version],
+            self.store,
+            BotClock(),  # type: ignore[arg-type]
+            gateway_url=GATEWAY,
+            gateway_key=self.gateway.api_key,
+            per_minute=world["per_minute"],
+            per_day=world["per_day"],
+            repeat_unknown=world["repeat_unknown"],
+            models=ModelService(MODELS, self.models.key, ("acme/swift", "acme/wise"), "authorization"),
+            requester=self._request,
+        )
+        engine.start()
+        self.engine, self._up["engine"], self._begun = engine, True, True
+        self._stops["engine"].wait()
+        engine.stop()
+        self.machine.note("engine has stopped")
+
+    def _wake(self) -> None:
+        if self._up["engine"] and self.engine is not None and not self.network.wakes_lost:
+            engine = self.engine
+            self.machine.scheduler.begin(self._running["engine"], "wake", engine.wake)
+
+    def _ask(self, request: dict[str, Any]) -> Any:
+        """What the web process asks of the engine. Raises `NotRunning`."""
+        answers, done, engine = list[Any](), Event(), self.engine
+        if self._up["engine"] and engine is not None:
+
+            def answer() -> None:
+                answers.append(engine.operate(request))
+                done.set()
+
+            self.machine.scheduler.begin(self._running["engine"], "local", answer)
+            done.wait(1.0)
+        if not answers:
+            raise NotRunning("the engine does not answer")
+        return answers[0]
+
+    # What the bot meets
+
+    def _serve_gateway(self, request: Request) -> Served:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        incoming = Incoming(
+            request.method,
+            request.path.removeprefix("/external-api"),
+            headers.get("authorization", ""),
+            headers.get("content-type", ""),
+            headers.get("idempotency-key"),
+            dict(parse_qsl(request.query)),
+            request.body,
+        )
+        reply = self.gateway._api.respond(incoming)
+        self.machine.note(
+            f"gateway: {request.path.rpartition('/')[2]} -> {reply.answer.status} {reply.answer.code or ''} {reply.fault or ''}"
+        )
+        if reply.sent is not None:
+            self.gateway._before_answer(reply.sent)
+            self.machine.scheduler.begin(
+                self.machine.outside, "statuses", partial(self.gateway._after_answer, reply.sent)
+            )
+        body = _GARBAGE if reply.fault == "garbage" else reply.answer.body
+        broken = reply.fault in ("timeout", "reset_before", "reset_after", "truncated")
+        late = reply.slow + (reply.held if reply.fault == "timeout" else 0.0)
+        said = {name: value for name, value in reply.answer.headers.items() if self._tells(name)}
+        return Served(reply.answer.status, said, [body], late, "reset" if broken else "whole")
+
+    def _tells(self, header: str) -> bool:
+        return bool(self.plan.world["says_limits"]) or not header.startswith("X-RateLimit")
+
+    def _serve_models(self, request: Request) -> Served:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        asked = Asked(
+            request.method, request.path.removeprefix("/api/v1/"), headers, dict(parse_qsl(request.query)), request.body
+        )
+        reply = self.models._api.respond(asked)
+        ends = {"whole": "whole", "closed": "cut", "stalled": "hangs"}[reply.ending]
+        return Served(reply.status, {"Content-Type": reply.content_type}, [p.data for p in reply.pieces], ends=ends)
+
+    def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
+        self.machine.point("request")
+        self.machine.scheduler.sleep(self.machine.scheduler.random.choice((0.0, 0.5)))
+        match self.mood["http"]:
+            case "404":
+                return HttpAnswer(404, {}, b"")
+            case "500":
+                return HttpAnswer(500, {}, b"oh")
+            case "unreachable":
+                raise Unreachable("no connection")
+            case "broken":
+                raise Broken("cut off")
+            case "late":
+                self.machine.scheduler.sleep(request.seconds)
+                raise TimedOut("timed out")
+        return HttpAnswer(200, {"content-type": "application/json"}, b'{"found": true}')
+
+    def _work(self, what: str, key: str) -> Any:
+        self.machine.point("request")
+        match self.mood["work"]:
+            case "busy":
+                raise bots.Busy
+            case "raises":
+                raise RuntimeError("a bug of the bot's own")
+            case "hangs":
+                self.machine.scheduler.sleep(90)
+            case "late":
+                self.machine.scheduler.sleep(15)
+            case "nothing storable":
+                return object()
+        return f"{what} done"
+
+    # The way of an event to the bot
+
+    def _deliver(self, body: bytes, headers: Mapping[str, str], within: float) -> int | None:
+        scheduler, network = self.machine.scheduler, self.network
+        seen = self._noted(body)
+        if scheduler.random.random() < network.lost:
+            scheduler.sleep(within)
+            return None
+        if scheduler.random.random() < network.late:
+            scheduler.sleep(scheduler.random.uniform(0, 90))
+        status = self._posted("/webhook", headers, body, within)
+        if status == 200 and seen.answered is None:
+            seen.answered = self._next()
+        self.machine.note(f"event {seen.id} {seen.name} of {seen.contact} -> {status}")
+        if scheduler.random.random() < network.doubled:
+            self._posted("/webhook", headers, body, within)
+        if scheduler.random.random() < network.repeated:
+            self._posted("/webhook", {**headers, "X-Service-Delivery-Id": f"again {self._next()}"}, body, within)
+        if scheduler.random.random() < network.unanswered:
+            scheduler.sleep(within)
+            return None
+        return status
+
+    def _noted(self, body: bytes) -> Delivered:
+        event = json.loads(body)
+        id, count = event["id"], self._next()
+        if id not in self.delivered:
+            self.delivered[id] = Delivered(id, event["event"], _contact_of(event), count)
+        return self.delivered[id]
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _posted(self, path: str, headers: Mapping[str, str], body: bytes, within: float) -> int | None:
+        scheduler, answers, done = self.machine.scheduler, list[int](), Event()
+        waited = 0.0
+        while not self._up["web"]:  # the supervisor holds the socket: a connection waits
+            if waited >= within:
+                return None
+            scheduler.sleep(0.25)
+            waited += 0.25
+        app = app_of_newest_server()
+
+        def answer() -> None:
+            self.machine.point("webhook")
+            answers.append(_asked(app, path, headers, body))
+            done.set()
+
+        scheduler.begin(self._running["web"], "request", answer)
+        done.wait(within)
+        return answers[0] if answers else None
+
+    # What the plan says
+
+    def says(self, contact: str, text: str) -> None:
+        self.gateway.receive(contact, text)
+
+    def taps(self, contact: str, which: float) -> None:
+        shown = self.gateway.shown(contact)
+        if shown:
+            try:
+                self.gateway.tap(contact, shown[int(which * len(shown))].id)
+            except NotShown:
+                pass
+
+    def program(self, contact: str, flow: str, busy: str, id: str, twice: bool) -> None:
+        body = json.dumps({"contact": contact, "data": {"what": id} if flow == "told" else {}, "busy": busy}).encode()
+        headers = {"Authorization": f"Bearer {API_KEY}", "Idempotency-Key": id, "Content-Type": "application/json"}
+        event_id = "start:" + hashlib.sha256(json.dumps([flow, contact, id]).encode()).hexdigest()[:40]
+
+        def ask() -> None:
+            for _ in range(1 + twice):
+                status = self._posted(f"/api/flows/{flow}/start", headers, body, 5.0)
+                self.machine.note(f"start of {flow} for {contact} -> {status}")
+                if status == 202:
+                    self.programs_starts[event_id] = contact, flow
+
+        self.machine.scheduler.begin(self.machine.outside, "program", ask)
+
+    def broadcast(self, what: str, name: str, contacts: list[str]) -> None:
+        if what != "add":
+            self._operate({"do": what, "name": name})
+            return
+        recipients = [{"contact": contact, "body": [f"{name} for {contact}"]} for contact in contacts]
+        template = {"name": "news", "language": "en"}
+        self._operate({"do": "broadcast", "name": name, "template": template, "recipients": recipients})
+
+    def operator(self, what: str, contact: str, text: str) -> None:
+        match what:
+            case "erase":
+                self.erased.add(contact)
+                self._operate({"do": "erase", "contact": contact})
+            case "reset":
+                self._operate({"do": "reset", "contact": contact})
+            case "status":
+                self._operate({"do": "status"})
+            case "send":
+                self.operated.append((contact, text))
+                self._operate({"do": "send", "contact": contact, "text": text})
+            case "retry" | "drop":
+                letters = self.reader.execute("SELECT id, contact FROM dead_letters").fetchall()
+                if letters:
+                    self.retried.update(contact for _, contact in letters if contact)
+                    self._operate({"do": what, "ids": [id for id, _ in letters]})
+
+    def _operate(self, request: dict[str, Any]) -> None:
+        engine = self.engine
+        if not self._up["engine"] or engine is None:
+            self.machine.note("the engine does not run")
+            return
+
+        def ask() -> None:
+            try:
+                self.machine.note(f"answer: {engine.operate(request)}")
+            except BotError as error:
+                self.machine.note(f"refused: {error}")
+
+        self.machine.scheduler.begin(self._running["engine"], "operator", ask)
+
+    def reload(self, version: int) -> None:
+        self._version = version
+        engine = self.engine
+        if self._up["engine"] and engine is not None:
+            self.machine.scheduler.begin(
+                self._running["engine"], "reload", lambda: engine.swap(bots.programs()[version])
+            )
+
+    def crash(self, process: str, point: str, after: int) -> None:
+        self.machine.crashes.append(Crash(process, point, after))
+
+    def stop(self, process: str) -> None:
+        if self._up[process]:
+            self._stops[process].set()
+
+    def disk(self, file: str, trouble: str, commits: int) -> None:
+        self.machine.disk[file] = Disk(trouble, commits)
+
+    def clock(self, wrong_by: int) -> None:
+        self.jumped = True
+        self.machine.offset = timedelta(seconds=wrong_by)
+
+    def webhooks(self, **network: Any) -> None:
+        self.network = Network(**network)
+
+    def gateway_fault(self, kind: str, count: int, seconds: float, status: int) -> None:
+        if kind != "refused":
+            self.gateway.faults.add(kind, count=count, seconds=seconds, status=status)
+            return
+        self.machine.unreachable.add(GATEWAY)
+
+        def later() -> None:
+            self.machine.scheduler.sleep(seconds)
+            self.machine.unreachable.discard(GATEWAY)
+
+        self.machine.scheduler.begin(self.machine.outside, "gateway comes back", later)
+
+    def channel(self, active: bool) -> None:
+        (self.gateway.inactive_channels.clear if active else lambda: self.gateway.inactive_channels.add("channel-1"))()
+
+    def model(self, kinds: list[str]) -> None:
+        queue = self.models._api.script.queue
+        for kind in kinds:
+            match kind:
+                case "hang":
+                    queue("chat/completions", Silence())
+                case "cut":
+                    queue("chat/completions", Answer("We have it.\n\nWhat else?", cut_after=180))
+                case "stall":
+                    queue("chat/completions", Answer("We have it.\n\nWhat else?", stall_after=180))
+                case "empty":
+                    queue("chat/completions", Answer(""))
+                case "page":
+                    queue("chat/completions", Raw(503, b"<html>no</html>"))
+                case _:
+                    queue("chat/completions", failure(kind))
+
+    def services(self, http: str, work: str) -> None:
+        self.mood = {"http": http, "work": work}
+
+    # The run
+
+    def run(self) -> None:
+        """Do all that the plan says, then switch every fault off and let time pass until nothing can be left to do."""
+        scheduler = self.machine.scheduler
+        self.begin()
+        scheduler.pass_to(1.0)
+        for step in self.plan.steps:
+            scheduler.pass_to(scheduler.now + step.after)
+            self.machine.note(f"> {step.kind} {step.given}")
+            getattr(self, "gateway_fault" if step.kind == "gateway" else step.kind)(**step.given)
+            scheduler.run()
+            self.read()
+        scheduler.pass_to(scheduler.now + 2.0)
+        self.machine.note("> all faults end, and time passes")
+        self._end_faults()
+        for _ in range(3):
+            scheduler.pass_to(scheduler.now + 1.5 * DAY)
+            self.read()
+
+    def _end_faults(self) -> None:
+        self.network = Network()
+        self.mood = {"http": "fine", "work": "fine"}
+        self.gateway.faults.clear()
+        self.gateway.inactive_channels.clear()
+        self.models._api.script._queued.clear()
+        self.machine.unreachable.clear()
+        self.machine.disk.clear()
+        self.machine.crashes.clear()
+        self.machine.offset = timedelta()
+
+    def read(self) -> None:
+        """Read what is new in the store."""
+        last = self.seen.turns[-1][0] if self.seen.turns else 0
+        turns = "SELECT id, contact, event_id, rule, effects FROM turns WHERE id > ? ORDER BY id"
+        self.seen.turns += self.reader.execute(turns, (last,)).fetchall()
+        sent = "SELECT id, ref, key, contact, effect, outcome, priority FROM sent"
+        self.seen.sent.update((id, SentRow(*row)) for id, *row in self.reader.execute(sent))
+        letters = "SELECT id, what, contact, reason, body FROM dead_letters"
+        self.seen.letters.update((row[0], row[1:]) for row in self.reader.execute(letters))
+
+    def close(self) -> None:
+        """End everything at once."""
+        self.machine.scheduler.abandon([*self._running.values(), self.machine.outside])
+        for process in self._running.values():
+            for give_back in process.held:
+                give_back()
+        self.reader.close()
+        self.inbox_reader.close()
+        bots.at_work.remove(self._work)
+
+
+@cache
+def _templates() -> list[MessageTemplate]:
+    news = MessageTemplate("news", "en", body="News: {{1}}")
+    return [news, *(template for program in bots.programs() for template in approved_templates(program.library))]
+
+
+@cache
+def _empty_store() -> Path:
+    store = Path(mkdtemp(prefix="simulated-")) / "bot.db"
+    migrate(store)
+    return store
+
+
+def _contact_of(event: dict[str, Any]) -> str | None:
+    contact = event.get("contact") or event.get("data", {}).get("from")
+    return contact if isinstance(contact, str) else None
+
+
+def _asked(app: Any, path: str, headers: Mapping[str, str], body: bytes) -> int:
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": path,
+        "QUERY_STRING": "",
+        "SERVER_NAME": "bot",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "CONTENT_LENGTH": str(len(body)),
+        "CONTENT_TYPE": headers.get("Content-Type", ""),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": BytesIO(body),
+        "wsgi.errors": BytesIO(),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+        **{f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()},
+    }
+    statuses: list[int] = []
+    answer = app(environ, lambda status, head, exc_info=None: statuses.append(int(status[:3])))
+    b"".join(answer)
+    if hasattr(answer, "close"):
+        answer.close()
+    return statuses[0]
+
+
+@contextmanager
+def played(plan: Plan) -> Iterator[World]:
+    """The world after a plan has been played, or has failed: then `World.failed` says how."""
+    bots.programs(), _templates(), _empty_store()  # not within: they last
+    folder = Path(mkdtemp(prefix="simulated-"))
+    with simulated(f"threads {plan.seed}", folder) as machine:
+        world = World(machine, plan, folder)
+        try:
+            world.run()
+        except Exception as error:
+            world.failed = error
+        try:
+            yield world
+        finally:
+            world.close()
+            shutil.rmtree(folder, ignore_errors=True)
