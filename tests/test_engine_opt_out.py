@@ -6,7 +6,7 @@ import pytest
 
 from bot import handler
 from bot.core.effects import PutContact
-from bot.core.events import ContactChanged, ConversationAssigned, ConversationOpened, MessageReceived
+from bot.core.events import ContactChanged, ConversationAssigned, ConversationOpened, MessageReceived, SendEnded
 from bot.core.session import Session
 from bot.flow.documents import Source
 from bot.flow.library import load
@@ -188,6 +188,19 @@ def test_a_tap_on_a_choice_of_the_flow_is_no_opt_out_and_a_quick_reply_of_a_temp
     talk.user("hi")
     assert talk.tap("Small") == ["Small."]
     assert talk.tap_id("whatever", "Stop") == ["No more messages."]
+
+
+def test_a_link_that_fails_after_the_word_is_not_told_in_a_text() -> None:
+    tells = "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: Pay here., link: {title: Pay, url: 'https://a.example'}, then: end}}\n"
+    talk = Talk(tells, OPT_OUT)
+    talk.user("hi")
+    ref, (link,) = talk.last_ref, talk.sent
+    refused = SendEnded(f"failed:{ref}", CONTACT, talk.now, ref, "refused", "131026: no", link)
+    talk.user("stop")
+    assert talk.take(refused) == []
+    assert talk.turn is not None and not talk.turn.in_plain_text, "so it is a dead letter"
+    talk.user("hi")
+    assert talk.take(refused) == ["Pay here.\n\nPay: https://a.example"]
 
 
 def test_words_and_say_are_the_languages_own() -> None:

@@ -87,7 +87,7 @@ class Session:
     due: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
     refused: int = 0  # how often a refused message has led on by errors since then
-    unasked: bool = False  # of a contact who has opted out: time goes on with the conversation, and not the contact
+    unasked: bool = False  # of a contact who has opted out: what happens now is not what the contact asks for
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 

@@ -33,6 +33,7 @@ def take_opt_out(work: Work, reply: Reply) -> bool:
     work.end_all()
     if opt_out.say is not None:
         work.send(Text(opt_out.say.render(work.scope())))
+    work.session.unasked = True  # what was asked for before is not any more
     return True
 
 

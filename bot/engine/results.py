@@ -35,7 +35,7 @@ def take_send(walk: Walk, event: SendEnded) -> None:
         _go_on(walk, event, work.trace.rule)
     elif work.session.agent is not None:
         return
-    elif event.outcome == "refused" and isinstance(event.message, LinkButton):
+    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not work.keeps_quiet:
         work.do(Send(Text(in_plain_text(event.message))))  # no template in its place: nobody is asked for an answer
         _note_plain_text(work)
     elif event.outcome in UNSEEN and frame is not None:

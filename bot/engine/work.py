@@ -175,12 +175,17 @@ class Work:
         self.ended = self.session.frame or self.ended
         self.session.frames = ()
 
+    @property
+    def keeps_quiet(self) -> bool:
+        """True for a contact who has opted out, and did not ask for what would be sent now."""
+        return self.session.opted_out and self.session.unasked
+
     def send(self, message: Message, *, report: bool = False) -> str | None:
         """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`.
 
         None: it is not sent, since the contact has opted out and did not ask for it.
         """
-        if self.session.opted_out and self.session.unasked:
+        if self.keeps_quiet:
             self.withheld = True
             self.trace.notes.append(f"not sent: {HAS_OPTED_OUT}")
             return None

@@ -327,7 +327,7 @@ def fill_outbox(batch: Batch) -> None:
     for broadcast in (_known(batch, name) for name in sorted(trying)):
         if broadcast.state == TRYING and not _is_out(batch, broadcast.canary):
             _send_alone(batch, broadcast)
-    room = AHEAD - batch.store.recipients_in_outbox()
+    room = max(0, AHEAD - batch.store.recipients_in_outbox())  # those that go alone may be beyond it
     for recipient in batch.store.waiting_recipients(room):
         changed = batch.commit.broadcasts.get(recipient.broadcast)
         if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):

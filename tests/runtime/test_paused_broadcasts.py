@@ -130,6 +130,13 @@ def test_another_broadcast_is_not_held_up_by_one_that_begins(world: World) -> No
     assert len(world.delivery.rows) == 3 and spring in world.delivery.rows
 
 
+def test_first_messages_beside_a_full_outbox_bring_in_none_of_those_that_wait(world: World) -> None:
+    running(world, AHEAD + 50)
+    ask(world, *people(3), name="summer")
+    ask(world, *people(3), name="autumn")
+    assert len(world.delivery.rows) == AHEAD + 2
+
+
 # -- refusals pause it
 
 
