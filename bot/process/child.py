@@ -124,7 +124,6 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     from bot.process.reload import Reloads
     from bot.watchdog import WATCHDOG, end_when_deaf
 
-    os.nice(YIELDING)
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
     end_when_deaf()
     signals = _signals()
@@ -134,6 +133,9 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         engine = _composed(settings, reloads.first())
         reloads.tell(engine.alarms)
         server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
+        os.nice(
+            YIELDING
+        )  # not before: until it has begun, web accepts nothing; nor later: it is for the threads to come
         engine.start()
         _tell(arguments["begin"], b"x")
         server.start()

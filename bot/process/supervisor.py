@@ -22,7 +22,7 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.process.child import UNFIT
 from bot.settings import Settings
-from bot.store.files import FileLock, StoreLocked, server_lock
+from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
 from bot.store.migrations import migrate
 from bot.store.restore import finish_restore
 
@@ -57,8 +57,9 @@ class Supervisor:
     def run(self) -> int:
         """Serve; returns the exit code. Raises `CannotServe`, `StoreLocked` and what `migrate` raises."""
         with ExitStack() as held:
-            lock = _lock(self._settings.store)
-            held.callback(lock.release)
+            for lock in (locks := _locks(self._settings.store)):
+                held.callback(lock.release)
+            self._children_lock = locks[1].fileno()
             self._listener = held.enter_context(_listen(self._settings.host, self._settings.port))
             self._signals = _catch_signals(held)
             self._open_pipes(held)
@@ -80,7 +81,9 @@ class Supervisor:
         begun, begin = _pipe(held)
         os.set_blocking(begin, False)
         last_good = held.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
-        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news, "secrets": [*self._settings.named]}
+        secrets = [*self._settings.named]
+        common = {"folder": str(self._folder), "lifeline": lifeline, "news": news, "secrets": secrets}
+        common["lock"] = self._children_lock
         self._children = [
             _Child(
                 "engine", common | {"woken": woken, "begin": begin, "last_good": last_good.fileno()}, self._settings
@@ -177,8 +180,12 @@ class _Child:
         log.warning("the %s process %s: it is started again", self.role, how)
 
 
-def _lock(store: Path) -> FileLock:
-    """Take the store for this server and bring it up to date; wait for what a killed server left running."""
+def _locks(store: Path) -> tuple[FileLock, FileLock]:
+    """Take the store for this server and bring it up to date; wait for what a killed server left running.
+
+    The second lock goes to each child as well, which holds it from its first moment to its last: one of a killed server
+    that has not got as far as to take its file may still hold the port.
+    """
     try:
         lock = server_lock(store)
     except StoreLocked:
@@ -191,7 +198,7 @@ def _lock(store: Path) -> FileLock:
         try:
             finish_restore(store)
             migrate(store)
-            return lock
+            return lock, children_lock(store)
         except StoreLocked:
             if monotonic() > until:
                 raise

@@ -122,6 +122,10 @@ class FileLock:
         """Give the right back."""
         self._file.close()
 
+    def fileno(self) -> int:
+        """The lock's descriptor: a child that is given it holds the right, too, for as long as it lives."""
+        return self._file.fileno()
+
 
 def server_lock(store: Path) -> FileLock:
     """The right to be the one that acts for a store: a server for life, a command for as long as it takes.
@@ -129,6 +133,14 @@ def server_lock(store: Path) -> FileLock:
     Raises `StoreLocked`.
     """
     return FileLock(store.with_name(store.name + ".serve"))
+
+
+def children_lock(store: Path) -> FileLock:
+    """The right to run processes for a store: a server's, and each child's, which may outlive a server that was killed.
+
+    Raises `StoreLocked`.
+    """
+    return FileLock(store.with_name(store.name + ".children"))
 
 
 def create(path: Path) -> None:
