@@ -19,9 +19,6 @@ WORDS = ("buy", "offer", "work", "look", "talk", "later", "inner", "daily", "sto
 """What starts a flow, or is understood everywhere."""
 
 FLOWS_OF_PROGRAMS = ("told", "offer", "work")
-BROADCAST = {"name": "news", "language": "en", "body": ["{1}"]}
-LONGEST = 3 * 86_400.0
-"""Seconds after which nothing of these flows waits any longer, once nobody writes any more."""
 
 _BOT = """
 name: Simulated
@@ -130,9 +127,6 @@ steps: {s: {say: Sorry., then: end}}
 
 class Busy(Exception):
     """Declared by the handler."""
-
-
-Work = Any
 
 
 @cache

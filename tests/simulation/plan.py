@@ -191,7 +191,7 @@ def _gateway(random: Random, contacts: Contacts, number: int) -> Drawn:
             *("send_failed", "refused_type", "unauthorized", "truncated", "garbage", "refused"),
         )
     )
-    seconds = random.choice((0.0, 0.5, 5.0, 20.0, 40.0, 300.0))
+    seconds = random.choice((0.0, 0.5, 5.0, 20.0, 40.0, 300.0, 90_000.0))
     status = random.choice((500, 502, 503, 504))
     return {"kind": kind, "count": random.choice((1, 1, 2, 3, 8)), "seconds": seconds, "status": status}
 

@@ -1,5 +1,6 @@
 """A bot in service, in a world that a plan turns against it: both processes, the gateway, the models, and the people."""
 
+import atexit
 import hashlib
 import json
 import shutil
@@ -115,7 +116,6 @@ class World:
         self.erased: set[str] = set()
         self.operated: list[tuple[str, str]] = []  # texts that an operator asked to be sent: contact, text
         self.retried: set[str] = set()
-        self.broadcast_to: dict[tuple[str, str], int] = {}
         self.jumped = False
         self.crashes = 0  # of the engine
         self.seen = Seen()
@@ -571,7 +571,10 @@ def _templates() -> list[MessageTemplate]:
 
 @cache
 def _empty_store() -> Path:
-    store = Path(mkdtemp(prefix="simulated-")) / "bot.db"
+    """A store that each run begins with a copy of. It lasts as long as this process."""
+    folder = mkdtemp(prefix="simulated-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    store = Path(folder) / "bot.db"
     migrate(store)
     return store
 
