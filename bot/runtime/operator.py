@@ -25,6 +25,9 @@ from bot.runtime.errands import note_errand
 from bot.runtime.letters import drop, retry
 from bot.store.rows import WINDOW, json_of
 
+QUESTIONS = ("status", "metrics")
+"""Requests that change nothing: they are answered also while nothing can be written."""
+
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -74,7 +77,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "errand", "call": str(call)}:
             note_errand(batch.commit, call)
             return {}
-        case {"do": "status" | "metrics"}:
+        case {"do": do} if do in QUESTIONS:
             return _status(batch)
     raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
 

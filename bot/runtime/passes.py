@@ -179,6 +179,10 @@ class Passes:
             self._observer.committed(batch.commit, incoming, rows, batch.now, self._clock.elapsed() - started)
         return worked, answers
 
+    def question(self, request: Request) -> Answer:
+        """Answer one of `bot.runtime.operator.QUESTIONS`, and write nothing."""
+        return operate(Batch(self._store, self._advance, self._run, self._clock.now()), request)
+
     def rest(self) -> bool:
         """Use a pass that found nothing for the house. True when there is more of that to do."""
         if not self._caught_up and self._has_caught_up():

@@ -14,7 +14,7 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, place_of
 from bot.runtime.claims import Doer
 from bot.runtime.observing import Observer
-from bot.runtime.operator import Answer, Request
+from bot.runtime.operator import QUESTIONS, Answer, Request
 from bot.runtime.passes import Delivers, Passes, Read
 from bot.runtime.performers import CallResult
 from bot.runtime.results import Incoming
@@ -228,7 +228,7 @@ class Turns:
                 if self._stopping:
                     raise
                 self._alarms.report("store-unavailable", f"nothing is taken or sent: {error.what}", error.advice)
-                self._rest(backoff)
+                self._rest_in_trouble(backoff)
                 backoff = min(2 * backoff, _LONGEST_BACKOFF)
 
     def _gather(self) -> None:
@@ -264,6 +264,28 @@ class Turns:
     def _rest(self, seconds: float) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._stopping, seconds)
+
+    def _rest_in_trouble(self, seconds: float) -> None:
+        """Rest, but for what asks how things are: just now somebody wants to know."""
+        until = monotonic() + seconds
+        while not self._stopping and (left := until - monotonic()) > 0:
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopping or self._next_question() is not None, left)
+                found = self._next_question()
+                if found is None:
+                    continue
+                place, request = found
+                del self._incoming.requests[place]
+                future = self._answers.pop(place)
+            try:
+                future.set_result(self._pass.question(request))
+            except BotError as error:
+                future.set_exception(error)
+
+    def _next_question(self) -> tuple[int, Request] | None:
+        """The first question among the requests, and its place there."""
+        asked = enumerate(self._incoming.requests)
+        return next(((n, r) for n, r in asked if isinstance(r, dict) and r.get("do") in QUESTIONS), None)
 
     def _refuse_requests(self) -> None:
         with self._changed:

@@ -458,8 +458,12 @@ def test_a_full_disk_loses_nothing_and_hands_nothing_on_that_is_not_committed(wo
     assert not world.turns.wait_settled(0.05)
     assert world.reader.counts() == {"sessions": 1, "parked": 0, "outbox": 1, "calls": 0, "dead_letters": 0}
     assert len(world.delivery.rows) == 1
+    assert world.turns.operate({"do": "status"})["outbox"] == 1, "who asks how it is gets an answer"
+    (alarm,) = world.alarms.current()
+    assert (alarm.name, alarm.advice) == ("store-unavailable", "make room on its disk")
     connection.execute("PRAGMA max_page_count = 1000000")
     world.settle()
+    assert world.alarms.current() == []
     assert world.texts() == ["report", f"1: {big}", f"2: {big}"]
     assert [turn.rule for turn in world.trace(ANN)] == ["MessageReceived", "SendEnded"]
 
