@@ -6,6 +6,7 @@ message goes alone; the others follow once the gateway has taken it. A broadcast
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from bot.core.effects import Send, effect_ref
@@ -32,6 +33,9 @@ from bot.store.rows import CAMPAIGN, SentRow, json_of
 
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
+
+CANARY_WAITS = timedelta(minutes=10)
+"""How long a first message may wait for its channel, or its contact's share, before another one is the first."""
 
 ALARM = "broadcast-paused"
 
@@ -321,11 +325,11 @@ def why_paused(broadcast: Broadcast) -> tuple[str, str]:
     return what, f'{advice}; correct it with `bot broadcast TEMPLATE CONTACTS.CSV --edit "{name}"`; then {resume}'
 
 
-def fill_outbox(batch: Batch) -> None:
+def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
     """Move recipients that wait into the outbox, as far as there is room for them."""
     trying = {*batch.store.trying_broadcasts(), *batch.commit.broadcasts}
     for broadcast in (_known(batch, name) for name in sorted(trying)):
-        if broadcast.state == TRYING and not _is_out(batch, broadcast.canary):
+        if broadcast.state == TRYING and not _is_out(batch, broadcast, take_back):
             _send_alone(batch, broadcast)
     room = max(0, AHEAD - batch.store.recipients_in_outbox())  # those that go alone may be beyond it
     for recipient in batch.store.waiting_recipients(room):
@@ -348,8 +352,22 @@ def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
         batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
 
 
-def _is_out(batch: Batch, canary: int | None) -> bool:
-    return canary is not None and canary not in batch.commit.sends_ended and batch.store.is_in_outbox(canary)
+def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
+    """Whether the message that goes alone is on its way. One that waits for long is taken back: it is to hold up nobody."""
+    canary, name = broadcast.canary, broadcast.name
+    if canary is None or canary in batch.commit.sends_ended:
+        return False
+    since = batch.store.in_outbox_since(canary)
+    if since is None:
+        return False
+    if batch.now - since < CANARY_WAITS or batch.store.first_held(name) is None or not take_back({canary}):
+        return True
+    batch.commit.step_aside(canary)
+    asked = json_of({"do": "broadcast", "name": name})
+    batch.commit.add_note(
+        None, f"broadcast:{name}", asked, "broadcast", f"message {canary} waits: another one is the first"
+    )
+    return False
 
 
 def _to_outbox(batch: Batch, recipient: Recipient) -> int:

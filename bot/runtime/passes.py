@@ -172,7 +172,7 @@ class Passes:
         rows = self._take_log(batch, self.at_once - len(incoming))
         take_back_paused(batch, self._take_back)
         cancel(batch, self._take_back)
-        fill_outbox(batch)
+        fill_outbox(batch, self._take_back)
         batch.tell_of_letters(self._letter_hooks())
         worked = self._commit(batch)
         if worked:
@@ -280,7 +280,7 @@ class Passes:
         Where the commit fails, its repetition finds them given to nobody.
         """
         given = {id for id in ids if id in self._sends}
-        back = self._delivery.take_back(given)
+        back = self._delivery.take_back(given) if given else set[int]()
         self._sends.done(back)
         return ids - given | back
 

@@ -41,7 +41,7 @@ FIRST_HELD = f"""
     {_RECIPIENTS.format("recipients_held")}
     WHERE broadcast = ? AND outcome = 'held' ORDER BY retries, recipients.id LIMIT 1
 """
-IS_IN_OUTBOX = "SELECT 1 FROM outbox WHERE id = ?"
+IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
 _WAIT = "send_id IS NULL AND outcome IS NULL"
 _BY_WAITING = "recipients INDEXED BY recipients_waiting"
@@ -52,8 +52,9 @@ STOPPED_OF_ALL = """
     WHERE state IN ('paused', 'stopped', 'editing')
 """
 IN_OUTBOX_OF = """
-    SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL FROM recipients JOIN outbox ON outbox.id = send_id
-    WHERE broadcast = ? AND outcome IS NULL ORDER BY outbox.id
+    SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
+    FROM recipients INDEXED BY recipients_in_outbox JOIN outbox ON outbox.id = send_id
+    WHERE broadcast = ? AND send_id IS NOT NULL AND outcome IS NULL ORDER BY outbox.id
 """
 IN_OUTBOX_TO = """
     SELECT outbox.id, outbox.contact, claimed_at IS NOT NULL
@@ -89,6 +90,7 @@ ENDED = "UPDATE recipients SET outcome = ?, code = ?, again = NULL WHERE send_id
 _AGAIN = f"send_id = NULL, code = '', outcome = {_WAITS.format('recipients.broadcast')}"
 WAIT_AGAIN = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1, again = NULL WHERE send_id = ?"
 REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
+STEP_ASIDE = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE send_id = ?"
 TAKE_BACK = f"UPDATE recipients SET {_AGAIN} WHERE send_id = ?"
 _REFUSED = f"""
     broadcast = ?1 AND outcome = 'failed' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')

@@ -45,8 +45,15 @@ _ORDER = (
     *(sessions.WRITE, trace.ADD, queues.UNPARK, queues.PARK, queues.LETTER_ENDED),
     *(queues.ADD_SEND, queues.SEND_AGAIN, queues.CLAIM, _SENT, queues.SEND_ENDED, _MESSAGE_ID, _STATUS, _ALIAS),
     *(queues.ADD_DEAD_LETTER, broadcasts.SET_BROADCAST, broadcasts.ADD_RECIPIENT, broadcasts.TO_OUTBOX),
-    *(broadcasts.ENDED, broadcasts.WAIT_AGAIN, broadcasts.REPEAT, broadcasts.TAKE_BACK, broadcasts.REFUSED_LETTERS),
-    *(broadcasts.REFUSED_AGAIN, broadcasts.LEAVE_OUT, broadcasts.HOLD, broadcasts.RELEASE, broadcasts.OPT_OUT),
+    *(broadcasts.ENDED, broadcasts.WAIT_AGAIN, broadcasts.REPEAT, broadcasts.STEP_ASIDE, broadcasts.TAKE_BACK),
+    *(
+        broadcasts.REFUSED_LETTERS,
+        broadcasts.REFUSED_AGAIN,
+        broadcasts.LEAVE_OUT,
+        broadcasts.HOLD,
+        broadcasts.RELEASE,
+        broadcasts.OPT_OUT,
+    ),
     *(queues.ADD_CALL, queues.CLAIM_CALL, queues.CALL_AGAIN, queues.CALL_SAID, queues.CALL_ENDED, usage.ADD),
 )
 _PLACE = {sql: place for place, sql in enumerate(_ORDER)}
@@ -213,6 +220,11 @@ class Commit:
     def take_back(self, send_id: int) -> None:
         """The message of a broadcast leaves the outbox unsent: its recipient is held, or waits again."""
         self._add(broadcasts.TAKE_BACK, (send_id,))
+        self.sends_ended.add(send_id)
+
+    def step_aside(self, send_id: int) -> None:
+        """The message of a broadcast leaves the outbox unsent: its recipient waits again, behind all others."""
+        self._add(broadcasts.STEP_ASIDE, (send_id,))
         self.sends_ended.add(send_id)
 
     def opt_out_of(self, send_id: int) -> None:

@@ -74,7 +74,7 @@ class StoreDamaged(StoreUnavailable):
     """The file is not what was written to it. It does not pass: a backup has to be restored."""
 
     def __init__(self, path: Path, error: object) -> None:
-        what = "--new-inbox" if path.stem.endswith(_INBOX) else "BACKUP --keep-inbox"
+        what = "--new-inbox" if _INBOX in path.suffixes else "BACKUP --keep-inbox"
         advice = f"stop the bot, then `bot restore {what}` (docs/going-live.md, Restore)"
         super().__init__(f"{path} is damaged ({error})", advice)
 

@@ -259,9 +259,11 @@ class Store:
         row = self._one(broadcasts.FIRST_HELD, text_of(broadcast))
         return None if row is None else broadcasts.recipient(*row)
 
-    def is_in_outbox(self, send_id: int) -> bool:
-        """Whether a message is still to be sent."""
-        return self._one(broadcasts.IS_IN_OUTBOX, send_id) is not None
+    @reads_rows
+    def in_outbox_since(self, send_id: int) -> datetime | None:
+        """Since when a message has been to be sent; None where it is not, or not any more."""
+        row = self._one(broadcasts.IN_OUTBOX_SINCE, send_id)
+        return None if row is None else datetime.fromisoformat(row[0])
 
     def recipients_in_outbox(self) -> int:
         """How many messages of broadcasts are in the outbox."""

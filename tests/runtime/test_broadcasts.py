@@ -271,7 +271,7 @@ def test_stop_and_others_in_one_commit_end_as_they_were_asked(world: World) -> N
         assert operate(batch, {"do": "stop", "name": "spring"}) == {"stopped": 3, "in_flight": 0}
         with pytest.raises(RequestRefused, match="was stopped"):
             operate(batch, add)
-        fill_outbox(batch)
+        fill_outbox(batch, set)
         store.write(batch.commit)
         assert (store.held_of("spring"), store.waiting_of("spring"), store.recipients_in_outbox()) == (3, 0, 0)
 

@@ -2,19 +2,21 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.runtime.batch import RequestRefused
-from bot.runtime.broadcasts import AHEAD, ALARM, is_enough
+from bot.runtime.broadcasts import AHEAD, ALARM, CANARY_WAITS, is_enough
 from bot.store.rows import OutboxRow
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
 from tests.runtime.turns_kit import World, open_world
 
 OTHER = {"name": "better", "language": "en"}
 MISMATCH = "132000"
+SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
@@ -55,6 +57,12 @@ def end_edit(world: World, number: int, name: str = "spring") -> dict[str, Any]:
     answer = world.turns.operate({"do": "end_edit", "name": name, "edit": number})
     world.settle()
     return answer
+
+
+def wait(world: World, time: timedelta) -> None:
+    world.clock.move(time)
+    world.say("491", "hello")  # a pass
+    world.delivery.rows = [row for row in world.delivery.rows if row.contact != "491"]
 
 
 def texts(world: World) -> dict[str, str]:
@@ -128,6 +136,34 @@ def test_another_broadcast_is_not_held_up_by_one_that_begins(world: World) -> No
     spring, summer = world.delivery.wait_for(2)
     done(world, [summer])
     assert len(world.delivery.rows) == 3 and spring in world.delivery.rows
+
+
+def test_a_first_message_that_cannot_go_lets_another_contact_be_the_first(world: World) -> None:
+    ask(world, *people(3))
+    (held,) = world.delivery.wait_for(1)  # its channel is held, say, or the contact's share is used up
+    wait(world, CANARY_WAITS - SECOND)
+    assert world.delivery.rows == [held]
+    wait(world, SECOND)
+    (second,) = world.delivery.rows
+    assert [held.contact, second.contact] == people(2)
+    assert world.reader.outcomes("spring") == {"waiting": 3}
+    done(world, [second])
+    assert send_all(world) == [*people(1, 2), held.contact]
+
+
+def test_a_first_message_that_may_have_been_sent_is_waited_for(world: World) -> None:
+    ask(world, *people(2))
+    (first,) = world.delivery.wait_for(1)
+    world.delivery.in_flight = {first.id}
+    wait(world, CANARY_WAITS)
+    assert world.delivery.rows == [first]
+
+
+def test_the_only_message_of_a_broadcast_is_left_where_it_waits(world: World) -> None:
+    ask(world, *people(1))
+    (only,) = world.delivery.wait_for(1)
+    wait(world, CANARY_WAITS)
+    assert world.delivery.rows == [only]
 
 
 def test_first_messages_beside_a_full_outbox_bring_in_none_of_those_that_wait(world: World) -> None:

@@ -50,6 +50,13 @@ def test_every_file_is_private_whatever_the_umask(tmp_path: Path) -> None:
     inbox.close()
 
 
+@pytest.mark.parametrize("name", ["bot.db", "bot", "my.bot.sqlite"])
+def test_a_damaged_file_names_the_restore_of_that_file(name: str, tmp_path: Path) -> None:
+    store = tmp_path / name
+    assert "`bot restore BACKUP --keep-inbox`" in StoreDamaged(store, "bad page").advice
+    assert "`bot restore --new-inbox`" in StoreDamaged(inbox_path(store), "bad page").advice
+
+
 def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
     path = tmp_path / "bot.db"
     migrate(path)
