@@ -61,6 +61,6 @@ def _wait(text: str | None) -> timedelta | datetime | None:
         return timedelta(seconds=min(seconds, _LONGEST_WAIT.total_seconds()))
     try:
         at = parsedate_to_datetime(text or "")
-    except ValueError:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -17,9 +17,6 @@ LONGEST_LIMIT = 900.0
 """Seconds between two looks at whether the gateway's limits still hold, however long it says that they will."""
 
 
-_STAGES = (ACCOUNT, LIMITS, CHANNEL)
-
-
 class Breaker:
     """Closed, everything goes; open, nothing does until ``probe_at``, and then one request, the probe, finds out.
 
@@ -120,12 +117,12 @@ class Breakers:
     def judge(self, route: Route, probe: bool, outcome: Outcome, now: float) -> None:
         """A request has ended: what that says of its route, and of the others."""
         breaker, fault = self[route], outcome.fault
-        if breaker.reason and not probe:
-            return  # it was under way when the breaker was opened
+        if probe != bool(breaker.reason):
+            return  # it was under way when the breaker was opened, or closed by what another route has shown
         if not fault:
             if probe:
                 self._answered(breaker, outcome, now)
-        elif probe and _STAGES.index(fault) < _STAGES.index(breaker.reason):
+        elif fault == LIMITS and breaker.reason == CHANNEL:
             breaker.wait_again(now)
         else:
             self._refused(breaker, outcome, now)

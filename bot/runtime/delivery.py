@@ -36,6 +36,9 @@ LANE_ROWS = 1000
 HELD_ROWS = 1000
 """How many a channel may have while it is held."""
 
+OVER_AFTER = 120.0
+"""Seconds after which an alarm of the limits is over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -102,7 +105,7 @@ class Delivery:
         self._lanes: dict[_Whose, Lane] = {}
         self._pacing = pacing
         self._alarms = alarms
-        self._reported: set[str] = set()  # alarms of the limits
+        self._reported: dict[str, float | None] = {}  # alarms of the limits, and since when they are no longer true
         self._shares = shares
         self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
@@ -310,24 +313,31 @@ class Delivery:
         waiting = self._rows.total() > self._in_flight
         self._report_while(
             "day-limit",
+            now,
             used_up and waiting,
             f"the {self._pacing.per_day} requests of 24 hours are used up: what is to be sent waits until some are free",
             "raise BOT_GATEWAY_PER_DAY if the account may send more",
         )
         self._report_while(
             "header-limit",
+            now,
             none_said and waiting,
             "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
             "see who else uses the API key, or ask the gateway's operator",
         )
 
-    def _report_while(self, name: str, is_so: bool, what: str, advice: str) -> None:
-        if is_so and name not in self._reported:
-            self._alarms.report(name, what, advice)
-            self._reported.add(name)
-        elif not is_so and name in self._reported:
-            self._alarms.clear(name)
-            self._reported.discard(name)
+    def _report_while(self, name: str, now: float, is_so: bool, what: str, advice: str) -> None:
+        """What is free again is used up at once while more waits: an alarm ends when it has not been so for a while."""
+        if is_so:
+            if name not in self._reported:
+                self._alarms.report(name, what, advice)
+            self._reported[name] = None
+        elif name in self._reported:
+            since = self._reported[name]
+            self._reported[name] = since = now if since is None else since
+            if now >= since + OVER_AFTER:
+                self._alarms.clear(name)
+                del self._reported[name]
 
     def _take(self) -> _Job | None:
         taken = self._timetable.take(self._clock.elapsed())
@@ -345,7 +355,7 @@ class Delivery:
         self._in_flight -= 1
         lane.in_flight = False
         self._loans.give_back(job.permit, outcome.requested, outcome.rate)
-        if outcome.requested:
+        if outcome.requested and not outcome.fault:  # what concerns others, too, uses up nobody's share
             self._shares.count(lane.contact, self._clock.elapsed())
         if outcome.fault == LIMITS:
             lane.limited = self._breakers[lane.route].times_closed

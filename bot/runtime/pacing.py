@@ -57,6 +57,7 @@ class Pacing:
         self._said: _Said | None = None
         self._disproved = False  # that none are left
         self._none_since: float | None = None
+        self._none_for = 0.0
         self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
         for at, count in sorted(recent):
             for window in self._windows:
@@ -112,6 +113,7 @@ class Pacing:
                 self._none_since = None
             elif self._none_since is None:
                 self._none_since = now
+            self._none_for = 0.0 if self._none_since is None else now - self._none_since
 
     def unused(self, permit: int) -> None:
         """The permit's request never left: it does not count."""
@@ -144,8 +146,8 @@ class Pacing:
         return self._windows[1].left(now, others=False) <= self._in_flight
 
     def said_none_for(self, now: float) -> float:
-        """For how many seconds the gateway's headers have said of every answer that no requests are left."""
-        return 0.0 if self._none_since is None else now - self._none_since
+        """For how many seconds all answers have said that no requests are left; 0 where that holds nothing back now."""
+        return self._none_for if self._said is not None and self._said.until > now else 0.0
 
     def _turn(self, now: float) -> float:
         return now if self._next is None else self._next - _STEP

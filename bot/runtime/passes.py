@@ -100,6 +100,7 @@ class Passes:
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
         self._steps = Steps(clock)
+        self._set_by = timedelta()  # how far the clock was set since the store was brought back to it
         self._expiry = ExpiryTime(clock)
         self._prune_at = clock.elapsed()
         self._erasing = True  # as far as is known
@@ -154,8 +155,10 @@ class Passes:
         started = self._clock.elapsed()
         for contact in _to_erase(incoming):
             self._erase(contact)
-        if by := self._steps.seen():
-            self._clock_is_set(by)
+        self._set_by += self._steps.seen()
+        if self._set_by:
+            self._clock_is_set(self._set_by)
+            self._set_by = timedelta()
         self._sends.refill()
         self._calls.refill()
         batch = Batch(self._store, self._advance, self._run, self._clock.now())
@@ -208,7 +211,7 @@ class Passes:
     @property
     def clock_is_set(self) -> bool:
         """Whether the clock has been set since the last pass."""
-        return bool(self._steps.unseen())
+        return bool(self._set_by or self._steps.unseen())
 
     def _clock_is_set(self, by: timedelta) -> None:
         if by < timedelta():
@@ -217,8 +220,8 @@ class Passes:
             log.warning("the machine's clock was set forth by %s: %s", by, _SET_FORTH)
 
     def _set_back(self, by: timedelta, how: str) -> None:
-        log.warning("the machine's clock was set back %s %s: %s", how, by, _SET_BACK)
         self._store.clock_set_back(self._clock.now(), by)
+        log.warning("the machine's clock was set back %s %s: %s", how, by, _SET_BACK)
 
     def idle(self) -> bool:
         """True when nothing that was handed on can be done now."""

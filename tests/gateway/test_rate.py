@@ -27,6 +27,18 @@ def test_a_reset_beyond_all_time_is_not_said() -> None:
     assert read_rate({"X-RateLimit-Reset": "1e300"}).resets_at is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fri, 31 Dec 9999 23:59:59 -2300",
+        "Mon, 99999999999 Jan 2024 00:00:00 GMT",
+        "Mon, 01 Jan 2024 00:00:00 +99999999999999999999",
+    ],
+)
+def test_a_date_beyond_all_time_is_not_said(text: str) -> None:
+    assert read_rate({"Retry-After": text}) == Rate()
+
+
 @pytest.mark.parametrize("text", ["-1", "-86400"])
 def test_what_is_negative_is_not_said(text: str) -> None:
     assert read_rate(dict.fromkeys(("X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"), text)) == Rate()

@@ -409,8 +409,45 @@ def test_a_day_that_is_used_up_is_reported_until_there_is_room(server: Peer) -> 
     assert (alarm.name, "5 requests" in alarm.what) == ("day-limit", True)
     bench.move_to_next()
     bench.after(6)
+    bench.offer()
+    bench.move(120)
+    bench.offer()
     assert bench.alarms.current() == []
     bench.delivery.stop(5)
+
+
+def test_a_day_that_is_used_up_is_one_alarm_as_long_as_something_waits(
+    server: Peer, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(server, limits=(1000, 5))
+    for results in range(1, 6):
+        bench.offer(bench.row(f"49{results}"))
+        bench.after(results)
+        bench.move(120)
+    bench.offer(*[bench.row(f"48{n}", TEMPLATE) for n in range(4)])
+    for results in range(6, 9):
+        bench.move_to_next()
+        bench.after(results)
+    assert [record.levelname for record in caplog.records if record.name == "bot.alarms"] == ["ERROR"]
+    bench.move_to_next()
+    bench.after(9)
+    bench.offer()
+    bench.move(120)
+    bench.offer()
+    assert bench.alarms.current() == []
+    bench.delivery.stop(5)
+
+
+def test_a_burst_that_left_no_requests_is_no_alarm_when_the_next_message_comes(
+    server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers(accepted(headers={"X-RateLimit-Remaining": "0"}))
+    bench.offer(bench.row("1"))
+    bench.after(1)
+    bench.move(600)
+    bench.offer(bench.row("2"))
+    bench.after(2)
+    assert [record for record in caplog.records if record.name == "bot.alarms"] == []
 
 
 def test_headers_that_always_say_none_are_reported_and_those_that_cannot_be_stop_nobody(
@@ -432,6 +469,9 @@ def test_headers_that_always_say_none_are_reported_and_those_that_cannot_be_stop
     bench.move_to_next()
     bench.settle()
     assert bench.states == ["sent"] * 9
+    bench.offer()
+    bench.move(120)
+    bench.offer()
     assert bench.alarms.current() == []
 
 
@@ -888,6 +928,36 @@ def test_a_wrong_key_of_a_channel_that_is_held_stops_the_others_too(server: Peer
     channels.move_to_next()
     channels.settle()
     assert channels.states.count("sent") == 3
+    assert channels.alarms.current() == []
+
+
+def test_the_probes_of_a_wrong_key_use_up_no_contacts_share(server: Peer) -> None:
+    server.by_default = KEY_INVALID
+    bench = Bench(server, per_contact=3)
+    bench.offer(bench.row("1"), bench.row("1"))
+    bench.after(1)
+    for results in range(2, 6):
+        bench.move_to_next()
+        bench.after(results)
+    server.by_default = accepted()
+    bench.move_to_next()
+    bench.settle()
+    assert bench.states == ["held"] * 5 + ["sent"] * 2
+    bench.delivery.stop(5)
+
+
+def test_a_key_that_is_refused_where_a_channel_was_is_reported_as_such(server: Peer, channels: Bench) -> None:
+    server.answers(NO_CHANNEL)
+    server.by_default = KEY_INVALID
+    channels.offer(channels.row("1", channel="15551"))
+    channels.after(1)
+    channels.move_to_next()
+    channels.after(2)
+    assert [alarm.name for alarm in channels.alarms.current()] == ["delivery-held"]
+    server.by_default = accepted()
+    channels.move_to_next()
+    channels.settle()
+    assert channels.states == ["held", "held", "sent"]
     assert channels.alarms.current() == []
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.passes import AT_ONCE
 from bot.runtime.turns import CUT_OFF, EngineStopped, Turns
-from bot.store.files import transaction
+from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader
 from bot.store.integrity import StoresDiffer
 from bot.store.rows import WINDOW
@@ -521,6 +522,28 @@ def test_what_came_before_the_clock_was_set_back_has_happened_by_now(world: Worl
     again.settle()
     assert again.turns.next_wake() == world.clock.now() + timedelta(hours=1)
     again.stop()
+
+
+def test_a_clock_that_is_set_back_while_the_disk_is_full_is_made_up_for_once_there_is_room(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, tried = world.store.clock_set_back, threading.Event()
+
+    def full_at_first(*arguments: Any) -> None:
+        if not tried.is_set():
+            tried.set()
+            raise StoreUnavailable("the disk is full", "make room")
+        real(*arguments)
+
+    monkeypatch.setattr(world.store, "clock_set_back", full_at_first)
+    world.say(ANN, "wait")
+    world.clock.step(-timedelta(days=1))
+    assert tried.wait(LONG)
+    world.settle()
+    world.clock.move(timedelta(hours=2))
+    world.settle()
+    assert world.texts() == ["time"]
+    assert caplog.text.count("the machine's clock was set back") == 1
 
 
 @pytest.mark.parametrize("seconds", [-4, 4, -6, 6])

@@ -1,0 +1,36 @@
+"""The circuit breakers of several routes, where what one finds out meets what another is still trying."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.alarms import Alarms
+from bot.clock import MovableClock
+from bot.runtime.breakers import Breakers
+from bot.runtime.sending import ACCOUNT, LIMITS, Outcome
+
+TAKEN = Outcome("sent", requested=True)
+WRONG_KEY = Outcome("held", requested=True, fault=ACCOUNT)
+LIMITED = Outcome("retry", requested=True, fault=LIMITS)
+
+
+@pytest.fixture
+def alarms() -> Alarms:
+    return Alarms(MovableClock(datetime(2030, 5, 1, tzinfo=UTC)))
+
+
+@pytest.fixture
+def breakers(alarms: Alarms) -> Breakers:
+    return Breakers(alarms, ["one", "two"])
+
+
+@pytest.mark.parametrize("late", [WRONG_KEY, LIMITED, TAKEN, Outcome("retry", requested=True)])
+def test_a_probe_that_comes_back_after_another_channels_has_shown_that_the_key_is_right_says_nothing(
+    breakers: Breakers, alarms: Alarms, late: Outcome
+) -> None:
+    breakers.judge("one", False, WRONG_KEY, 0)
+    assert [breakers[route].begin() for route in ("one", "two")] == [True, True]
+    breakers.judge("one", True, TAKEN, 61)
+    breakers.judge("two", True, late, 62)
+    assert [breakers[route].bound(9, 62) for route in ("one", "two")] == [9, 9]
+    assert alarms.current() == []
