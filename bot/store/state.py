@@ -41,7 +41,7 @@ _META = "SELECT store_id, cursor, written_at, set_back FROM meta"
 _EARLIER = "strftime('%Y-%m-%dT%H:%M:%f', {0}, :by) || '000+00:00'"
 _SHIFTED = f"UPDATE {{0}} SET {{1}} = {_EARLIER.format('{1}')} WHERE {{1}} > :now"
 _SET_BACK = (
-    "UPDATE sessions SET wake_at = :now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
+    "UPDATE sessions SET wake_at = :just_now WHERE updated_at > :now AND (wake_at IS NULL OR wake_at > :now)",
     f"UPDATE outbox SET expires_at = {_EARLIER.format('expires_at')} WHERE created_at > :now",
     _SHIFTED.format("outbox", "created_at"),
     _SHIFTED.format("outbox", "due_at"),
@@ -115,10 +115,12 @@ class Store:
     def clock_set_back(self, now: datetime, by: timedelta) -> None:
         """The clock was set back ``by`` so much: bring what it left ahead of now back to it.
 
-        Every session that was written after now is woken, so that it works out its waits anew. What waits keeps its age
+        Every session that was written after now is woken, so that it works out its waits anew: by a time before all that
+        it then sets to now, because a wake-up has its name, and what it sends its key, from its time. What waits keeps its age
         and what is left of its wait; what was sent keeps its age, by which the gateway's limits are judged.
         """
-        values = {"now": time_of(now), "by": f"-{by.total_seconds():.6f} seconds"}
+        just_now = time_of(now - timedelta(milliseconds=1))
+        values = {"now": time_of(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
         with trouble_in_words(self.path), transaction(self._connection):
             for sql in _SET_BACK:
                 self._connection.execute(sql, values)
