@@ -61,7 +61,7 @@ class Alarms:
 
 
 class Reachability:
-    """Whether a service can be reached: an alarm when it could not for longer than a minute, until it answers.
+    """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
 
     Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
     of their own. It is a `bot.http.Reach`.
@@ -74,16 +74,16 @@ class Reachability:
         self._service = service
         self._advice = advice
         self._lock = threading.Lock()
-        self._since: float | None = None  # no answer, and no connection
+        self._since: float | None = None  # no answer
 
     def failed(self, what: str, advice: str) -> None:
-        """There was no connection: why, and what the operator can do."""
+        """There was no answer: why, and what the operator can do."""
         with self._lock:
             now = self._clock.elapsed()
             if self._since is None:
                 self._since = now
             if now - self._since >= UNREACHED_SECONDS:
-                self._alarms.report(self._name, f"{self._service} cannot be reached: {what}", advice or self._advice)
+                self._alarms.report(self._name, f"{self._service} gives no answer: {what}", advice or self._advice)
 
     def answered(self) -> None:
         """It answers."""

@@ -23,7 +23,6 @@ from bot.engine import advance
 from bot.engine.plans import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
-from bot.http import Http
 from bot.metrics import EngineMetrics
 from bot.outgoing import Outgoing
 from bot.program import Program
@@ -96,8 +95,8 @@ class Engine:
             reader = opened.enter_context(closing(StoreReader(store)))
             self._opted_out = reader.opted_out
             channels = program.library.bot.channels
-            http = Http(gateway_url, own=True, reach=Reachability(self.alarms, clock, *_GATEWAY))
-            gateway = Gateway(gateway_url, gateway_key, channel_id, http, channels=channels)
+            reach = Reachability(self.alarms, clock, *_GATEWAY)
+            gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
             self._gateway = gateway
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]

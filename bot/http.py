@@ -95,10 +95,10 @@ class Streamed:
 
 
 class Reach(Protocol):
-    """Hears whether a peer can be reached, from many threads."""
+    """Hears whether a peer answers, from many threads."""
 
     def failed(self, what: str, advice: str) -> None:
-        """There was no connection: why, and what the operator can do."""
+        """There was no answer: why, and what the operator can do."""
         ...
 
     def answered(self) -> None:
@@ -113,7 +113,7 @@ class Http:
     how many are kept open; ``body_limit`` is in bytes. With ``address`` nothing is looked up: that IP address is
     connected to, as the host that the URL names. ``own`` says that the operator has named the host, and nobody else
     can bend it: then the certificates and the proxies of the environment are used (docs/going-live.md).
-    ``reach`` is told when the peer cannot be reached, and when it answers.
+    ``reach`` is told when the peer gives no answer, and when it does.
     """
 
     def __init__(
@@ -249,14 +249,16 @@ class Http:
             yield
         except NoConnection as error:
             advice = error.advice if self._own else ""  # others are not reached as the environment says
-            failure = NotSent(f"no connection to {self._peer}: {error.why}", advice)
-            if self._reach is not None:
-                self._reach.failed(str(failure), failure.advice)
-            raise failure from error
+            raise self._failed(NotSent(f"no connection to {self._peer}: {error.why}", advice)) from error
         except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
             cause = innermost(error)
             kind = _kind(cause, deadline)
-            raise kind(f"no whole answer from {self._peer}: {in_words(cause)}") from error
+            raise self._failed(kind(f"no whole answer from {self._peer}: {in_words(cause)}")) from error
+
+    def _failed(self, error: HttpError) -> HttpError:
+        if self._reach is not None:
+            self._reach.failed(str(error), error.advice)
+        return error
 
     def _oversized(self) -> Oversized:
         return Oversized(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")

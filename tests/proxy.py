@@ -50,13 +50,13 @@ class Proxy:
                     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
                 else:
                     target.sendall(head)
-                back = threading.Thread(target=_relay, args=(target, connection), daemon=True)
+                back = threading.Thread(target=relay, args=(target, connection), daemon=True)
                 back.start()
-                _relay(connection, target)
+                relay(connection, target)
                 back.join()
 
 
-def _relay(come: socket.socket, go: socket.socket) -> None:
+def relay(come: socket.socket, go: socket.socket) -> None:
     with suppress(OSError):
         while data := come.recv(65536):
             go.sendall(data)

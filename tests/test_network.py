@@ -24,7 +24,7 @@ from bot.core.messages import Text
 from bot.download import Downloads, NotFetched
 from bot.folder import read_folder
 from bot.gateway.client import Gateway
-from bot.gateway.errors import NotReached
+from bot.gateway.errors import NotReached, NotTheGateway, OutcomeUnknown, Refused
 from bot.guard import HostUnknown, Place
 from bot.http import Http, NotSent
 from bot.outgoing import Outgoing
@@ -33,7 +33,7 @@ from bot.requester import NotAllowed, Unreachable
 from bot.settings import ModelService
 from bot.store.migrations import migrate
 from tests.cli.terminal import make_bot
-from tests.gateway.peer import Peer, accepted, answer, peer
+from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
 from tests.proxy import proxy
 from tests.test_download import got, names
 from tests.test_http import free_port
@@ -359,11 +359,39 @@ def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() 
             client.get("/x", {})
         (alarm,) = alarms.current()
         assert (alarm.name, alarm.advice) == ("gateway-unreachable", "check BOT_GATEWAY_URL")
-        assert alarm.what.startswith("the gateway cannot be reached: no connection to 127.0.0.1")
+        assert alarm.what.startswith("the gateway gives no answer: no connection to 127.0.0.1")
         monkey.undo()
         plain.answers(accepted())
         client.get("/x", {})
     assert alarms.current() == []
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        hang_up,
+        answer(302, b"", {"Location": "http://127.0.0.1:9/"}),
+        answer(404, b"<html>"),
+        answer(502, b"<html>"),
+    ],
+    ids=["none", "a redirect", "another's page", "a proxy's error"],
+)
+def test_what_is_no_answer_of_the_gateway_for_a_minute_is_an_alarm_until_it_answers(answers: Answer) -> None:
+    clock = MovableClock(datetime(2030, 5, 6, tzinfo=UTC))
+    alarms = Alarms(clock)
+    reach = Reachability(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
+    with peer() as server:
+        gateway = Gateway(server.url, "key", reach=reach)
+        server.answers(answers, answers, refused("VALIDATION_INVALID_PHONE", 400))
+        for seconds in (0, 60):
+            assert alarms.current() == []
+            clock.move(timedelta(seconds=seconds))
+            with pytest.raises((NotTheGateway, OutcomeUnknown)):
+                gateway.send("1", Text("Hello"), "k1")
+        assert [alarm.name for alarm in alarms.current()] == ["gateway-unreachable"]
+        with pytest.raises(Refused):
+            gateway.send("1", Text("Hello"), "k1")
+        assert alarms.current() == []
 
 
 def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(tmp_path: Path, secure: Peer) -> None:

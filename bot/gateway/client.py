@@ -23,9 +23,17 @@ from bot.gateway.account import (
     read_webhook,
 )
 from bot.gateway.answers import Result, Sent, read_result, read_sent
-from bot.gateway.errors import EndpointRefused, InvalidMessage, NotReached, OutcomeUnknown, Refused
+from bot.gateway.errors import (
+    EndpointRefused,
+    GatewayError,
+    InvalidMessage,
+    NotReached,
+    NotTheGateway,
+    OutcomeUnknown,
+    Refused,
+)
 from bot.gateway.refusals import InvalidType, MissingField
-from bot.http import Ambiguous, Http, NotSent, Response
+from bot.http import Ambiguous, Http, NotSent, Reach, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +68,8 @@ class Gateway:
 
     ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several.
     Which endpoint takes a type is learned from definite refusals and remembered for as long as this object lives.
-    Every method raises the tree of `bot.gateway.errors`; every answer has the limits in ``rate``.
+    Every method raises the tree of `bot.gateway.errors`; every answer has the limits in ``rate``. ``reach`` hears whether
+    it is the gateway that answers: a redirect, or another's page, is no answer of its own.
     """
 
     def __init__(
@@ -71,8 +80,10 @@ class Gateway:
         http: Http | None = None,
         *,
         channels: Mapping[str, str] | None = None,
+        reach: Reach | None = None,
     ) -> None:
         self._http = http or Http(url, own=True)
+        self._reach = reach
         self._channel_id = channel_id
         self.use_channels(channels or {})
         self._key = key.encode() or b"\0"  # of an empty key there is nothing to blot out
@@ -110,9 +121,9 @@ class Gateway:
         body = {name: common[name] for name in endpoint.fields if common[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         try:
-            with _certainty(endpoint.keyed):
+            with self._reaching(), _certainty(endpoint.keyed):
                 response = self._http.post(endpoint.path, _json({**body, kind: wire.content(message)}), headers)
-            return read_sent(self._without_key(response), endpoint.keyed, to)
+                return read_sent(self._without_key(response), endpoint.keyed, to)
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
 
@@ -160,15 +171,32 @@ class Gateway:
 
     def _get(self, path: str, page: int | None = None) -> Result:
         query = {} if page is None else {"page": str(page), "per_page": str(PER_PAGE)}
-        with _certainty(keyed=True):
+        with self._reaching(), _certainty(keyed=True):
             response = self._http.get(path, self._headers, query)
-        return read_result(self._without_key(response), keyed=True)
+            return read_result(self._without_key(response), keyed=True)
 
     def _post(self, path: str, fields: Mapping[str, Any], *, repeatable: bool) -> Result:
         body = {name: value for name, value in fields.items() if value is not None}
-        with _certainty(repeatable):
+        with self._reaching(), _certainty(repeatable):
             response = self._http.post(path, _json(body), self._headers)
-        return read_result(self._without_key(response), repeatable)
+            return read_result(self._without_key(response), repeatable)
+
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
+        try:
+            yield
+        except (NotReached, NotTheGateway, OutcomeUnknown) as error:
+            if self._reach is not None:
+                self._reach.failed(error.message, error.advice)
+            raise
+        except GatewayError:
+            self._answered()
+            raise
+        self._answered()
+
+    def _answered(self) -> None:
+        if self._reach is not None:
+            self._reach.answered()
 
     def _without_key(self, response: Response) -> Response:
         """The answer; a refusal may quote the key, and its words are kept and shown."""

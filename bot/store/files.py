@@ -144,11 +144,14 @@ def children_lock(store: Path) -> FileLock:
 
 
 def create(path: Path) -> None:
-    """Make the file, or make it private. SQLite gives ``-wal`` and ``-shm`` the same mode."""
+    """Make the file, or make it private. SQLite gives ``-wal`` and ``-shm`` the same mode. Raises `StoreUnavailable`."""
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
-        path.chmod(0o600)  # never by opening it: closing a second descriptor would drop SQLite's own locks
+        try:
+            path.chmod(0o600)  # never by opening it: closing a second descriptor would drop SQLite's own locks
+        except PermissionError as error:
+            raise StoreUnavailable(f"{path} belongs to another user", _NO_RIGHT) from error
 
 
 def open_writer(path: Path) -> sqlite3.Connection:

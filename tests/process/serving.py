@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -27,9 +28,9 @@ FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
 
 
 class Serving:
-    """A `bot serve` in a folder of its own. Its lines come in over a queue."""
+    """A `bot serve` in a folder of its own. Its lines come in over a queue. ``prefix`` is a command that runs it."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, *prefix: str, **settings: str) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
         environ |= {
             "BOT_GATEWAY_URL": "http://127.0.0.1:9",
@@ -41,7 +42,7 @@ class Serving:
         self.store = folder / "bot.db"
         self.started = monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
+            [*prefix, sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
             env=environ,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -144,3 +145,26 @@ def until(condition: Callable[[], object]) -> None:
 
 
 Serve = Callable[..., Serving]
+
+
+def made(folder: Path) -> Path:
+    (folder / "bot.yml").write_text(BOT)
+    (folder / "main.yml").write_text(FLOW)
+    return folder
+
+
+@contextmanager
+def serves(folder: Path) -> Iterator[Serve]:
+    """Start servers, end them, and look at what they have printed."""
+    started: list[Serving] = []
+
+    def start(*prefix: str, **settings: str) -> Serving:
+        started.append(Serving(folder, *prefix, **settings))
+        return started[-1]
+
+    yield start
+    for serving in started:
+        serving.end()
+        assert not any("is killed" in line for line in serving.seen), "\n".join(serving.seen)
+        assert not any("Traceback" in line for line in serving.seen), "\n".join(serving.seen)
+        assert not any(secret in line for line in serving.seen for secret in (SECRET, "key-of-the-gateway", CONTACT))

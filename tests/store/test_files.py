@@ -21,6 +21,7 @@ from bot.store.files import (
     StoreLocked,
     StoreMissing,
     StoreOutdated,
+    StoreUnavailable,
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
@@ -63,6 +64,15 @@ def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
     path.chmod(0o644)
     migrate(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_file_of_another_user_is_named_and_what_to_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, mode: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "chmod", refuse)  # which the tests' own user may be allowed
+    with pytest.raises(StoreUnavailable, match="belongs to another user: give the bot's user the right to write it"):
+        migrate(path)
 
 
 def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> None:
