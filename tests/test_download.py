@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.download import Downloads, NotFetched, TooLarge
-from bot.guard import MOST_REDIRECTS, is_public
+from bot.guard import is_public
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 
+MOST_REDIRECTS = 3
 MOST = 1000
 Addresses = dict[str, list[str]]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from bot.lang.draws import drawn
-from bot.steps.run import MOST_ELEMENTS
 from tests.talk import Talk, library_of, problems_of
 
+MOST_ELEMENTS = 100
 FORM = """
 flow: main
 start: {otherwise: true}

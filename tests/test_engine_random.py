@@ -31,10 +31,11 @@ from bot.core.tokens import estimate_messages
 from bot.core.values import Location
 from bot.flow.library import Library
 from bot.gateway.wire import content
-from bot.steps.ai import MOST_MERGED, MOST_ROUNDS
 from tests.random_bots import FLOWS, LEAK, Author, library_of, written
 from tests.talk import CONTACT, START, Talk
 
+MOST_MERGED = 5
+MOST_ROUNDS = 8
 SAYINGS = (
     "Hello.", "One.\n\nTwo.\n\nThree.\n\nFour.", "", " \n", "x" * 9000, "See https://evil.example/x", LEAK, "{{ n }}",
     "Bye.\nLEAVE a", "NOTE n: 7\nNOTE t: x\nLEAVE b", "LEAVE nowhere", "a", "none", "A or b.", "See https://shop.example.",

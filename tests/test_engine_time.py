@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.core.events import ConversationAssigned, MessageReceived, TimeReached
-from bot.engine.plans import MOST_DUE
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
+MOST_DUE = 100
 BERLIN = BOT + "timezone: Europe/Berlin\n"
 OFFICE = BERLIN + 'hours: {office: {mon-fri: "9:00-17:00", holidays: {2030-05-08: Victory Day}}}\n'
 REMINDER = """

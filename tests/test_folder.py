@@ -3,7 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.folder import MOST_DOCUMENT, NoBot, Watch, env_files, find_bot, fingerprint, read_folder
+from bot.folder import NoBot, Watch, env_files, find_bot, fingerprint, read_folder
+
+MOST_DOCUMENT = 2 * 1024 * 1024
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:

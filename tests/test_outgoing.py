@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from bot.core.effects import HttpRequest
-from bot.guard import MOST_REDIRECTS
-from bot.outgoing import MOST_BYTES, TO_ALLOW, Outgoing
+from bot.outgoing import TO_ALLOW, Outgoing
 from bot.requester import AnswerTooLarge, Broken, NotAllowed, RequestFailed, TimedOut, Unreachable
 from bot.steps.services import Service
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 from tests.talk import library_of
 from tests.test_download import names, redirect
 
+MOST_REDIRECTS = 3
+MOST_BYTES = 1024 * 1024
 KEY = "key-of-the-request"
 SECRETS = {"CRM_KEY": "sk-of-the-crm", "OTHER": "sk-of-another"}
 FLOW = "flow: main\nsteps: {a: {say: Hi, then: end}}\n"

@@ -2,9 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.ai.breaker import FAILURES, PAUSE, Breaker
+from bot.ai.breaker import Breaker
 from bot.clock import MovableClock
 
+FAILURES = 3
+PAUSE = timedelta(seconds=30)
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
 

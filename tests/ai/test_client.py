@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.chat import MAX_TOKENS, ChatRequest, Completion, Model, ToolCall
+from bot.ai.chat import ChatRequest, Completion, Model, ToolCall
 from bot.ai.client import Completions, KeyIn
 from bot.ai.errors import (
     CompletionError,
@@ -26,6 +26,7 @@ from bot.http import Http
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN
 from tests.gateway.peer import Answer, Peer, answer, hang_up, http_bytes, peer, raw, reset
 
+MAX_TOKENS = 100_000
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 KEY = "sk-0123456789"
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}

@@ -24,8 +24,9 @@ from bot.ai.errors import (
     ServerError,
     Unauthorized,
 )
-from bot.ai.refusals import LONGEST_RESET, read_object, read_reset
+from bot.ai.refusals import read_object, read_reset
 
+LONGEST_RESET = timedelta(days=31)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "models.md"
 CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, CompletionError)]
 NAMED = [c for c in CLASSES if c not in (CompletionError, Refused)]

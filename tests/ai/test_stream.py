@@ -19,7 +19,7 @@ from bot.ai.errors import (
     QuotaExceeded,
     TimedOut,
 )
-from bot.ai.stream import EVENT_BYTES, Events
+from bot.ai.stream import Events
 from bot.core.values import Usage
 from bot.http import Ambiguous, DeadlinePassed, Silent
 from tests.ai.recorded import (
@@ -38,6 +38,7 @@ from tests.ai.recorded import (
     stream,
 )
 
+EVENT_BYTES = 1_048_576
 CRLF = SPOKEN.replace(b"\n", b"\r\n")
 CR = SPOKEN.replace(b"\n", b"\r")
 RECORDED = pytest.mark.parametrize("recorded", [SPOKEN, CRLF, CR, CALLED], ids=["LF", "CRLF", "CR", "calls"])

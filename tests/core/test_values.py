@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from bot.core.values import MOST_LEVELS, MOST_VALUES, Record, UnstorableValue, plain
+from bot.core.values import Record, UnstorableValue, plain
+
+MOST_LEVELS = 50
+MOST_VALUES = 50_000
 
 
 class State(Enum):

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from bot.lang import source
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint
 from bot.lang.problems import Problems
-from bot.lang.source import MAX_BYTES, MAX_DEPTH, read
+from bot.lang.source import read
+
+MAX_BYTES = 1_048_576
+MAX_DEPTH = 50
 
 
 def read_one(text: str | bytes) -> Node:

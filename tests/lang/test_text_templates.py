@@ -14,9 +14,10 @@ from bot.lang.calls import check_calls
 from bot.lang.hidden import DRAW
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.shown import MAX_TEXT, shown
+from bot.lang.shown import shown
 from bot.lang.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
 
+MAX_TEXT = 64 * 1024
 MARK = Mark("flows/f.yml", 3, 7)
 ZONE = ZoneInfo("Asia/Jakarta")
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=ZONE)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from bot.core.messages import BUTTON_TITLE
 from bot.lang import hidden
 from bot.lang.nodes import Mark
 from bot.lang.templates import Template
 from bot.lang.wordings import SENTENCES, VALUES, WORDINGS, built_in, wording
 
+BUTTON_TITLE = 20
 LANGUAGES = WORDINGS["yes"].keys()
 
 

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from bot.web.server import CONNECTIONS
 from tests.patience import PATIENCE
 from tests.process.serving import Serving, body_of
 
+CONNECTIONS = 480
 DEEP = 100_000
 NUL = b'{"id": "nul", "event": "message.inbound", "data": {"from": "62\\u0000", "type": "text", "body": "a\\u0000b"}}'
 SURROGATE = b'{"id": "\\ud800", "event": "\\udfff", "data": {"from": "628123", "type": "text", "body": "\\ud83d"}}'

@@ -13,11 +13,12 @@ from bot.core.messages import Message, Text
 from bot.gateway.client import Gateway
 from bot.http import Http
 from bot.runtime.delivery import Delivery
-from bot.runtime.pacing import RESERVE, Pacing
+from bot.runtime.pacing import Pacing
 from bot.runtime.send_result import SendResult
 from bot.runtime.shares import Shares
 from bot.store.rows import REPLY, OutboxRow
 
+RESERVE = 10
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 
 

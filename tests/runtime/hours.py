@@ -9,10 +9,10 @@ from random import Random
 from bot.clock import MovableClock
 from bot.core.messages import Template
 from bot.emulator import API_KEY, Emulator, MessageTemplate
-from bot.runtime.pacing import RESERVE
 from bot.store.rows import CAMPAIGN
 from tests.runtime.delivering import NOON, Bench
 
+RESERVE = 10
 PER_MINUTE = 60
 SALE = Template("sale", "en")
 AHEAD = 20  # messages of the broadcast that wait

@@ -14,7 +14,7 @@ from bot.core.effects import Send
 from bot.core.messages import Template
 from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasts import AHEAD, fill_outbox, read_template
+from bot.runtime.broadcasts import fill_outbox, read_template
 from bot.runtime.operator import operate
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
@@ -25,6 +25,8 @@ from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
 from tests.runtime.turns_kit import LONG, START, World, advance, begin, open_world, sent
+
+AHEAD = 100
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.ai.breaker import FAILURES, PAUSE, Breaker
+from bot.ai.breaker import Breaker
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.lang.handlers import handler
@@ -17,6 +17,8 @@ from tests.runtime.test_performers import Bench as Callers
 from tests.runtime.test_requesting import JSON, kept
 from tests.runtime.test_requesting import Bench as Requests
 
+FAILURES = 3
+PAUSE = timedelta(seconds=30)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 pytestmark = pytest.mark.parametrize("by", [-DAY, -MINUTE, DAY], ids=["a day back", "a minute back", "a day forth"])

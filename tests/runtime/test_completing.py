@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.breaker import FAILURES, PAUSE, Breaker
+from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
 from bot.clock import MovableClock
 from bot.core.effects import Budget, Complete
@@ -17,12 +17,15 @@ from bot.emulator.completion import CompletionService, Model
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
 from bot.runtime.calling import Calling
-from bot.runtime.completing import LONGEST_WAIT, Completing
+from bot.runtime.completing import Completing
 from bot.runtime.performers import CallResult, Ended, Performers
 from bot.store.facts import Facts
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 
+FAILURES = 3
+PAUSE = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(seconds=30)
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 ONE, TWO = "acme/one", "acme/two"
 ANN = "6281234567890"

@@ -20,12 +20,13 @@ from bot.core.effects import Fetch
 from bot.core.values import Media
 from bot.download import Downloads
 from bot.emulator.events import SAMPLES
-from bot.runtime.fetching import SPARE_BYTES, Fetching
+from bot.runtime.fetching import Fetching
 from bot.runtime.performers import Ended
 from bot.store.files import contact_files, files_folder
 from bot.store.rows import CallRow
 from tests.gateway.peer import Peer, answer, hang_up, peer, raw
 
+SPARE_BYTES = 256 * 1024 * 1024
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
 KEY = sha256(b"a key").hexdigest()

@@ -20,11 +20,12 @@ from bot.requester import (
     TimedOut,
     Unreachable,
 )
-from bot.runtime.answer_cache import MOST_ANSWERS, MOST_BYTES
 from bot.runtime.performers import Ended
 from bot.runtime.requesting import Requesting
 from bot.store.rows import CallRow
 
+MOST_ANSWERS = 1_000
+MOST_BYTES = 16 * 1024 * 1024
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 JSON = {"content-type": "application/json"}
 GET = HttpRequest("GET", "crm:/x")

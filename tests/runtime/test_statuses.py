@@ -11,7 +11,7 @@ import pytest
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
 from bot.store.migrations import migrate
 from bot.store.rows import CAMPAIGN, OutboxRow, time_of
-from bot.store.state import KEPT, Store
+from bot.store.state import Store
 from tests.runtime.turns_kit import START, World, begin, open_world
 from tests.runtime.turns_kit import sent as result_of
 
@@ -247,7 +247,7 @@ def test_what_was_heard_of_a_message_is_forgotten_with_it(world: World) -> None:
     world.report(reply(world), message_ids=("m1", "c1"))
     world.tell("message.read", message_id="c1")
     world.tell("message.read", message_id="m9")
-    world.clock.move(KEPT["statuses"] + timedelta(minutes=5))
+    world.clock.move(timedelta(days=7, minutes=5))
     world.say(BOB, "hello")
     assert rows(world, "SELECT * FROM message_ids") == []
     assert statuses(world) == {}

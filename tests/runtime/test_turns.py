@@ -24,10 +24,10 @@ from bot.runtime.turns import CUT_OFF, EngineStopped, Turns
 from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader
 from bot.store.integrity import StoresDiffer
-from bot.store.rows import WINDOW
 from bot.store.state import Store
 from tests.runtime.turns_kit import LONG, START, World, advance, begin, called, open_world, read, sent
 
+WINDOW = timedelta(hours=23, minutes=55)
 ANN = "491701"
 BOB = "491702"
 

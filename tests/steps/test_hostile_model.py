@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.core.codec import dumps
 from bot.core.effects import Call, Send
 from bot.core.fitting import violations
-from bot.core.messages import TEXT_BODY, Text
+from bot.core.messages import Text
 from bot.core.values import Location, Media
 from bot.lang.handlers import handler
 from bot.steps.exchange import from_contact
@@ -20,6 +20,7 @@ from bot.steps.links import foreign_link
 from bot.steps.prompt import read_commands, system_text
 from tests.talk import START, Talk
 
+TEXT_BODY = 4096
 FLOW = """\
 flow: assistant
 start: {otherwise: true}

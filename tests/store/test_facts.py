@@ -5,8 +5,9 @@ import threading
 import pytest
 
 from bot.core.tokens import estimate
-from bot.store.facts import PASSAGE, Facts, passages
+from bot.store.facts import Facts, passages
 
+PASSAGE = 800
 SHOP = """
 # Acme Shop
 

@@ -7,7 +7,9 @@ import pytest
 from flask import Flask, request
 
 from bot.web import server as serving
-from bot.web.server import BODY_BYTES, Server
+from bot.web.server import Server
+
+BODY_BYTES = 1024 * 1024
 
 
 class Serving:

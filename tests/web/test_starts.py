@@ -22,10 +22,11 @@ from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.web.app import Webhook, create_app
 from bot.web.health import Health
-from bot.web.starts import MOST_BYTES, Starts
+from bot.web.starts import Starts
 from tests.patience import PATIENCE
 from tests.talk import library_of
 
+MOST_BYTES = 32 * 1024
 NOW = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 CONTACT = "6281234567890"
 KEY = "a-key-of-sixteen-or-more"
