@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from bot.runtime.batch import RequestRefused
-from bot.runtime.broadcasts import ALARM, CANARY_WAITS, is_enough
+from bot.runtime.broadcasts import ALARM, is_enough
 from bot.store.rows import OutboxRow
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
 from tests.runtime.turns_kit import World, open_world
 
 AHEAD = 100
+CANARY_WAITS = timedelta(minutes=10)
 OTHER = {"name": "better", "language": "en"}
 MISMATCH = "132000"
 SECOND = timedelta(seconds=1)
