@@ -40,7 +40,7 @@ START_ADVICE = "put that right, in the flow or in the program that asked for it,
     "--json",
     "as_json",
     is_flag=True,
-    help="Print an object: alarms, pending, waits, dead, broadcasts, counts; or done, missing, held.",
+    help="Print an object: alarms, pending, waits, dead, broadcasts, counts; or done, missing, opted_out, held.",
 )
 @click.pass_context
 def command(
@@ -88,6 +88,9 @@ def command(
         click.echo(DONE[action].format(counted(len(answer["done"]), THINGS[action])))
     for name in () if as_json else answer["held"]:
         click.echo(f'They wait: the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" goes on).')
+    if (stay := answer["opted_out"]) and not as_json:
+        whose = "its contact has" if len(stay) == 1 else "their contacts have"
+        click.echo(f"Not sent, and still given up: {counted(len(stay), 'message')}, since {whose} opted out.")
     for id in missing:
         click.echo(f"there is no {MISSING[action].format(id)} (`bot queue` lists them)", err=True)
     ctx.exit(1 if missing else 0)
@@ -96,7 +99,7 @@ def command(
 def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[Any]]:
     from bot.runtime.letters import AT_ONCE
 
-    total: dict[str, list[Any]] = {"done": [], "missing": [], "held": []}
+    total: dict[str, list[Any]] = {"done": [], "missing": [], "opted_out": [], "held": []}
     for start in range(0, len(letters), AT_ONCE):
         answer = operate(folder, {"do": action, "ids": list(letters[start : start + AT_ONCE])})
         total = {key: found + answer.get(key, []) for key, found in total.items()}

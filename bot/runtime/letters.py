@@ -21,10 +21,15 @@ def retry(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
     """Have the messages of dead letters sent after all, behind all others of their contacts.
 
     More than one at a time let replies go first. Answers which are ``done``, and which are ``missing``: they are no
-    dead letters of messages, or not any more; and which broadcasts are stopped or paused, so that their messages are
-    ``held`` until these are resumed. Raises `RequestRefused`.
+    dead letters of messages, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
+    are stopped or paused, so that their messages are ``held`` until these are resumed. Raises `RequestRefused`.
     """
     found = {id: dead for id in _read(ids) if _is_there(batch, id) and (dead := batch.store.dead_send(id)) is not None}
+    opted_out = [
+        id for id, dead in found.items() if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out
+    ]
+    for id in opted_out:
+        del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
         batch.commit.end_letter(id)
@@ -36,7 +41,8 @@ def retry(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
             note = "it waits for its broadcast's message again"
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
         batch.commit.add_note(dead.contact, event_id, json_of({"do": "retry", "id": id}), "operator", note)
-    return _answer(ids, found.keys()) | {"held": sorted(held)}
+    answer = _answer([id for id in ids if id not in opted_out], found.keys())
+    return answer | {"opted_out": opted_out, "held": sorted(held)}
 
 
 def drop(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:

@@ -64,7 +64,7 @@ def test_a_retry_goes_through_the_running_server(folder: Path) -> None:
 
 def test_a_retry_answers_programs_in_json(folder: Path) -> None:
     retried = json.loads(call("queue", "retry", "1", "--bot", folder, "--json").out)
-    assert retried == {"done": [1], "missing": [], "held": []}
+    assert retried == {"done": [1], "missing": [], "held": [], "opted_out": []}
 
 
 def test_without_a_server_the_message_waits_for_the_next_start(folder: Path) -> None:

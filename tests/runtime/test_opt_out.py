@@ -22,7 +22,7 @@ from bot.store.migrations import migrate
 from bot.store.reader import StoreReader
 from bot.store.rows import CAMPAIGN
 from bot.store.state import Store
-from tests.runtime.broadcasting import ask, begun, resume, stop
+from tests.runtime.broadcasting import ask, begun, letters, resume, stop
 from tests.runtime.turns_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
 
@@ -119,6 +119,21 @@ def test_an_operator_sends_it_nothing(world: World) -> None:
     world.say(ANN, "stop")
     with pytest.raises(RequestRefused, match="has opted out"):
         world.turns.operate({"do": "send", "contact": ANN, "text": "Hello again"})
+
+
+@pytest.mark.parametrize("others", [[], [LAST]])
+def test_what_was_given_up_stays_given_up(world: World, others: list[str]) -> None:
+    for contact in (ANN, *others):
+        world.say(contact, "hello")
+        world.report(world.delivery.pop(), "failed", "131026: no", message_ids=())
+    world.say(ANN, "stop")
+    world.delivery.rows.clear()
+    ann, *rest = letters(world)
+    answer = world.turns.operate({"do": "retry", "ids": [ann, *rest]})
+    assert answer == {"done": rest, "missing": [], "held": [], "opted_out": [ann]}
+    world.settle()
+    assert [row.contact for row in world.delivery.rows] == others
+    assert letters(world) == [ann]
 
 
 def test_it_is_seen_where_the_contacts_are_listed(world: World) -> None:

@@ -356,13 +356,23 @@ def test_a_failed_message_is_sent_after_all_behind_the_others_and_under_a_new_ke
     failed, waiting = world.delivery.rows
     world.report(failed, "failed", "no")
     (letter,) = world.reader.dead_letters()
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [letter.id], "missing": [], "held": []}
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {
+        "done": [letter.id],
+        "missing": [],
+        "held": [],
+        "opted_out": [],
+    }
     row = world.delivery.rows[-1]
     assert (row.effect, row.contact) == (failed.effect, ANN)
     assert row.id > waiting.id
     assert row.key != failed.key  # under the old one the gateway may only repeat its refusal
     assert world.reader.dead_letters() == []
-    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {"done": [], "missing": [letter.id], "held": []}
+    assert world.turns.operate({"do": "retry", "ids": [letter.id]}) == {
+        "done": [],
+        "missing": [letter.id],
+        "held": [],
+        "opted_out": [],
+    }
 
 
 def test_a_message_of_unknown_fate_is_retried_under_its_old_key(world: World) -> None:
