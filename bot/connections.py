@@ -18,7 +18,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
-MOST_LOOKUPS = 64  # at a time, of different names
+MOST_LOOKUPS = 64  # at a time, of different names that others gave
 _Found = list[tuple[Any, ...]]
 
 
@@ -37,11 +37,12 @@ class NoConnection(Exception):
 class _Lookups:
     """Looks host names up on threads of their own: the system cannot be told when to give up.
 
-    Whoever asks for a name that is being looked up waits for the same answer, so that name servers that do not
+    All who ask for a name that is being looked up wait for the same answer, so that name servers that do not
     answer hold up one thread for each name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: float) -> None:
+        self._most = most
         self._lock = threading.Lock()
         self._running: dict[tuple[str, int], Future[_Found]] = {}
 
@@ -53,7 +54,7 @@ class _Lookups:
         return future.result(max(0.0, seconds))
 
     def _begin(self, host: str, port: int) -> Future[_Found]:
-        if len(self._running) >= MOST_LOOKUPS:
+        if len(self._running) >= self._most:
             raise TimeoutError
         future: Future[_Found] = Future()
         threading.Thread(target=self._look_up, args=(host, port, future), name="name look-up", daemon=True).start()
@@ -75,7 +76,8 @@ class _Lookups:
             del self._running[host, port]
 
 
-_LOOKUPS = _Lookups()
+_OWN = _Lookups(math.inf)  # the operator has named few
+_FOREIGN = _Lookups(MOST_LOOKUPS)
 
 
 class NotFound(OSError):
@@ -96,12 +98,15 @@ def is_this_machine(host: str) -> bool:
     return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
-def look_up(host: str, port: int, seconds: float) -> _Found:
-    """The addresses of a host, as `socket.getaddrinfo` has them. Raises `NotFound`, after ``seconds`` at the latest."""
+def look_up(host: str, port: int, seconds: float, *, foreign: bool = False) -> _Found:
+    """The addresses of a host, as `socket.getaddrinfo` has them. Raises `NotFound`, after ``seconds`` at the latest.
+
+    ``foreign``: somebody else than the operator gave the host. However many such look-ups hang, the others go on.
+    """
     try:
         if is_address(host):
             return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return _LOOKUPS.ask(host, port, seconds)
+        return (_FOREIGN if foreign else _OWN).ask(host, port, seconds)
     except TimeoutError:
         raise NotFound(f"no name server has answered for {host} within {seconds:.0f} s") from None
     except socket.gaierror as error:

@@ -71,7 +71,7 @@ class Place:
         Raises `NotPublic`, and `HostUnknown` after ``seconds`` at the latest.
         """
         try:
-            found = look_up(self.host, self.port, min(seconds, CONNECT_SECONDS))
+            found = look_up(self.host, self.port, min(seconds, CONNECT_SECONDS), foreign=True)
         except NotFound as error:
             raise HostUnknown(str(error)) from error
         public = (str(entry[4][0]) for entry in found if is_public(str(entry[4][0])))

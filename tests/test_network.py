@@ -18,7 +18,7 @@ from bot.ai.errors import CompletionError
 from bot.alarms import Alarms, Reachability
 from bot.app import Engine
 from bot.clock import MovableClock
-from bot.connections import look_up
+from bot.connections import MOST_LOOKUPS, look_up
 from bot.core.effects import HttpRequest
 from bot.core.messages import Text
 from bot.download import Downloads, NotFetched
@@ -313,7 +313,19 @@ def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str])
     with pytest.raises(NotFetched) as raised:
         got(Downloads("https://other.example"), f"https://{HOST}/f", seconds=0.1)
     assert raised.value.again
-    assert silent_names == [HOST], "who asks for a name that is being looked up waits for the same answer"
+    assert silent_names == [HOST] * 2, "who asks for a name that is being looked up waits for the same answer"
+
+
+def test_names_that_others_gave_and_nobody_answers_for_keep_no_gateway_from_being_looked_up(
+    silent_names: list[str],
+) -> None:
+    for n in range(MOST_LOOKUPS + 5):
+        with pytest.raises(HostUnknown, match="no name server has answered"):
+            Place.of(f"https://host-{n}.example/f").public_address(0)
+    assert len(silent_names) <= MOST_LOOKUPS
+    with pytest.raises(NotSent, match="no name server has answered"):
+        Http(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
+    assert HOST in silent_names
 
 
 def test_one_name_that_is_not_answered_for_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

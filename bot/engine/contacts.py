@@ -36,7 +36,7 @@ def take_conversation(walk: Walk, event: ConversationOpened | ConversationAssign
     if isinstance(event, ConversationOpened):
         start_by_event(walk)
         return
-    walk.work.trace.rule = f"assigned to {event.agent or SOMEBODY}"
+    walk.work.trace.rule = "assigned"
     if walk.work.known_step is not None:
         walk.resume(event, walk.work.trace.rule)
     start_by_event(walk)

@@ -22,10 +22,10 @@ def take_opt_out(work: Work, reply: Reply) -> bool:
     A word that ends it is then taken as any other message. Raises `TemplateFailed`; then, too, the contact has opted out.
     """
     opt_out = work.library.bot.opt_out
-    said = {normalise(text): text for text in reply.texts} if opt_out.words else {}
-    heard = next((text for word, text in said.items() if word in opt_out.words), None)
+    said = [normalise(text) for text in reply.texts] if opt_out.words else []
+    heard = next((word for word in said if word in opt_out.words), None)
     if heard is None:
-        if work.session.opted_out and not said.keys().isdisjoint(opt_out.back):
+        if work.session.opted_out and any(word in opt_out.back for word in said):
             work.untag(OPTED_OUT)
         return False
     work.trace.rule = f'opt-out "{heard}"'

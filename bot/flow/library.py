@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from bot.core.text import in_letters
 from bot.flow.checks import check
 from bot.flow.definition import BotDefinition, Flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
@@ -23,7 +24,6 @@ from bot.lang.own import OwnCall, own_calls
 from bot.lang.problems import Problem, Problems
 
 UNKNOWN_KEY = "E104"
-_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 MISSING = ("E115", "E130", "E131", "E508", "E509")
 """Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
 
@@ -194,7 +194,7 @@ def _library(
         flows,
         {name: FlowMachine(flow) for name, flow in flows.items()},
         Triggers.of(flows.values()),
-        digest.hexdigest()[:12].translate(_LETTERS),  # with digits, a log could take it for a phone number
+        in_letters(digest.hexdigest()),
         texts,
         own=own_calls(extensions.own.values()),
         hooks=tuple(extensions.hooks.values()),

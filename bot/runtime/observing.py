@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.core.effects import Send
 from bot.core.events import Event
+from bot.core.text import in_letters
 from bot.core.turn import StepTaken, Turn
 from bot.metrics import EngineMetrics
 from bot.runtime.results import Incoming
@@ -17,7 +18,6 @@ from bot.store.rows import LogRow
 from bot.telemetry import TURNS
 
 _TRIES = ("retry", "held")
-_CONTACT_DIGITS = 12
 log = logging.getLogger(TURNS)
 
 
@@ -53,15 +53,16 @@ class Observer:
                 _log(self._name_of(event.contact), event, turn, micros)
 
     def _name_of(self, contact: str) -> str:
-        return hashlib.sha256(f"{self._store_id} {contact}".encode()).hexdigest()[:_CONTACT_DIGITS]
+        return in_letters(hashlib.sha256(f"{self._store_id} {contact}".encode()).hexdigest())
 
 
-def _log(contact: str, event: Event, turn: Turn, micros: int) -> None:
+def _log(name: str, event: Event, turn: Turn, micros: int) -> None:
+    """``name`` is the contact's here, also within the ids that the bot itself gives to events."""
     sends = sum(isinstance(effect, Send) for effect in turn.effects)
     fields: dict[str, Any] = {
-        "contact": contact,
+        "contact": name,
         "event": type(event).__name__,
-        "event_id": event.id,
+        "event_id": event.id.replace(event.contact, name),
         "rule": turn.trace.rule,
         "steps": list(_path(turn.trace.steps)),
         "sends": sends,
