@@ -95,7 +95,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     """
     broadcast = _known(batch, name)
     asked = json_of({"do": "stop", "name": name})
-    held = batch.store.held_of(name) if broadcast.state == TRYING else 0
+    held = batch.store.held_of(name) if broadcast.state in (TRYING, PAUSED) else 0
     just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     stopped = batch.store.waiting_of(name) + held + just_added + back

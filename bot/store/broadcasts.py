@@ -93,7 +93,7 @@ REPEAT = f"UPDATE recipients SET {_AGAIN}, again = ? WHERE send_id = ?"
 STEP_ASIDE = f"UPDATE recipients SET {_AGAIN}, retries = retries + 1 WHERE send_id = ?"
 TAKE_BACK = f"UPDATE recipients SET {_AGAIN} WHERE send_id = ?"
 _REFUSED = f"""
-    broadcast = ?1 AND outcome = 'failed' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')
+    broadcast = ?1 AND outcome = 'failed' AND code <> '' AND (code = ?2 OR code GLOB '{TEMPLATE_CODES}*')
     AND edit = (SELECT edit FROM broadcasts WHERE name = ?1)
 """
 REFUSED_OF = f"SELECT count(*) FROM recipients WHERE {_REFUSED}"

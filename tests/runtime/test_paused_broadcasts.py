@@ -282,6 +282,24 @@ def test_refused_ones_go_again_without_a_correction_where_the_template_was_put_r
     assert letters(world) == []
 
 
+def test_what_failed_for_no_word_of_the_gateways_stays_given_up_when_a_stopped_broadcast_goes_on(world: World) -> None:
+    rows = running(world, 4)
+    world.delivery.rows.remove(rows[0])
+    world.report(rows[0], "failed", "given up after 9 tries: no connection", message_ids=())
+    stop(world)
+    assert resume(world) == {"resumed": 2}
+    assert send_all(world) == people(2, 2)
+    assert world.reader.outcomes("spring") == {"sent": 3, "failed": 1}
+    assert len(letters(world)) == 1
+
+
+def test_a_stop_of_what_is_paused_says_who_does_not_get_it(world: World) -> None:
+    ask(world, *people(3))
+    refuse(world, world.delivery.wait_for(1)[0])
+    assert stop(world) == {"stopped": 2, "in_flight": 0}
+    assert stop(world) == {"stopped": 0, "in_flight": 0}
+
+
 def test_a_wrong_correction_costs_one_contact_and_is_corrected_once_more(world: World) -> None:
     ask(world, *people(5))
     refuse(world, world.delivery.wait_for(1)[0])
