@@ -315,7 +315,7 @@ def full_disk(role: str, look: Act) -> Act:
 
 def engine_has_no_room(trial: Trial) -> None:
     trial.logs("nothing is taken or sent: ", "nothing is taken or sent")
-    trial.shows("/readyz 503", lambda: trial.get("/readyz") == 503)
+    trial.shows("alarm store-unavailable", lambda: "store-unavailable" in trial.alarms())
 
 
 fault("disk is full for the web process")(
