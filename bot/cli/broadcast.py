@@ -150,7 +150,9 @@ def _edit(
     total |= operate(folder, {"do": "end_edit", "name": name, "edit": begun["edit"]})
     click.echo(", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in total.items()) + ".")
     if begun["in_flight"]:
-        click.echo(f"{counted(begun['in_flight'], 'message')} may have been sent as it was: that ends as it ends.")
+        click.echo(
+            f"{counted(begun['in_flight'], 'message')} may have been sent without the correction: it is too late to take that back."
+        )
     click.echo(f'It is stopped. To go on with it: bot broadcast --resume "{name}"')
 
 
@@ -158,7 +160,7 @@ def _stop(folder: Path | None, name: str) -> None:
     answer = operate(folder, {"do": "stop", "name": name})
     click.echo(f"{counted(answer['stopped'], 'contact')} will not get it.")
     if answer["in_flight"]:
-        click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent: that ends as it ends.")
+        click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent: it is too late to take that back.")
 
 
 def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: Path) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbox: bool, as_json: bool) -> None:
     """Put BACKUP, a folder that `bot backup` made, in the place of the store. Stop the bot first.
 
-    All of it is checked before anything is changed: each file is whole, and both are of one store and one age. What the
-    store held is moved to a folder beside it, which is a backup itself. A restore that was killed is finished by the next
-    one, or by `bot serve`; "bot restore" alone finishes it, too.
+    All of it is checked before anything is changed: each file is whole, and both belong together. What the store held is
+    moved to a folder beside it, which is a backup itself. A restore that was killed is finished by the next one, by
+    `bot serve`, or by "bot restore" alone.
 
     \b
       $ bot restore /var/backups/bot/2030-05-06

@@ -27,7 +27,7 @@ def take_call(walk: Walk, event: CallEnded) -> None:
 def take_send(walk: Walk, event: SendEnded) -> None:
     """A message was sent as somebody asked to know, or did not go as planned.
 
-    What is refused is the active step's affair while it waits with that message; else only a link is told after all.
+    What is refused is the active step's affair while it waits with that message; else only a link is sent as a text.
     """
     work, frame = walk.work, walk.work.session.frame
     work.trace.rule = f"message {event.outcome}"

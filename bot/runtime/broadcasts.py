@@ -88,7 +88,7 @@ def add_recipients(batch: Batch, name: str, template: Template, recipients: list
 
 
 def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[str, int]:
-    """Take back all of a broadcast but what is being sent, or may have been: that ends as it ends.
+    """Take back all of a broadcast but messages that are being sent or may have been.
 
     Answers how many contacts do not get it (``stopped``), and how many may still (``in_flight``). Twice is once.
     Raises `RequestRefused`.
@@ -108,8 +108,8 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
 def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
     """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
 
-    Who was refused it for the template's sake, or with the code that paused it, gets another message, unless a
-    correction has left the contact out. Answers how many wait for it again. Raises `RequestRefused`.
+    Contacts whose message was refused because of the template, or with the code that paused it, get another message,
+    unless a correction has left them out. Answers how many contacts wait for it again. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     if broadcast.state == EDITING:
@@ -126,8 +126,8 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
 def begin_edit(batch: Batch, name: str, template: Template, event_id: str, take_back: TakeBack) -> dict[str, int]:
     """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed.
 
-    Answers the correction's number (``edit``), and how many messages are ``in_flight``: they end as they end, and
-    who is refused one of them gets the corrected one. Raises `RequestRefused`.
+    Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
+    corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
     asked = json_of({"do": "edit", "name": name})
@@ -139,7 +139,7 @@ def begin_edit(batch: Batch, name: str, template: Template, event_id: str, take_
 
 
 def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[str, int]:
-    """Set the parameters of recipients, as `add_recipients` takes them; whoever is no recipient yet becomes one.
+    """Set the parameters of recipients, as `add_recipients` takes them; other contacts become recipients.
 
     Answers how many were ``corrected`` or ``added``; how many ``had_it``, or may have had it (``unknown``): those stay
     as they are; how many have ``opted_out``. Raises `RequestRefused`.
@@ -161,7 +161,7 @@ def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[s
 
 
 def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int]:
-    """End a correction: whoever was no part of it and has not got the broadcast does not get it.
+    """End a correction: contacts that it did not name and who have not got the broadcast do not get it.
 
     Answers how many are ``left_out``. Raises `RequestRefused`.
     """

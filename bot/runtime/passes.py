@@ -67,7 +67,7 @@ class Passes:
 
     ``read`` makes an event of an acknowledged body, or None where it concerns no conversation. A method that
     raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. ``alarms``
-    hears of broadcasts that are paused. Dead letters are told to the hooks that ``letter_hooks`` names.
+    lists broadcasts that are paused. The hooks that ``letter_hooks`` names hear of dead letters.
     """
 
     def __init__(

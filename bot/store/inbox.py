@@ -88,8 +88,8 @@ class InboxWriter:
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
         """Delete what the engine has read (``below_seq``: its cursor) and no duplicate can come of any more.
 
-        The event at the cursor stays, and the cursor is noted first: see `bot.store.integrity.check_pair`. It goes in small pieces, between which events are appended. Returns the number of deleted rows.
-        Raises `InboxBusy`.
+        The event at the cursor stays, and the cursor is noted first: see `bot.store.integrity.check_pair`. Rows are
+        deleted in small pieces, between which events are appended. Returns the number of deleted rows. Raises `InboxBusy`.
         """
         self._commit(_TAKEN, (below_seq,))
         before = time_of(self._expiry.now() - older_than)

@@ -1,4 +1,4 @@
-"""Whether the two files of a store are whole, of one store and of one age."""
+"""Checks that the two files of a store are whole and belong together."""
 
 import sqlite3
 from contextlib import closing
@@ -29,8 +29,8 @@ class StoresDiffer(BotError):
 class Age:
     """How far the engine has taken the log: by its own file (``cursor``), and as far as the log knows (``taken``).
 
-    The log is told once a minute, so it usually knows of less. Where it knows of more, the engine's file is an older
-    copy: it takes the events in between again, and gives each message the key that it had.
+    ``taken`` is written once a minute, so it is usually smaller than ``cursor``. Where it is larger, the engine's file is an
+    older copy: the engine takes the events in between again, and gives each message the key that it had.
     """
 
     cursor: int
@@ -67,7 +67,7 @@ def is_empty(path: Path) -> bool:
 
 
 def check_both(store: Path) -> None:
-    """Check that no file is missing whose other one has ever been one of a pair.
+    """Check that no file is missing or empty while the other one is of a store.
 
     Raises `StoresDiffer`, and what `check_whole` raises.
     """
@@ -120,6 +120,6 @@ def check_pair(store: Path) -> Age:
 
 def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
     return (
-        f"{store} has taken events up to number {cursor}, and in {log} {how}: the two files are not of one age. "
+        f"{store} has taken events up to number {cursor}, and in {log} {how}: the log is an older copy, or has lost events. "
         "Restore both from one backup, `bot restore BACKUP`, or go on with a new log, `bot restore --new-inbox`"
     )

@@ -95,7 +95,7 @@ def test_nothing_is_overwritten(path: Path, tmp_path: Path) -> None:
 def test_files_that_do_not_belong_together_are_no_backup(path: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE meta SET cursor = 9")
-    with pytest.raises(StoresDiffer, match="not of one age"):
+    with pytest.raises(StoresDiffer, match="is an older copy, or has lost events"):
         back_up(path, tmp_path / "copy")
     assert [file.name for file in tmp_path.iterdir() if "copy" in file.name] == []
 

@@ -82,7 +82,7 @@ def test_an_older_inbox_is_refused_however_far_it_has_grown_meanwhile(path: Path
 def test_a_log_that_has_lost_the_event_at_the_cursor_is_refused(path: Path) -> None:
     with closing(sqlite3.connect(inbox_path(path))) as log, log:
         log.execute("DELETE FROM log WHERE seq = 2")
-    with pytest.raises(StoresDiffer, match="not of one age"):
+    with pytest.raises(StoresDiffer, match="is an older copy, or has lost events"):
         check_pair(path)
 
 
