@@ -420,6 +420,7 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
             with pytest.raises(NotReached):
                 engine.operate(asks)
             engine.operate(complete)
+            assert engine.wait_settled(20)
             clock.move(timedelta(minutes=2))
             assert engine.wait_settled(20)
         found = {alarm["name"]: alarm for alarm in engine.operate({"do": "status"})["alarms"]}
