@@ -98,7 +98,6 @@ class Engine:
             reach = Reachability(self.alarms, clock, *_GATEWAY)
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
-            self._gateway = gateway
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
             pacing = Pacing(per_minute, per_day, recent, crashed=not reader.ended_clean())
             shares = Shares(
@@ -193,7 +192,7 @@ class Engine:
         """Take the next event with these flows and handlers."""
         self._program = program
         self._calling.swap(program.extensions)
-        self._gateway.use_channels(program.library.bot.channels)
+        self._delivery.use_channels(program.library.bot.channels)
         if self._completing is not None:
             self._completing.facts = Facts(program.library.documents)
         self._outgoing.use(program.library.bot.services)

@@ -114,6 +114,13 @@ class Breakers:
             breaker = self._routes[route] = Breaker(route)
         return breaker
 
+    def keep(self, channels: Iterable[str]) -> None:
+        """The channels are these from now on: what has kept another one from the gateway is over."""
+        kept = {*channels, *Apart}
+        for breaker in self._routes.values():
+            if breaker.route not in kept and breaker.reason in (CHANNEL, LIMITS):
+                self._close(breaker)
+
     def judge(self, route: Route, probe: bool, outcome: Outcome, now: float) -> None:
         """A request has ended: what that says of its route, and of the others."""
         breaker, fault = self[route], outcome.fault

@@ -5,7 +5,7 @@ Replies go first, then what the gateway is told of contacts, then a command's ow
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -138,16 +138,16 @@ class Delivery:
     def offer(self, rows: Sequence[OutboxRow]) -> None:
         """Take rows, in the order of their ids."""
         with self._lock:
-            for row in rows:
-                whose = row.contact, row.priority, self._route(row)
-                lane = self._lanes.get(whose)
-                if lane is None:
-                    lane = self._lanes[whose] = Lane(*whose, deque((row,)))
-                    self._begin(lane)
-                else:
-                    lane.rows.append(row)
-                self._rows[lane.route] += 1
-            self._look()
+            self._add(rows)
+
+    def use_channels(self, channels: Mapping[str, str]) -> None:
+        """Go by these channels from now on, also with what waits: see `Gateway.use_channels`."""
+        with self._lock:
+            self._gateway.use_channels(channels)
+            self._breakers.keep(channel or "" for channel in self._gateway.channel_ids())
+            moved = [row for lane in self._lanes.values() for row in _idle(lane) if self._route(row) != lane.route]
+            self._forget({row.id for row in moved})
+            self._add(sorted(moved, key=lambda row: row.id))
 
     def withdraw(self, contact: str) -> None:
         """Forget what is to be sent to a contact: its rows are gone. What is in flight is not tried again."""
@@ -162,13 +162,7 @@ class Delivery:
         """Forget those of these rows that are not in flight, nor may have been sent by a try before. Returns them."""
         with self._lock:
             back = {row.id for lane in self._lanes.values() for row in _idle(lane) if row.id in ids}
-            whole = {whose for whose, lane in self._lanes.items() if all(row.id in back for row in lane.rows)}
-            self._timetable.drop(lambda lane: lane.whose in whole)
-            for whose in whole:
-                del self._lanes[whose]
-            for lane in self._lanes.values():
-                _drop(lane, back)
-            self._rows = Counter(lane.route for lane in self._lanes.values() for _ in lane.rows)
+            self._forget(back)
             return back
 
     def borrow(self, timeout: float) -> AbstractContextManager[Permit]:
@@ -239,6 +233,28 @@ class Delivery:
             return found
 
     # With the lock held
+
+    def _add(self, rows: Sequence[OutboxRow]) -> None:
+        for row in rows:
+            whose = row.contact, row.priority, self._route(row)
+            lane = self._lanes.get(whose)
+            if lane is None:
+                lane = self._lanes[whose] = Lane(*whose, deque((row,)))
+                self._begin(lane)
+            else:
+                lane.rows.append(row)
+            self._rows[lane.route] += 1
+        self._look()
+
+    def _forget(self, ids: Set[int]) -> None:
+        """Forget rows of which none is in flight."""
+        whole = {whose for whose, lane in self._lanes.items() if all(row.id in ids for row in lane.rows)}
+        self._timetable.drop(lambda lane: lane.whose in whole)
+        for whose in whole:
+            del self._lanes[whose]
+        for lane in self._lanes.values():
+            _drop(lane, ids)
+        self._rows = Counter(lane.route for lane in self._lanes.values() for _ in lane.rows)
 
     def _wait_of(self, lane: Lane, now: float) -> Wait:
         """Why a lane's first row waits."""

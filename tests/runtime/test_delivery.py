@@ -17,6 +17,7 @@ from bot.gateway.client import Gateway
 from bot.gateway.errors import NotReached
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import RateLimited
+from bot.runtime import delivery
 from bot.runtime.delivery import Delivery
 from bot.runtime.loans import NoPermit
 from bot.runtime.pacing import Pacing
@@ -882,6 +883,27 @@ def test_each_channel_is_probed_by_itself_and_goes_on_when_it_is_found(server: P
     channels.settle()
     assert channels.states.count("sent") == 4
     assert channels.alarms.current() == []
+
+
+def test_what_a_held_channel_keeps_goes_in_order_by_the_one_that_an_edit_has_put_in_its_place(
+    server: Peer, channels: Bench
+) -> None:
+    server.by_default = unknown(server, "one")
+    channels.offer(*[channels.row("1", channel=channel) for channel in ("15551", "15551", "15552")])
+    channels.settle()
+    channels.delivery.use_channels({"15551": "three", "15552": "two"})
+    channels.offer(channels.row("1", channel="15551"))
+    channels.settle()
+    assert [(result.row.id, result.state) for result in channels.results] == [
+        (1, "held"),
+        (3, "sent"),
+        (1, "sent"),
+        (2, "sent"),
+        (4, "sent"),
+    ]
+    assert [request.body["channel_id"] for request in server.requests] == ["one", "two", "three", "three", "three"]
+    assert channels.alarms.current() == []
+    assert channels.delivery.room() == delivery.CAPACITY
 
 
 def test_a_contacts_messages_keep_their_order_within_a_channel(server: Peer, channels: Bench) -> None:
