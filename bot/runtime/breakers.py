@@ -5,6 +5,7 @@ refuses for one of these shows that those before are right.
 """
 
 from collections.abc import Iterable
+from math import inf
 
 from bot.alarms import Alarms
 from bot.clock import to_microseconds
@@ -29,7 +30,7 @@ class Breaker:
         self.detail = ""  # the gateway's words
         self.probe_at = 0.0
         self.times_closed = 0
-        self._since = 0.0
+        self._since = inf  # the first refusal of its own for this reason
         self._pause = 0.0
         self._probing = False
 
@@ -53,7 +54,7 @@ class Breaker:
     def open(self, reason: str, pause: float, detail: str, now: float) -> None:
         """Let nothing go for ``pause`` seconds, and then a probe."""
         if self.reason != reason:
-            self._since = now
+            self._since = inf
         self.reason, self.detail, self._pause, self._probing = reason, detail, pause, False
         self.probe_at = to_microseconds(now + pause)
 
@@ -85,9 +86,10 @@ class Breaker:
             return f"{name_of(self.route)} is unknown or inactive; one message is tried"
         return "the gateway refuses requests for its limits; one is tried"
 
-    def open_for(self, now: float) -> float:
-        """For how many seconds it has been open for the same reason."""
-        return now - self._since if self.reason else 0.0
+    def refused_for(self, now: float) -> float:
+        """One more of its own requests is refused for the same reason: seconds since the first one."""
+        self._since = min(self._since, now)
+        return now - self._since
 
 
 def limits_pause(said: float | None, before: float) -> float:
@@ -155,7 +157,7 @@ class Breakers:
         elif fault == CHANNEL:
             what = f"{name_of(breaker.route)} is unknown or inactive: its messages wait, those of other channels go on"
             self._alarms.report("channel-held", what, outcome.advice, _about(breaker.route))
-        elif breaker.open_for(now) >= MINUTE:
+        elif breaker.refused_for(now) >= MINUTE:
             what = f"the gateway has refused {name_of(breaker.route)} for its limits for more than a minute"
             self._alarms.report("rate-limited", what, outcome.advice, _about(breaker.route))
 

@@ -7,7 +7,7 @@ import pytest
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.runtime.breakers import Breakers
-from bot.runtime.sending import ACCOUNT, LIMITS, Outcome
+from bot.runtime.sending import ACCOUNT, CHANNEL, LIMITS, Outcome
 
 TAKEN = Outcome("sent", requested=True)
 WRONG_KEY = Outcome("held", requested=True, fault=ACCOUNT)
@@ -34,3 +34,28 @@ def test_a_probe_that_comes_back_after_another_channels_has_shown_that_the_key_i
     breakers.judge("two", True, late, 62)
     assert [breakers[route].bound(9, 62) for route in ("one", "two")] == [9, 9]
     assert alarms.current() == []
+
+
+def test_one_refusal_long_after_another_channels_is_no_alarm_and_a_minute_of_them_is(
+    breakers: Breakers, alarms: Alarms
+) -> None:
+    breakers.judge("one", False, LIMITED, 0)
+    assert breakers["one"].begin()
+    breakers.judge("one", True, TAKEN, 2)
+    for now, reported in ((3600, 0), (3630, 0), (3660, 1)):
+        assert breakers["two"].begin()
+        breakers.judge("two", True, LIMITED, now)
+        assert len(alarms.current()) == reported
+    assert breakers["two"].begin()
+    breakers.judge("two", True, TAKEN, 3700)
+    assert alarms.current() == []
+
+
+def test_a_channel_that_an_edit_has_removed_is_no_alarm_any_more(breakers: Breakers, alarms: Alarms) -> None:
+    breakers.judge("one", False, Outcome("held", requested=True, fault=CHANNEL), 0)
+    breakers.judge("two", False, LIMITED, 0)
+    assert breakers["two"].begin()
+    breakers.judge("two", True, LIMITED, 100)
+    assert [alarm.name for alarm in alarms.current()] == ["channel-held", "rate-limited"]
+    breakers.keep(["two"])
+    assert [alarm.name for alarm in alarms.current()] == ["rate-limited"]
