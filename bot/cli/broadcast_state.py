@@ -17,6 +17,12 @@ LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
 HELD = ("waiting", "paused", "stopped")
 ATTENTION = ("failed", "unknown", "paused")
+HOLD_ALL = (
+    *("delivery-held", "channel-held", "rate-limited", "day-limit", "header-limit"),
+    *("gateway-unreachable", "store-unavailable"),
+)
+"""The alarms with which nothing is sent, or perhaps not this broadcast: nobody should watch that."""
+
 IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
@@ -68,22 +74,27 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
         return None
 
 
-def _trouble(folder: Path | None, name: str) -> str:
+def trouble(folder: Path | None, name: str) -> str:
+    """What keeps the server from sending a broadcast, in words; empty where nothing does."""
     from bot.runtime.broadcasts import ALARM
 
     server = _server(folder)
     if server is None:
         return "The server has stopped."
-    alarms = [alarm for alarm in server.get("alarms", ()) if alarm["name"] != ALARM or alarm["about"] == name]
+    alarms = [
+        alarm
+        for alarm in server.get("alarms", ())
+        if alarm["name"] in HOLD_ALL or (alarm["name"], alarm["about"]) == (ALARM, name)
+    ]
     return "\n".join(f"{alarm['what']} ({alarm['advice']})" for alarm in alarms)
 
 
 def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, int]:
     """Show the progress until nobody waits, the server has gone or can send nothing, or Ctrl-C; how it stands then."""
-    counts, trouble = store.outcomes(name), ""
+    counts, why = store.outcomes(name), ""
     with click.progressbar(length=sum(counts.values()), label=name) as bar:
         try:
-            while counts.get("waiting") and not (trouble := _trouble(folder, name)):
+            while counts.get("waiting") and not (why := trouble(folder, name)):
                 bar.update(_done(counts) - bar.pos)
                 sleep(LOOK_EVERY)
                 counts = store.outcomes(name)
@@ -91,9 +102,9 @@ def _watch(folder: Path | None, store: "StoreReader", name: str) -> dict[str, in
             pass
         bar.update(_done(counts) - bar.pos)
     if counts.get("paused"):
-        trouble = _trouble(folder, name)
-    if trouble:
-        click.echo(f"\n{trouble}", err=True)
+        why = trouble(folder, name)
+    if why:
+        click.echo(f"\n{why}", err=True)
     return store.outcomes(name)
 
 

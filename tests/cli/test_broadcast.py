@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.broadcast_state import trouble
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.emulator.faults import Request
@@ -90,6 +91,26 @@ def test_it_waits_and_says_what_came_of_it(folder: Path, bot: Kept) -> None:
     (folder / "one.csv").write_text("phone,name,share\n6281234567890,Ann,10%\n")
     code, lines, _ = broadcast(folder, "--yes", file="one.csv")
     assert (code, lines[-1]) == (0, "1 sent.")
+
+
+@pytest.mark.parametrize(
+    ("name", "about", "ends"),
+    [
+        ("delivery-held", "", True),
+        ("day-limit", "", True),
+        ("broadcast-paused", "sale: people", True),
+        ("broadcast-paused", "another", False),
+        ("contact-limit", "", False),
+        ("reload-refused", "", False),
+        ("inbox-unavailable", "", False),
+        ("model-unreachable", "", False),
+    ],
+)
+def test_the_progress_ends_with_an_alarm_that_concerns_it_and_with_no_other(
+    folder: Path, bot: Kept, name: str, about: str, ends: bool
+) -> None:
+    bot.engine.alarms.report(name, "something is wrong", "put it right", about)
+    assert trouble(folder, "sale: people") == ("something is wrong (put it right)" if ends else "")
 
 
 def test_what_could_not_be_sent_is_said(folder: Path, bot: Kept) -> None:
