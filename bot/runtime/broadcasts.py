@@ -29,7 +29,7 @@ from bot.store.broadcasts import (
     Recipient,
 )
 from bot.store.queues import DeadSend
-from bot.store.rows import CAMPAIGN, SentRow, json_of
+from bot.store.rows import CAMPAIGN, OPERATOR, SentRow, json_of
 
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
@@ -101,7 +101,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     stopped = batch.store.waiting_of(name) + held + just_added + back
     if broadcast.state != EDITING:
         batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
-    batch.commit.add_note(None, event_id, asked, "operator", f"{stopped} stopped, {in_flight} in flight")
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
     return {"stopped": stopped, "in_flight": in_flight}
 
 
@@ -119,7 +119,7 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
         resumed = batch.store.held_of(name) + batch.store.refused_of(name, broadcast.code)
         batch.commit.resume_refused(broadcast, broadcast.code)
         batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING, code="", recent=(), canary=None))
-    batch.commit.add_note(None, event_id, json_of({"do": "resume", "name": name}), "operator", f"{resumed} wait again")
+    batch.commit.add_note(None, event_id, json_of({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
     return {"resumed": resumed}
 
 
@@ -134,7 +134,7 @@ def begin_edit(batch: Batch, name: str, template: Template, event_id: str, take_
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.set_broadcast(broadcast, edited)
-    batch.commit.add_note(None, event_id, asked, "operator", f"correction {edited.edit} has begun")
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
     return {"edit": edited.edit, "in_flight": in_flight}
 
 
@@ -170,7 +170,7 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     batch.commit.leave_out(broadcast)
     batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
     asked = json_of({"do": "edit", "name": name})
-    batch.commit.add_note(None, event_id, asked, "operator", f"correction {edit} has ended, {left_out} left out")
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
     return {"left_out": left_out}
 
 

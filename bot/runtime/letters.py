@@ -9,7 +9,7 @@ from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import wait_again
 from bot.store.broadcasts import RUNNING, TRYING
 from bot.store.queues import DeadSend
-from bot.store.rows import REPLY, SYNC, json_of
+from bot.store.rows import OPERATOR, REPLY, SYNC, json_of
 
 AT_ONCE = 500
 """How many dead letters one request names at most."""
@@ -40,7 +40,8 @@ def retry(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
         else:
             note = "it waits for its broadcast's message again"
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
-        batch.commit.add_note(dead.contact, event_id, json_of({"do": "retry", "id": id}), "operator", note)
+        asked = json_of({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
+        batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
     answer = _answer([id for id in ids if id not in opted_out], found.keys())
     return answer | {"opted_out": opted_out, "held": sorted(held)}
 
@@ -51,9 +52,10 @@ def drop(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
         id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
     }
     for id, (what, contact) in found.items():
+        dead = batch.store.dead_send(id)
         batch.commit.end_letter(id)
-        asked = json_of({"do": "drop", "id": id})
-        batch.commit.add_note(contact, event_id, asked, "operator", f"a dead letter was dropped: {what}")
+        asked = json_of({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
+        batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())
 
 

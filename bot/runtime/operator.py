@@ -23,7 +23,7 @@ from bot.runtime.broadcasts import (
 )
 from bot.runtime.errands import note_errand
 from bot.runtime.letters import drop, retry
-from bot.store.rows import WINDOW, json_of
+from bot.store.rows import OPERATOR, WINDOW, json_of
 
 QUESTIONS = ("status", "metrics")
 """Requests that change nothing: they are answered also while nothing can be written."""
@@ -58,7 +58,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return drop(batch, ids, _event_id())
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
             # the pass has done it, before anything else
-            batch.commit.add_note(None, _event_id(), json_of({"do": "erase"}), "operator", "a contact was erased")
+            batch.commit.add_note(None, _event_id(), json_of({"do": "erase"}), OPERATOR, "a contact was erased")
             return {}
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
@@ -149,7 +149,7 @@ def _send(batch: Batch, contact: str, request: Request) -> Answer:
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
-    batch.commit.add_note(contact, event_id, json_of({"do": "send"}), "operator", f"message {row.id}")
+    batch.commit.add_note(contact, event_id, json_of({"do": "send"}), OPERATOR, f"message {row.id}")
     return {"id": row.id, "contact": contact}
 
 

@@ -60,7 +60,9 @@ OLDEST = """
 
 @dataclass(frozen=True, slots=True)
 class DeadSend:
-    """A message that was given up, as its dead letter remembers it. ``send_id`` was its id in the outbox."""
+    """A message that was given up, as its dead letter remembers it: after so many requests. ``send_id`` was its id in the
+    outbox.
+    """
 
     contact: str
     ref: str
@@ -68,6 +70,7 @@ class DeadSend:
     outcome: str
     effect: Send | PutContact
     send_id: int | None
+    attempts: int
 
 
 def outbox_row(
@@ -113,4 +116,6 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
     if what != "send":
         return None
     fields = codec.loads(body)
-    return DeadSend(contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id)
+    return DeadSend(
+        contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id, fields.get("attempts", 0)
+    )

@@ -15,7 +15,7 @@ from bot.core.session import Session
 from bot.store import broadcasts, conversations, queues, sessions, trace, usage
 from bot.store.erase import ERASING
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import ERRAND, Status, optional_text_of, read_time, text_of, time_of
+from bot.store.rows import ERRAND, OPERATOR, Status, optional_text_of, read_time, text_of, time_of
 from bot.store.trace import TurnTraced
 from bot.store.usage import UsageSum
 
@@ -47,6 +47,7 @@ _REQUESTS = f"""
         UNION ALL SELECT min(due_at, ?2), attempts FROM outbox WHERE attempts > 0
         UNION ALL SELECT at, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
         UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
+        UNION ALL SELECT at, event ->> '$.attempts' FROM turns WHERE rule = '{OPERATOR}' AND at > ?1
     ) GROUP BY substr(at, 1, 19) HAVING sum(attempts) > 0 ORDER BY 1
 """
 _REQUESTS_FOR = """

@@ -17,6 +17,9 @@ WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 ERRAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
 
+OPERATOR = "operator"
+"""The rule of a trace's line about what an operator did."""
+
 PLAIN = "plain"
 """The outcome of a message that was refused, and in whose place a plain text goes."""
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -429,3 +430,16 @@ def test_a_header_that_is_no_parameter_is_refused_in_words(header: Any) -> None:
 def test_a_header_by_the_gateways_own_id_is_taken() -> None:
     header = {"type": "image", "image": {"id": "4711"}}
     assert read_template({"name": "sale", "language": "en", "header": header}).header == header
+
+
+@pytest.mark.parametrize("do", ["retry", "drop"])
+def test_the_requests_of_a_dead_letter_count_against_the_limits_when_it_is_gone(world: World, do: str) -> None:
+    world.turns.operate({"do": "send", "contact": "6281234567890", "text": "Hello"})
+    world.settle()
+    row = world.delivery.rows.pop()
+    world.turns.sent(replace(sent(row), state="failed", attempts=5, detail="no"))
+    world.settle()
+    world.turns.operate({"do": do, "ids": letters(world)})
+    world.settle()
+    assert letters(world) == []
+    assert sum(count for _, count in world.reader.requests(world.clock.now())) == 5

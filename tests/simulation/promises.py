@@ -11,6 +11,9 @@ from bot.core.effects import PutContact, Send, effect_ref
 from bot.gateway import wire
 from tests.simulation.world import World
 
+UNDER_WAY = 3
+"""Requests of which a crash may leave no trace: two endpoints refuse a type before the third takes it."""
+
 PEOPLE = ("message.inbound", "message.interactive_reply")
 """The events that are a contact's own doing: each is a turn, whatever it is about."""
 
@@ -119,10 +122,10 @@ def _ref(body: str) -> str:
 
 
 def limits_kept(world: World) -> Iterator[str]:
-    """The gateway never had to refuse for its limits, but once after a crash: nobody knows what was under way then."""
+    """The gateway never had to refuse for its limits, but after a crash: nobody knows what was under way then."""
     counts = world.gateway.counts
     refused = counts.get("refused RATE_LIMIT_EXCEEDED", 0) - counts.get("fault rate_limited", 0)
-    if refused > world.crashes:
+    if refused > world.crashes * UNDER_WAY:
         yield f"the gateway's limits were passed {refused} times, with {world.crashes} crashes"
 
 

@@ -520,6 +520,7 @@ class World:
         scheduler.pass_to(1.0)
         for step in self.plan.steps:
             scheduler.pass_to(scheduler.now + step.after)
+            self.read()
             self.machine.note(f"> {step.kind} {step.given}")
             getattr(self, "gateway_fault" if step.kind == "gateway" else step.kind)(**step.given)
             scheduler.run()
