@@ -43,7 +43,7 @@ def main() -> None:
     results = options.folder / "results.jsonl"
     lines = results.read_text().splitlines() if results.exists() else []
     known = {result["key"]: result for result in map(json.loads, lines)}
-    drawn = sample(ROOT, options.sample, options.seed)[part - 1 :: parts]
+    drawn = sample(tree, options.sample, options.seed)[part - 1 :: parts]
     for number, mutant in enumerate(drawn, 1):
         result = known.get(mutant.key)
         if result is None or (options.again and result["end"] == "survived"):
