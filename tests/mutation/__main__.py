@@ -154,7 +154,7 @@ def _be_tested(tree: Path, tests: list[str], output: Path) -> NoReturn:
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(file, 1)
     os.dup2(file, 2)
-    os.environ["PYTHONPATH"] = str(tree)
+    os.environ |= {"PYTHONPATH": str(tree), "PATIENCE": "20"}
     sys.path[:] = [str(tree), *(path for path in sys.path if path and Path(path) != ROOT)]
     for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "bot")]:
         del sys.modules[name]

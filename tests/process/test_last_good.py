@@ -38,6 +38,16 @@ def test_one_import_that_the_process_survives_ends_the_suspicion() -> None:
     assert not LastGood(file).is_deadly(SHORT)
 
 
+def test_files_that_are_good_are_no_longer_suspected_of_what_was_tried_before_them() -> None:
+    file = BytesIO()
+    remembers = LastGood(file)
+    remembers.keep(SHORT)
+    for _ in range(3):
+        remembers.trying(SHORT)
+    remembers.keep(SHORT)
+    assert not LastGood(file).is_deadly(SHORT)
+
+
 def test_files_that_are_saved_again_and_again_without_a_change_are_loaded_each_time(tmp_path: Path) -> None:
     (tmp_path / "bot.yml").write_text("name: Test\n")
     (tmp_path / "handlers.py").write_text("from bot import handler\n")
