@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,29 +34,46 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=300, metavar="MUTANTS")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bot-mutation")
     parser.add_argument("--again", action="store_true", help="try those again that have survived")
-    parser.add_argument("--share", default="1/1", help="1/2 and 2/2: one half each, for two runs side by side")
+    parser.add_argument("--nice", type=int, default=10, help="how far the tests stand back behind other work")
+    parser.add_argument("--quick", action="store_true", help="leave the slow tests out, and those of the whole path")
+    parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
-    part, parts = map(int, options.share.split("/"))
-    tree = options.folder / f"tree-{part}-{parts}"
-    _copy(tree)
-    if _run(tree, ["tests/test_clock.py"], SECONDS[0])[0] != "survived":
-        sys.exit((tree / "output").read_text())
+    trees = [options.folder / f"tree-{number}" for number in range(options.workers)]
+    for tree in trees:
+        _copy(tree)
+    if _run(trees[0], ["tests/test_clock.py"], SECONDS[0])[0] != "survived":
+        sys.exit((trees[0] / "output").read_text())
     results = options.folder / "results.jsonl"
-    lines = results.read_text().splitlines() if results.exists() else []
-    known = {result["key"]: result for result in map(json.loads, lines)}
-    drawn = sample(tree, options.sample, options.seed)[part - 1 :: parts]
-    for number, mutant in enumerate(drawn, 1):
-        result = known.get(mutant.key)
-        if result is None or (options.again and result["end"] == "survived"):
-            result = known[mutant.key] = _try(mutant, tree)
-            with results.open("a") as file:
-                file.write(json.dumps(result) + "\n")
-        spent = f"{result['seconds']:4.0f} s"
-        print(f"{number:4} {result['end']:9} {spent}  {mutant.path}:{mutant.line}  {result['by']}", flush=True)
+    known = _known(results)
+    drawn = sample(trees[0], options.sample, options.seed)
+    survived = {key for key, result in known.items() if result["end"] == "survived"}
+    left = [mutant for mutant in drawn if mutant.key not in known or (options.again and mutant.key in survived)]
+    for number, tree in enumerate(trees):
+        if not os.fork():
+            os.nice(options.nice)
+            for mutant in left[number :: len(trees)]:
+                _note(_try(mutant, tree, SECONDS[:2] if options.quick else SECONDS), results)
+            os._exit(0)
+    for _ in trees:
+        os.wait()
+    known = _known(results)
     survivors = [mutant for mutant in drawn if known[mutant.key]["end"] == "survived"]
     print(*(f"\n{mutant.diff}" for mutant in survivors))
     ends = Counter(known[mutant.key]["end"] for mutant in drawn)
     print(f"{len(drawn)} tried: {dict(ends)}; {1 - len(survivors) / len(drawn):.1%} killed")
+
+
+def _known(results: Path) -> dict[str, dict[str, Any]]:
+    lines = results.read_text().splitlines() if results.exists() else []
+    return {result["key"]: result for result in map(json.loads, lines)}
+
+
+def _note(result: dict[str, Any], results: Path) -> None:
+    with results.open("a") as file:
+        file.write(json.dumps(result) + "\n")
+    print(
+        f"{result['end']:9} {result['seconds']:4.0f} s  {result['path']}:{result['line']}  {result['by']}", flush=True
+    )
 
 
 def _copy(tree: Path) -> None:
@@ -72,14 +90,14 @@ def _copy(tree: Path) -> None:
             shutil.copy2(original, path)
 
 
-def _try(mutant: Mutant, tree: Path) -> dict[str, Any]:
+def _try(mutant: Mutant, tree: Path, limits: Sequence[float]) -> dict[str, Any]:
     """Run the tests that can see the mutant, until one fails or none is left."""
     began = time.monotonic()
     path = tree / mutant.path
     original, stat = path.read_bytes(), path.stat()
     path.write_text(mutant.source)
     try:
-        for tests, limit in zip(tests_of(mutant, tree), SECONDS, strict=True):
+        for tests, limit in zip(tests_of(mutant, tree), limits, strict=False):
             end, by = _run(tree, tests, limit) if tests else ("survived", "")
             if end != "survived":
                 break
@@ -87,7 +105,15 @@ def _try(mutant: Mutant, tree: Path) -> dict[str, Any]:
         path.write_bytes(original)
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     seconds = time.monotonic() - began
-    return {"key": mutant.key, "end": end, "by": by, "seconds": seconds, "path": mutant.path, "diff": mutant.diff}
+    return {
+        "key": mutant.key,
+        "end": end,
+        "by": by,
+        "seconds": seconds,
+        "path": mutant.path,
+        "line": mutant.line,
+        "diff": mutant.diff,
+    }
 
 
 def tests_of(mutant: Mutant, tree: Path) -> tuple[list[str], list[str], list[str], list[str]]:

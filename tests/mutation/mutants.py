@@ -106,7 +106,7 @@ class File:
         for node in self._nodes[line]:
             for of, make in OPERATORS:
                 for changed in make(node) if isinstance(node, of) else ():
-                    if not _is_of_a_text(node, changed):
+                    if not _is_of_a_text(node, changed) and not _is_none_for_false(node, changed):
                         mutant = Mutant(path, line, self._name_at(line), self._module, node, changed)
                         found[make.__name__].append(mutant)
         return found
@@ -141,3 +141,11 @@ def _is_of_a_text(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
         return False
     kept = {id(argument) for argument in changed.args}
     return any(id(argument) not in kept and isinstance(argument.value, TEXTS) for argument in node.args)
+
+
+def _is_none_for_false(node: cst.CSTNode, changed: cst.CSTNode) -> bool:
+    """Whether both are as good as false, so that nothing can tell them apart."""
+    if not isinstance(node, cst.Assign | cst.AnnAssign) or not isinstance(changed, cst.Assign | cst.AnnAssign):
+        return False
+    value = node.value
+    return isinstance(value, cst.Name) and value.value == "False"

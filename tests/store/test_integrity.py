@@ -212,3 +212,35 @@ def test_a_damaged_row_is_damage(path: Path) -> None:
         db.execute("UPDATE meta SET store_id = CAST(x'ff' AS TEXT)")
     with pytest.raises(StoreDamaged, match="is damaged"):
         check_pair(path)
+
+
+class Damaged:
+    """A connection to a file whose pages cannot be read."""
+
+    in_transaction = False
+
+    def __getattr__(self, name: str) -> object:
+        error = sqlite3.DatabaseError("database disk image is malformed")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store: store.cursor(),
+        lambda store: store.counts(),
+        lambda store: store.caught_up(),
+        lambda store: store.clock_set_back(START, timedelta(hours=1)),
+        lambda store: store.prune(START),
+        lambda store: store.numbers_of("6281234567890"),
+        lambda store: store.erase("6281234567890", 1, START),
+        lambda store: store.finish_erasures(lambda contact, upto: False),
+    ],
+    ids=["row", "rows", "write", "clock", "prune", "numbers", "erase", "erasures"],
+)
+def test_damage_that_is_met_while_it_runs_names_the_file(path: Path, use: Callable[[Store], object]) -> None:
+    with closing(Store(path)) as store, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "_connection", Damaged())
+        with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
+            use(store)
