@@ -190,9 +190,10 @@ def test_a_tap_on_a_choice_of_the_flow_is_no_opt_out_and_a_quick_reply_of_a_temp
     assert talk.tap_id("whatever", "Stop") == ["No more messages."]
 
 
-def test_a_link_that_fails_after_the_word_is_not_told_in_a_text() -> None:
+@pytest.mark.parametrize("say", ["Bye.", "{{ 1 / 0 }}"])
+def test_a_link_that_fails_after_the_word_is_not_told_in_a_text(say: str) -> None:
     tells = "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: Pay here., link: {title: Pay, url: 'https://a.example'}, then: end}}\n"
-    talk = Talk(tells, OPT_OUT)
+    talk = Talk(tells, OPT_OUT.replace("No more messages.", f"'{say}'"))
     talk.user("hi")
     ref, (link,) = talk.last_ref, talk.sent
     refused = SendEnded(f"failed:{ref}", CONTACT, talk.now, ref, "refused", "131026: no", link)

@@ -31,9 +31,11 @@ def take_opt_out(work: Work, reply: Reply) -> bool:
     work.trace.rule = f'opt-out "{heard}"'
     work.tag(OPTED_OUT)
     work.end_all()
-    if opt_out.say is not None:
-        work.send(Text(opt_out.say.render(work.scope())))
-    work.session.unasked = True  # what was asked for before is not any more
+    try:
+        if opt_out.say is not None:
+            work.send(Text(opt_out.say.render(work.scope())))
+    finally:
+        work.session.unasked = True  # what was asked for before is not any more
     return True
 
 
