@@ -1,6 +1,6 @@
 """The one clock. Every part that needs the time is given one; tests and `bot chat` give one that they move.
 
-It tells two things: what time it is, which may be set back or forth under a running bot, and how long something takes,
+It tells two things: what time it is, which may be set back or forward while the bot runs, and how long something takes,
 which is never measured by the time of day (see docs/architecture.md, "Time").
 """
 
@@ -50,7 +50,7 @@ class SystemClock:
 
 
 class MovableClock:
-    """A clock that moves when it is told to; between moves it stands still or, if ``running``, goes on."""
+    """A clock that tests move; between moves it stands still or, if ``running``, goes on."""
 
     def __init__(self, start: datetime, *, running: bool = False) -> None:
         self._lock = threading.Lock()
@@ -82,7 +82,7 @@ class MovableClock:
         self._wake()
 
     def step(self, by: timedelta) -> None:
-        """Set the time forth, or back where ``by`` is negative, while none passes; and wake everybody who waits."""
+        """Set the time forward, or back where ``by`` is negative, while none passes; and wake everybody who waits."""
         with self._lock:
             self._start += by
         self._wake()
@@ -121,13 +121,13 @@ class Steps:
         self._began = self._beginning()
 
     def seen(self) -> timedelta:
-        """How far the clock was set since this was asked last: below 0 is back, and 0 is not at all."""
+        """How far the clock was set since the last call: below 0 is back, 0 is not at all."""
         by = self.unseen()
         self._began += by
         return by
 
     def unseen(self) -> timedelta:
-        """The same, to be asked again."""
+        """The same, without an effect on the next call."""
         by = self._beginning() - self._began
         return by if abs(by) >= SMALLEST_STEP else timedelta()
 
@@ -139,15 +139,15 @@ class Steps:
 class ExpiryTime:
     """The time by which things are too late. Safe to use from many threads.
 
-    It follows the clock back at once, and forth once that has held for a day: one that was set forth by mistake must not
-    let all expire that waits. What expires too late costs a request that the gateway refuses; too early, a message.
+    It follows a clock that is set back at once, and one that is set forward after a day: a mistake must not let everything
+    expire that waits. What expires too late costs a request that the gateway refuses; too early, a message.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._steps = Steps(clock)
-        self._ahead: list[tuple[float, timedelta]] = []  # when the clock was set forth, and how far
+        self._ahead: list[tuple[float, timedelta]] = []  # when the clock was set forward, and how far
 
     def now(self) -> datetime:
         """The time of day, or one before it."""

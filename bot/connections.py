@@ -81,7 +81,7 @@ _FOREIGN = _Lookups(MOST_LOOKUPS)
 
 
 class NotFound(OSError):
-    """A host name that nobody knows, or that no name server has answered for in time."""
+    """A host name that does not exist, or that no name server has answered for in time."""
 
 
 def is_address(host: str) -> bool:
@@ -211,7 +211,7 @@ class _Timed:
         super().send(b"".join(parts))  # type: ignore[misc]
 
     def send(self, data: Any) -> None:
-        if self._parts is None:  # what a proxy is told before there is a request
+        if self._parts is None:  # what goes to a proxy before there is a request
             super().send(data)  # type: ignore[misc]
         else:
             self._parts.append(data)

@@ -99,7 +99,7 @@ def test_many_small_steps_are_seen_together(clock: MovableClock) -> None:
     assert seen == [timedelta(), timedelta(), timedelta(seconds=6)]
 
 
-def test_things_expire_by_a_clock_that_was_set_forth_after_a_day_only(clock: MovableClock) -> None:
+def test_things_expire_by_a_clock_that_was_set_forward_after_a_day_only(clock: MovableClock) -> None:
     expiry = ExpiryTime(clock)
     clock.step(100 * DAY)
     assert expiry.now() == NOON

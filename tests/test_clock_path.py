@@ -114,7 +114,7 @@ def test_a_reminder_at_a_time_that_has_been_is_another_reminder(simulation: Simu
 
 
 @HOW
-@pytest.mark.parametrize("by", [-DAY, DAY], ids=["back", "forth"])
+@pytest.mark.parametrize("by", [-DAY, DAY], ids=["back", "forward"])
 def test_the_conversation_goes_on_and_the_log_tells_of_it_once(
     simulation: Simulation, step: Step, by: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -126,4 +126,4 @@ def test_the_conversation_goes_on_and_the_log_tells_of_it_once(
     told = [line for line in caplog.messages if "the machine's clock was set" in line]
     seen = by < timedelta() or step is running
     assert len(told) == int(seen)
-    assert all(("back" if by < timedelta() else "forth") in line and "1 day" in line for line in told)
+    assert all(("back" if by < timedelta() else "forward") in line and "1 day" in line for line in told)

@@ -1,6 +1,6 @@
 """Delivery: sends the outbox's messages, in order for each contact and channel, many contacts at once, within the limits.
 
-Replies go first, then what the gateway is told of contacts, then a command's own requests, then campaigns.
+Replies go first, then changes of contacts, then a command's own requests, then campaigns.
 """
 
 import threading
@@ -28,7 +28,7 @@ from bot.runtime.timetable import Timetable
 from bot.store.rows import REPLY, OutboxRow
 
 CAPACITY = 10_000
-"""How many messages are in memory, beside those that cannot go: the rest waits in the file."""
+"""The most messages in memory, without those of held channels beyond `HELD_ROWS`: the rest waits in the file."""
 
 LANE_ROWS = 1000
 """How many of them one contact may have, by one route: a flood is to keep nobody out."""
@@ -76,7 +76,7 @@ class Delivery:
     has them; ``opted_out`` tells whether the contact wants no campaigns. ``claim`` returns once it is durable that a
     row is about to be sent: it is called where the endpoint takes no key, so that after a crash the row is unknown
     and is not sent twice. ``repeat_unclear`` repeats a reply of that kind once when nobody can tell whether it was
-    sent. ``alarms`` hears of what keeps messages from being sent, ``shares`` counts what each contact gets.
+    sent. ``alarms`` registers what keeps messages from being sent, ``shares`` counts what each contact gets.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Delivery:
         self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
         self._timetable = Timetable(pacing, self._breakers, self._loans)
         self._rows: Counter[Route] = Counter()
-        self._left_routes: set[Route] = set()  # of which rows were left in the file
+        self._left_routes: set[Route] = set()  # some of their rows were left in the file
         self._left_lanes: set[_Whose] = set()
         self._in_flight = 0
         self._closed = False
@@ -247,7 +247,7 @@ class Delivery:
         self._look()
 
     def _forget(self, ids: Set[int]) -> None:
-        """Forget rows of which none is in flight."""
+        """Forget rows; none of them is in flight."""
         whole = {whose for whose, lane in self._lanes.items() if all(row.id in ids for row in lane.rows)}
         self._timetable.drop(lambda lane: lane.whose in whole)
         for whose in whole:
@@ -401,12 +401,12 @@ class Delivery:
 
 
 def _idle(lane: Lane) -> Iterator[OutboxRow]:
-    """The rows of which it is certain that they were not sent."""
+    """The rows that were certainly not sent."""
     return islice(lane.rows, int(lane.in_flight or lane.unclear), None)
 
 
 def _drop(lane: Lane, ids: Set[int]) -> None:
-    """Take rows out of a lane, one of which stays."""
+    """Take rows out of a lane. At least one stays."""
     first = lane.rows[0]
     lane.rows = deque(row for row in lane.rows if row.id not in ids)
     if lane.rows[0] is not first:

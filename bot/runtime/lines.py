@@ -27,7 +27,7 @@ class Line(Generic[T]):
             heapq.heappush(self._later, (to_microseconds(due_at), next(self._order), item))
 
     def drop(self, gone: Callable[[T], bool]) -> None:
-        """Forget the items of which ``gone`` is true."""
+        """Forget the items for which ``gone`` is true."""
         self.ready = deque(item for item in self.ready if not gone(item))
         self._later = [entry for entry in self._later if not gone(entry[2])]
         heapq.heapify(self._later)

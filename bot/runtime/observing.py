@@ -1,4 +1,4 @@
-"""What is told of each commit once it is durable: to the metrics, and to the log where `BOT_LOG=turns` asks for it."""
+"""Counts each durable commit in the metrics, and writes its turns into the log where `BOT_LOG=turns` asks for it."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ log = logging.getLogger(TURNS)
 
 
 class Observer:
-    """Tells of commits. ``store_id`` makes the names by which contacts stand in the log, which are no numbers."""
+    """Counts and logs commits. ``store_id`` makes the names of contacts in the log, which are no numbers."""
 
     def __init__(self, metrics: EngineMetrics, store_id: str) -> None:
         self._metrics = metrics

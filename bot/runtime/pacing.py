@@ -154,7 +154,7 @@ class Pacing:
 
 
 def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:
-    """How long so many messages of a campaign take at the least, from a day of which nothing has been used."""
+    """How long so many messages of a campaign take at the least, on a day of which nothing is used up yet."""
     reserve = min(RESERVE, per_minute // 2)
     a_day = min(per_day - _of_day(per_minute, per_day, reserve), int((per_minute - reserve) * DAY / MINUTE))
     days, rest = divmod(messages, max(a_day, 1))

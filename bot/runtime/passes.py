@@ -37,7 +37,7 @@ Answers = list[Answer | RequestRefused]
 _SET_BACK = (
     "no wait gets longer than it was declared, appointments keep their day and hour; let the machine keep time (NTP)"
 )
-_SET_FORTH = "what was due meanwhile is done now; let the machine keep time (NTP)"
+_SET_FORWARD = "what was due meanwhile is done now; let the machine keep time (NTP)"
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Passes:
         )
 
     def begin(self) -> list[OutboxRow]:
-        """Begin a run. Returns the messages of which the last run left unknown whether they were sent.
+        """Begin a run. Returns the messages that the last run may or may not have sent.
 
         Raises `StoresDiffer`.
         """
@@ -217,7 +217,7 @@ class Passes:
         if by < timedelta():
             self._set_back(-by, "by")
         else:
-            log.warning("the machine's clock was set forth by %s: %s", by, _SET_FORTH)
+            log.warning("the machine's clock was set forward by %s: %s", by, _SET_FORWARD)
 
     def _set_back(self, by: timedelta, how: str) -> None:
         self._store.clock_set_back(self._clock.now(), by)

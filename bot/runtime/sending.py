@@ -123,7 +123,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a try came to. ``again``: the next try may be made at once, and nobody need hear of this one.
+    """The result of a try. ``again``: the next try may be made at once, and this one is not reported.
 
     The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the
     gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and

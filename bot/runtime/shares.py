@@ -21,7 +21,7 @@ class Shares:
     """Counts the requests for each contact. Times are those of `bot.clock.Clock.elapsed`; not safe for threads by itself.
 
     Of each minute a contact gets a third. ``recent`` are the requests before a restart: when, for whom, and how many.
-    ``alarms`` hears of contacts to whom nothing goes for the day's share.
+    ``alarms`` registers that contacts have used up their share of the day.
     """
 
     def __init__(

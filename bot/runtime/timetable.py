@@ -33,7 +33,7 @@ class Timetable:
         lines[lane.route].add(lane, due_at, now)
 
     def drop(self, gone: Callable[[Lane], bool]) -> None:
-        """Forget the lanes of which ``gone`` is true."""
+        """Forget the lanes for which ``gone`` is true."""
         for line in self._all():
             line.drop(gone)
 

@@ -458,7 +458,7 @@ def clock_is_set(by: timedelta) -> Act:
 
 
 fault("clock is set back by a day", quick=True)(clock_is_set(timedelta(days=-1)))
-fault("clock is set forth by an hour")(clock_is_set(timedelta(hours=1)))
+fault("clock is set forward by an hour")(clock_is_set(timedelta(hours=1)))
 
 
 # -- what the bot's author brings

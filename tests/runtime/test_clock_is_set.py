@@ -1,4 +1,4 @@
-"""The machine's clock is set back or forth under a running bot: what waits waits as long as it would have."""
+"""The machine's clock is set back or forward under a running bot: what waits waits as long as it would have."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ FAILURES = 3
 PAUSE = timedelta(seconds=30)
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
-pytestmark = pytest.mark.parametrize("by", [-DAY, -MINUTE, DAY], ids=["a day back", "a minute back", "a day forth"])
+pytestmark = pytest.mark.parametrize("by", [-DAY, -MINUTE, DAY], ids=["a day back", "a minute back", "a day forward"])
 
 
 @pytest.fixture

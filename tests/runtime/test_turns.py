@@ -566,7 +566,7 @@ def test_a_clock_that_is_set_by_little_is_not_worth_a_word(
     assert ("the machine's clock was set" in caplog.text) == (abs(seconds) > 5)
 
 
-def test_what_is_over_is_kept_for_a_day_after_the_clock_was_set_forth(world: World) -> None:
+def test_what_is_over_is_kept_for_a_day_after_the_clock_was_set_forward(world: World) -> None:
     world.say(ANN, "boom")
     world.clock.step(timedelta(days=365))
     world.say(ANN, "hi")

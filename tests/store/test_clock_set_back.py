@@ -1,4 +1,4 @@
-"""What the store does about a clock that was set back, and that nothing is deleted for one that was set forth."""
+"""What the store does about a clock that was set back, and that nothing is deleted for one that was set forward."""
 
 from collections.abc import Iterator
 from contextlib import closing
