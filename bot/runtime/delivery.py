@@ -113,6 +113,7 @@ class Delivery:
         self._rows: Counter[Route] = Counter()
         self._left_routes: set[Route] = set()  # some of their rows were left in the file
         self._left_lanes: set[_Whose] = set()
+        self._left_others = False  # rows that are no replies
         self._in_flight = 0
         self._closed = False
 
@@ -183,9 +184,12 @@ class Delivery:
     def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
         """Those of the rows that it takes now, to be offered next. The others stay in the file until `takes_again`.
 
-        So neither a channel that is held nor one contact's flood fills the memory that all share.
+        So neither a channel that is held nor one contact's flood fills the memory that all share, and half of it is kept
+        for replies.
         """
         with self._lock:
+            if not self._left_others and any(row.priority != REPLY for row in rows):
+                self._left_others = self._others() >= CAPACITY // 2
             return [row for row in rows if self._has_room_for(row)]
 
     def takes_again(self) -> bool:
@@ -195,7 +199,9 @@ class Delivery:
             lanes = {whose for whose in self._left_lanes if whose not in self._lanes}
             self._left_routes -= routes
             self._left_lanes -= lanes
-            return bool(routes or lanes)
+            others = self._left_others and self._others() <= CAPACITY // 4
+            self._left_others = self._left_others and not others
+            return bool(routes or lanes or others)
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered).
@@ -287,7 +293,13 @@ class Delivery:
             self._left_routes.add(route)
         elif lane is not None and len(lane.rows) >= LANE_ROWS:
             self._left_lanes.add(whose)
+        if self._left_others and row.priority != REPLY:
+            return False
         return route not in self._left_routes and whose not in self._left_lanes
+
+    def _others(self) -> int:
+        """How many rows in memory are no replies."""
+        return sum(len(lane.rows) for lane in self._lanes.values() if lane.priority != REPLY)
 
     def _begin(self, lane: Lane) -> None:
         """The lane's first row is a new one. A reply that has no share while it is worth sending is given up at once."""

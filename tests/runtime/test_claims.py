@@ -6,7 +6,7 @@ import pytest
 
 from bot.runtime import delivery
 from bot.runtime.claims import Claims
-from bot.store.rows import OutboxRow
+from bot.store.rows import CAMPAIGN, OutboxRow
 from tests.gateway.peer import Peer, accepted, peer, refused
 from tests.runtime.delivering import Bench
 
@@ -95,3 +95,23 @@ def test_a_flood_of_one_contact_keeps_no_other_out_and_goes_on_in_order(server: 
     assert sorted(queue.sent) == list(range(1, 36))
     of_flood = [id for id in queue.sent if id <= 31]
     assert of_flood == sorted(of_flood)
+
+
+def test_what_is_no_reply_keeps_no_reply_out_and_goes_on_in_order(server: Peer, queue: Queue) -> None:
+    bench = queue.bench
+    server.answers(refused("unauthorized", 401))
+    queue.write(bench.row("1"))
+    queue.settle()
+    for n in range(20):
+        queue.write(bench.row(f"3{n % 3}{n % 2}", priority=CAMPAIGN))
+    for n in range(4):
+        queue.write(bench.row(f"2{n}"))
+    assert len(queue.claims) == 1 + 5 + 4
+    server.by_default = accepted()
+    while bench.delivery.next_due() is not None:
+        bench.move_to_next()
+        queue.settle()
+    assert sorted(queue.sent) == list(range(1, 26))
+    assert set(queue.sent[:5]) == {1, 22, 23, 24, 25}
+    of_one = [result.row.id for result in bench.results if result.row.contact == "300" and result.state == "sent"]
+    assert of_one == sorted(of_one)
