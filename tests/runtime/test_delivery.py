@@ -322,7 +322,8 @@ def test_one_contacts_flood_leaves_the_others_the_day_and_one_dead_letter(
     bench.offer(*[bench.row("628111") for _ in range(150)])
     bench.after(150)
     assert [bench.states.count(state) for state in ("sent", "failed", "over_share")] == [40, 1, 109]
-    assert bench.results[40].detail.startswith("CONTACT_LIMIT: the contact's 40 requests of 24 hours")
+    for result in bench.results[40:]:
+        assert result.detail.startswith("CONTACT_LIMIT: the contact's 40 requests of 24 hours")
     bench.offer(*[bench.row(f"2{n}") for n in range(160)])
     bench.after(310)
     assert bench.states.count("sent") == 200
