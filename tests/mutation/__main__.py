@@ -24,6 +24,7 @@ from tests.mutation.mutants import Mutant, sample
 ROOT = Path(__file__).parent.parent.parent
 LARGE = ("pytest", "hypothesis", "flask", "pydantic", "jinja2", "requests", "regex", "yaml", "waitress", "sqlite_utils")
 SLOW = re.compile("killed|hours|random|kill|trouble|hostile")  # files that take many seconds: they come last
+BESIDE = {"engine": "steps", "store": "runtime", "web": "process"}  # the folder whose tests see a package too
 SECONDS = (60, 180, 300, 300)  # that each batch of tests may take; a mutant that hangs is killed by that
 
 
@@ -122,9 +123,8 @@ def tests_of(mutant: Mutant, tree: Path) -> tuple[list[str], list[str], list[str
     module = Path(mutant.path).stem
     tests = tree / "tests"
     own = [*(tests / package).glob("test_*.py"), *tests.glob(f"test_{package}*.py")]
-    own += (tests / "steps").glob("test_*.py") if package == "engine" else ()
+    own += (tests / BESIDE.get(package, package)).glob("test_*.py")
     whole = [tests / "test_path.py", *tests.glob("test_*_path.py"), tests / "test_app.py"]
-    whole += (tests / "process").glob("test_*.py") if package == "web" else ()
     words = re.compile(
         "|".join(rf"\b{word}\b" for word in [f"{package}.{module}", *filter(None, mutant.name.split("."))])
     )
@@ -133,8 +133,8 @@ def tests_of(mutant: Mutant, tree: Path) -> tuple[list[str], list[str], list[str
         text = path.read_text()
         return path.stem not in (f"test_{module}", f"test_{package}_{module}"), -len(words.findall(text)), len(text)
 
-    quick = sorted((path for path in own if not SLOW.search(path.stem)), key=rank)
-    slow = sorted(path for path in own if SLOW.search(path.stem))
+    quick = sorted((path for path in set(own) if not SLOW.search(path.stem)), key=rank)
+    slow = sorted(path for path in set(own) if SLOW.search(path.stem))
     return (
         _names(quick[:3], tree),
         _names(quick[3:], tree),

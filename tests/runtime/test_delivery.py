@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -1174,6 +1175,17 @@ def test_when_there_is_no_room_in_time_a_command_is_told_so(server: Peer) -> Non
     bench.after(1)
     with pytest.raises(NoPermit, match="no room for this within 0 s"), bench.delivery.borrow(0):
         raise AssertionError("there was a permit")
+    bench.delivery.stop(5)
+
+
+def test_a_command_waits_no_longer_than_until_there_is_room(server: Peer) -> None:
+    bench = Bench(server, clock=MovableClock(NOON, running=True), limits=(1, 100))
+    bench.offer(bench.row())
+    bench.after(1)
+    bench.move(59.8)
+    began = monotonic()
+    with bench.delivery.borrow(20):
+        assert monotonic() - began < 15
     bench.delivery.stop(5)
 
 

@@ -193,6 +193,22 @@ def test_a_contact_that_is_erased_while_its_file_comes_leaves_nothing_behind(ben
     assert not folder.exists()
 
 
+def test_a_download_ends_five_seconds_before_nobody_waits_for_it_any_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+    opened = Downloads.open
+
+    def noted(self: Downloads, url: str, *, most: int, seconds: float) -> Any:
+        given.append(seconds)
+        return opened(self, url, most=most, seconds=seconds)
+
+    monkeypatch.setattr(Downloads, "open", noted)
+    bench.serves(PNG)
+    bench.fetch()
+    assert given == [Fetch(Media("image", "", ""), 0).within - 5]
+
+
 def test_files_leave_the_store_some_room_on_the_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(0, 0, SPARE_BYTES + 999))
     assert (bench.fetch().outcome, bench.gateway.requests) == ("NotFetched", [])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.metrics import EngineMetrics
 from bot.telemetry import TURNS, redact
 from tests.runtime.turns_kit import World, open_world
 
@@ -45,3 +46,11 @@ def test_a_contacts_name_is_never_taken_for_a_number(world: World, caplog: pytes
     names = {line["contact"] for line in fields(caplog)}
     assert len(names) == 50
     assert {redact(name) for name in names} == names
+
+
+def test_a_commits_time_is_counted_from_the_begin_of_its_pass(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    took: list[float] = []
+    monkeypatch.setattr(EngineMetrics, "committed", lambda self, events, seconds: took.append(seconds))
+    world.clock.move(timedelta(hours=1))
+    world.say(CONTACT, "hi")
+    assert set(took) == {0.0}

@@ -188,6 +188,25 @@ def test_the_template_for_a_shut_window_travels_with_every_message_but_templates
     assert getattr(effect, "instead") == Template("back", "en", None, ({"type": "text", "text": "Ann"},))  # noqa: B009
 
 
+def test_the_nearest_template_for_a_shut_window_is_taken() -> None:
+    def notice(name: str) -> str:
+        return f"window_closed: {{template: {{name: {name}, language: en}}}}"
+
+    flow = f"""
+flow: main
+start: {{otherwise: true}}
+defaults: {{{notice("flows")}}}
+steps:
+  near: {{say: Hi., {notice("steps")}}}
+  far: {{say: Bye., then: end}}
+"""
+    talk = Talk(flow, BOT.replace("}}", f"}}, {notice('bots')}}}"))
+    talk.user("x")
+    assert talk.turn is not None
+    instead = [getattr(effect, "instead") for effect in talk.turn.effects]  # noqa: B009
+    assert [template.name for template in instead] == ["steps", "flows"]
+
+
 def test_every_kind_of_step_stands_under_its_verb_and_says_what_it_is() -> None:
     assert {verb: kind.verb for verb, kind in KINDS.items()} == {verb: verb for verb in KINDS}
     assert [kind for kind in KINDS.values() if not (kind.__doc__ and kind.read.__doc__ and kind.enter.__doc__)] == []

@@ -65,6 +65,7 @@ def test_a_conversation_begins_where_the_contact_was_in_no_flow(take: Take, read
     first, second = reader.conversations(ANN)
     assert [turn.session for turn in (*first.turns, *second.turns)] == [Session(ANN), None, IDLE]
     assert (first.left, second.left) == (IDLE, None)
+    assert (first.contact, second.contact) == (ANN, ANN)
     assert first.turns[0].effects == [HELLO]
     assert first.turns[0].steps[0]["effects"] == 0
     assert first.turns[0].wake_at == LATER

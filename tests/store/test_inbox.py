@@ -137,8 +137,9 @@ def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(
     append(inbox, "evt_before")
     pages = inbox._writer._connection.execute("PRAGMA page_count").fetchone()[0]
     inbox._writer._connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(InboxBusy, match="full"):
+    with pytest.raises(InboxBusy, match="full") as busy:
         append(inbox, "evt_full", body=b"x" * 100_000)
+    assert busy.value.advice == "make room on its disk"
     with pytest.raises(InboxBusy, match="full"):
         append(inbox, "evt_full", body=b"x" * 100_000)
     inbox._writer._connection.execute("PRAGMA max_page_count = 1000000")
