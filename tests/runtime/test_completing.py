@@ -212,6 +212,17 @@ def test_each_error_has_its_outcome(
         assert secret not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("name", "level"), [("quota_exceeded", "ERROR"), ("model_requires_package", "ERROR"), ("provider_error", "WARNING")]
+)
+def test_what_the_operator_has_to_mend_is_an_error_in_the_log_and_all_else_a_warning(
+    bench: Bench, caplog: pytest.LogCaptureFixture, name: str, level: str
+) -> None:
+    bench.service.fail(name)
+    bench.ask()
+    assert caplog.records[0].levelname == level
+
+
 def test_a_rate_limit_says_how_long_to_wait(bench: Bench) -> None:
     bench.service.fail("rate_limit_exceeded", reset_in=5)
     assert bench.ask().wait == timedelta(seconds=5) < LONGEST_WAIT

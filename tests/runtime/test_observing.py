@@ -53,4 +53,6 @@ def test_a_commits_time_is_counted_from_the_begin_of_its_pass(world: World, monk
     monkeypatch.setattr(EngineMetrics, "committed", lambda self, events, seconds: took.append(seconds))
     world.clock.move(timedelta(hours=1))
     world.say(CONTACT, "hi")
+    took.clear()  # the pass may have begun before the clock was moved
+    world.say(CONTACT, "hi")
     assert set(took) == {0.0}

@@ -214,6 +214,13 @@ def test_a_damaged_row_is_damage(path: Path) -> None:
         check_pair(path)
 
 
+def test_a_file_that_has_lost_what_it_says_of_itself_is_damaged(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM meta")
+    with pytest.raises(StoreDamaged, match="is damaged"):
+        migrate(path)
+
+
 class Damaged:
     """A connection to a file whose pages cannot be read."""
 
