@@ -211,3 +211,16 @@ def documented(heading: str) -> dict[str, list[str]]:
 def test_every_table_and_column_is_documented_and_nothing_else(path: Path) -> None:
     assert documented("The engine's file") == schema(path)
     assert documented("The inbox") == schema(inbox_path(path))
+
+
+def test_a_store_for_which_the_disk_has_no_room_is_named_when_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr("bot.store.migrations.open_to_migrate", full)
+    with pytest.raises(StoreUnavailable, match=r"bot\.db cannot be used now .*: make room on its disk"):
+        migrate(tmp_path / "bot.db")
