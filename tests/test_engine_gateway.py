@@ -56,6 +56,17 @@ def test_tags_of_both_sides_are_merged_and_the_gateway_is_told() -> None:
     assert not chat.effects, "it knows them already"
 
 
+def test_a_tag_may_be_worked_out_from_variables() -> None:
+    chat = Talk("""
+flow: main
+start: {otherwise: true}
+vars: {size: {type: text, value: small}}
+steps: {s: {say: Hi., tag: "size_{{ size }}", then: end}}
+""")
+    chat.user("hi")
+    assert chat.session.tags == ("size_small",)
+
+
 def test_a_turn_that_changes_no_tags_tells_nothing() -> None:
     chat = Talk(FLOW)
     chat.user("hi")
