@@ -138,3 +138,25 @@ def test_a_process_that_works_and_sleeps_goes_on() -> None:
     code = "from time import sleep; from bot.watchdog import end_when_deaf; end_when_deaf(0.8); sleep(1); print(3)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr
+
+
+def test_after_something_was_stopped_a_profiler_still_comes_to_an_end() -> None:
+    code = """
+import sys
+from bot.lang.own import OutOfTime
+from bot.watchdog import Watchdog
+
+def endless():
+    while True:
+        pass
+
+try:
+    Watchdog().run("it", endless, 0.05)
+except OutOfTime:
+    pass
+sys.setprofile(lambda *event: None)
+len([n for n in range(10)])
+sys.setprofile(None)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=20)
+    assert ended.returncode == 0, ended.stderr
