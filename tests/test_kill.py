@@ -117,7 +117,7 @@ class Server:
 def gone(pid: int) -> None:
     """Wait until a process is dead, and see that it died at once: its parent may not have looked yet."""
     until = monotonic() + PATIENCE
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, ProcessLookupError):  # it is gone, also while its file is read
         while Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
             assert monotonic() < until
             sleep(0.001)

@@ -62,8 +62,9 @@ class Wire:
         if reply.sent is not None:
             self._after(reply.sent)
         # waitress has no public way to a connection but this method of it.
-        connection: socket.socket = environ["waitress.client_disconnected"].__self__.socket
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        connection: socket.socket | None = environ["waitress.client_disconnected"].__self__.socket
+        if connection is not None:  # else the client has gone by itself
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         raise ClientDisconnected
 
     def _hold(self, seconds: float, environ: Environ) -> None:
