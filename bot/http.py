@@ -113,7 +113,7 @@ class Http:
     how many are kept open; ``body_limit`` is in bytes. With ``address`` nothing is looked up: that IP address is
     connected to, as the host that the URL names. ``own`` says that the operator has named the host, and nobody else
     can bend it: then the certificates and the proxies of the environment are used (docs/going-live.md).
-    ``reach`` is told when the peer gives no answer, and when it does.
+    ``reach`` is called when the peer gives no answer, and when it does.
     """
 
     def __init__(

@@ -248,6 +248,10 @@ class Trial:
 
     # What is seen from outside
 
+    def shows_alarm(self, kind: str, within: float = 10.0) -> None:
+        """Wait until an alarm of this kind is on."""
+        self.shows(f"alarm {kind}", lambda: kind in self.alarms(), within)
+
     def shows(self, fact: str, condition: Callable[[], object], within: float = 10.0) -> None:
         """Whether somebody who looks can see the fault, and how soon."""
         began = monotonic()

@@ -106,7 +106,7 @@ def gateway_hangs(trial: Trial) -> None:
     trial.heals()
     trial.link.turns(is_silent=True)
     trial.write()
-    trial.shows("alarm gateway-unreachable", lambda: "gateway-unreachable" in trial.alarms(), within=120)
+    trial.shows_alarm("gateway-unreachable", within=120)
     trial.link.up()
     trial.heals(within=120)
 
@@ -118,7 +118,7 @@ def gateway_gone(trial: Trial) -> None:
     trial.heals()
     trial.link.cut()
     trial.write()
-    trial.shows("alarm gateway-unreachable", lambda: "gateway-unreachable" in trial.alarms(), within=150)
+    trial.shows_alarm("gateway-unreachable", within=150)
     trial.link.up()
     trial.heals(within=120)
 
@@ -127,7 +127,7 @@ def gateway_gone(trial: Trial) -> None:
 def gateway_unknown(trial: Trial) -> None:
     trial.up(BOT_GATEWAY_URL="http://gateway.invalid:80")
     trial.write()
-    trial.shows("alarm gateway-unreachable", lambda: "gateway-unreachable" in trial.alarms(), within=150)
+    trial.shows_alarm("gateway-unreachable", within=150)
     trial.stop()
     trial.up()
     trial.heals("BOT_GATEWAY_URL set right", within=120)
@@ -138,7 +138,7 @@ def gateway_redirects(trial: Trial) -> None:
     trial.up()
     trial.link.turns(answers=NOT_THE_GATEWAY)
     trial.write()
-    trial.shows("alarm gateway-unreachable", lambda: "gateway-unreachable" in trial.alarms(), within=150)
+    trial.shows_alarm("gateway-unreachable", within=150)
     trial.link.up()
     trial.heals(within=120)
 
@@ -148,7 +148,7 @@ def key_refused(trial: Trial) -> None:
     trial.up()
     trial.gateway.faults.add("unauthorized")
     trial.write()
-    trial.shows("alarm delivery-held", lambda: "delivery-held" in trial.alarms())
+    trial.shows_alarm("delivery-held")
     trial.gateway.faults.clear()
     trial.heals("one request a minute tries", within=150)
 
@@ -161,7 +161,7 @@ def channel_off(trial: Trial) -> None:
     trial.up()
     trial.gateway.inactive_channels.add("channel-2")
     trial.write(VICTIM, channel="channel-2")
-    trial.shows("alarm channel-held", lambda: "channel-held" in trial.alarms())
+    trial.shows_alarm("channel-held")
     trial.serves(times=3)
     trial.gateway.inactive_channels.clear()
     trial.heals("one request a minute tries", within=150)
@@ -172,7 +172,7 @@ def absurd_retry_after(trial: Trial) -> None:
     trial.up()
     trial.gateway.faults.add("rate_limited", seconds=365 * 86400.0)
     trial.write()
-    trial.shows("alarm rate-limited", lambda: "rate-limited" in trial.alarms(), within=150)
+    trial.shows_alarm("rate-limited", within=150)
     trial.gateway.faults.clear()
     trial.heals("tried after one, two, ... minutes", within=200)
 
@@ -315,7 +315,7 @@ def full_disk(role: str, look: Act) -> Act:
 
 def engine_has_no_room(trial: Trial) -> None:
     trial.logs("nothing is taken or sent: ", "nothing is taken or sent")
-    trial.shows("alarm store-unavailable", lambda: "store-unavailable" in trial.alarms())
+    trial.shows_alarm("store-unavailable")
 
 
 fault("disk is full for the web process")(
@@ -517,7 +517,7 @@ def broken_edit(trial: Trial) -> None:
     trial.up()
     (trial.folder / "main.yml").write_text("flow: main\nsteps: [")
     local.ask(trial.store, {"do": "reload"})
-    trial.shows("alarm reload-refused", lambda: "reload-refused" in trial.alarms())
+    trial.shows_alarm("reload-refused")
     trial.serves(times=3)
     (trial.folder / "main.yml").write_text(FLOW)
     local.ask(trial.store, {"do": "reload"})
