@@ -55,7 +55,6 @@ class Contact:
         self._clock = MovableClock(began)
         self.simulation = Simulation(program, self._clock, requester=self.world.request)
         self.simulation.service.answer_with(self.world.speak)
-        self.simulation.emulator.behaviour.contact_name = "optional"  # else a refusal would be the way to learn of it
         self._running = ExitStack()
 
     def __enter__(self) -> Self:

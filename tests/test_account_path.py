@@ -50,6 +50,7 @@ def test_a_tag_reaches_the_gateway_and_its_echo_starts_no_circle(simulation: Sim
     echoes = [turn for turn in simulation.trace() if isinstance(turn.event, ContactChanged)]
     assert len(echoes) == 2
     assert emulator.unknown_fields == set()
+    assert emulator.counts.get("answered 422", 0) == 0, "a name is required, and the number is one"
     assert simulation.dead_letters() == []
 
 

@@ -32,7 +32,7 @@ from bot.gateway.errors import (
     OutcomeUnknown,
     Refused,
 )
-from bot.gateway.refusals import InvalidType, MissingField
+from bot.gateway.refusals import InvalidType
 from bot.http import Ambiguous, Http, NotSent, Reach, Response
 
 
@@ -89,7 +89,6 @@ class Gateway:
         self._key = key.encode() or b"\0"  # of an empty key there is nothing to blot out
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._refusals: dict[str, int] = {}  # type -> how many endpoints have refused it
-        self._names_needed = False
 
     def keyed(self, message: Message) -> bool:
         """Whether the endpoint that this message goes to honours the key, as far as is known now."""
@@ -145,18 +144,10 @@ class Gateway:
     def put_contact(self, phone: str, name: str | None, email: str | None, tags: Iterable[str]) -> ContactPut:
         """Make or change a contact; ``tags`` are all that it is to have (spec: POST contacts).
 
-        A name that is not known is left out, so that one which the gateway has stays. Raises `EndpointRefused` where
-        the gateway insists on one: call again at once, and the number goes as the name, from then on.
+        The name is no optional field there: where none is known, the number goes in its place.
         """
-        name = name or (phone if self._names_needed else None)
-        given = {"phone": phone, "name": name, "email": email, "tags": list(tags)}
-        try:
-            result = self._post(CONTACTS, given, repeatable=True)
-        except MissingField as error:
-            if name is not None or error.details.get("field", "name") != "name":
-                raise
-            self._names_needed = True
-            raise EndpointRefused(error.message, error.details, error.rate, error.code) from error
+        given = {"phone": phone, "name": name or phone, "email": email, "tags": list(tags)}
+        result = self._post(CONTACTS, given, repeatable=True)
         return ContactPut(read_id(result.data), result.rate)
 
     def register_webhook(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:

@@ -9,7 +9,7 @@ from uuid import uuid4
 from bot.core.errors import BotError
 from bot.gateway.account import ContactPut, Page, Webhook
 from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused, Refused
+from bot.gateway.errors import Refused
 from bot.gateway.refusals import RateLimited, Unauthorized
 from bot.runtime.loans import Permit
 from bot.store.commit import Commit
@@ -73,14 +73,8 @@ class Errands:
         raise UnknownErrand(f'the gateway is never asked for "{request.get("call")}" in this form')
 
     def _put(self, phone: str, name: str | None, email: str | None, tags: list[str]) -> Answer:
-        def put() -> ContactPut:
-            return self._gateway.put_contact(phone, name, email, tags)
-
         try:
-            try:
-                return {"id": self._ask("put_contact", put).id}
-            except EndpointRefused:
-                return {"id": self._ask("put_contact", put).id}
+            return {"id": self._ask("put_contact", lambda: self._gateway.put_contact(phone, name, email, tags)).id}
         except (Unauthorized, RateLimited):
             raise
         except Refused as error:

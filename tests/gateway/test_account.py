@@ -139,29 +139,11 @@ def test_an_upsert_has_the_documented_fields(server: Peer, gateway: Gateway) -> 
     assert server.requests[0].body == {"name": "Ann", "phone": "49151", "email": "ann@b.example", "tags": ["vip"]}
 
 
-def test_what_is_not_known_is_left_out_and_no_tags_are_said_to_be_none(server: Peer, gateway: Gateway) -> None:
-    gateway.put_contact("49151", None, None, ())
-    assert server.requests[0].body == {"phone": "49151", "tags": []}
-
-
-@pytest.mark.parametrize("details", [{"field": "name"}, {}])
-def test_the_number_goes_as_the_name_only_where_one_is_insisted_on(
-    server: Peer, gateway: Gateway, details: dict[str, Any]
+def test_an_unknown_name_is_the_number_since_one_must_be_given_and_no_tags_are_said_to_be_none(
+    server: Peer, gateway: Gateway
 ) -> None:
-    server.answers(refused("VALIDATION_MISSING_FIELD", 422, headers={"X-RateLimit-Remaining": "4"}, **details))
-    with pytest.raises(errors.EndpointRefused) as caught:
-        gateway.put_contact("49151", None, None, ())
-    assert caught.value.rate.remaining == 4
     gateway.put_contact("49151", None, None, ())
-    gateway.put_contact("49152", "Bob", None, ())
-    assert [request.body.get("name") for request in server.requests] == [None, "49151", "Bob"]
-
-
-def test_another_missing_field_is_what_it_is(server: Peer, gateway: Gateway) -> None:
-    server.answers(refused("VALIDATION_MISSING_FIELD", 422, field="phone"), refused("VALIDATION_MISSING_FIELD", 422))
-    for name in (None, "Ann"):
-        with pytest.raises(refusals.MissingField):
-            gateway.put_contact("", name, None, ())
+    assert server.requests[0].body == {"name": "49151", "phone": "49151", "tags": []}
 
 
 def test_an_upsert_that_is_cut_off_can_be_repeated_and_a_registration_cannot(server: Peer, gateway: Gateway) -> None:
