@@ -20,7 +20,6 @@ from bot.steps.exchange import Exchange
 from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.guard import messages_of
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
-from bot.steps.prompt import read_commands
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
 
@@ -197,7 +196,7 @@ class Ai(StepKind):
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
         text, calls = event.value["text"], event.value["calls"]
         if exchange.plain:
-            text, calls = read_commands(text)
+            text, calls = self.brief.commands(at, text)
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
         messages = self._say(at, exchange, text, max(1, self.brief.messages - len(exchange.said)))

@@ -16,7 +16,16 @@ from bot.steps.guard import leaks
 from bot.steps.kind import At, Reading, StepFailed
 from bot.steps.links import foreign_link, links_in
 from bot.steps.notes import read_fill
-from bot.steps.prompt import LEAVE, RULES, commands_text, leave_tool, quoted_scope, remember_tool, system_text
+from bot.steps.prompt import (
+    LEAVE,
+    RULES,
+    commands_text,
+    leave_tool,
+    quoted_scope,
+    read_commands,
+    remember_tool,
+    system_text,
+)
 from bot.steps.tools import Tool, read_tools
 
 WITHIN = 60.0  # seconds for one answer of the model's
@@ -104,6 +113,10 @@ class Brief:
             flow=at.flow,
             within=self.within,
         )
+
+    def commands(self, at: At, text: str) -> tuple[str, list[dict[str, Any]]]:
+        """The text of a model without tools, and the commands in it as calls."""
+        return read_commands(text, open_exits(self.exits, at.scope), self.notable)
 
     def check(self, at: At, exchange: Exchange, text: str) -> None:
         """Let a text of the model's pass, or raise `StepFailed`: an address of nobody's, or the instructions."""

@@ -407,13 +407,31 @@ def test_a_model_without_tools_leaves_and_notes_in_plain_text() -> None:
     ]
 
 
-def test_an_answer_of_commands_alone_that_none_knows_leaves_no_empty_message() -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NOTE: closed on Monday.",
+        "NOTE that order_no: is on the parcel",
+        "LEAVE nowhere",
+        "LEAVE done to the others",
+        "LEAVE: the door on the left",
+        "NOTE order_no",
+        "NOTE contact: 6289999999999",
+    ],
+)
+def test_a_line_that_only_looks_like_a_command_is_said(line: str) -> None:
     chat = talk()
     chat.user("where is it?")
     chat.model_ends("no_tools")
-    chat.model("LEAVE nowhere")
-    assert chat.prompt[-1] == {"role": "system", "content": "There is no such tool."}
-    assert all(message["content"] for message in chat.prompt)
+    assert chat.model(f"Here you go.\n{line}") == [f"Here you go.\n{line}"]
+    assert (chat.at, chat.vars["order_no"]) == ("assistant/talk", None)
+
+
+def test_an_exit_that_is_shut_is_no_command() -> None:
+    chat = talk(FLOW.replace("      done: {", "      done: {if: order_no != none, "))
+    chat.user("where is it?")
+    chat.model_ends("no_tools")
+    assert chat.model("LEAVE done") == ["LEAVE done"]
 
 
 def test_long_facts_are_searched_for_what_the_contact_wrote() -> None:

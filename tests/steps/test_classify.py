@@ -35,8 +35,10 @@ def test_the_model_is_given_the_doors_and_the_message_apart() -> None:
     assert chat.model("order") == ["About an order."]
 
 
-@pytest.mark.parametrize("answer", [" Order.", "**order**", "The answer is: order"])
-def test_the_door_is_found_in_what_the_model_says(answer: str) -> None:
+@pytest.mark.parametrize(
+    "answer", [" Order.", "**order**", "`ORDER`", '"order"', "„order“", "(order)\n", "ord\u200ber"]
+)
+def test_the_whole_answer_names_the_door(answer: str) -> None:
     chat = Talk(FLOW)
     chat.user("parcel")
     assert chat.model(answer) == ["About an order."]
@@ -49,8 +51,12 @@ def test_what_the_contact_wrote_is_left_to_the_next_step() -> None:
     assert chat.prompt[-1] == {"role": "user", "content": "a human please"}
 
 
-@pytest.mark.parametrize("answer", ["none", "something", "", "order or person"])
-def test_no_door_or_more_than_one_is_other(answer: str) -> None:
+@pytest.mark.parametrize(
+    "answer",
+    ["none", "something", "", "order or person", "order\nperson", "The answer is: order", "no order", "not an order",
+     "none: this is not about an order", "!order", "~~order~~", "order?", "reorder", "❌ order"],
+)  # fmt: skip
+def test_what_is_no_door_as_a_whole_is_other(answer: str) -> None:
     chat = Talk(FLOW.replace("other: route", "other: broken"))
     chat.user("hm")
     assert chat.model(answer) == ["Broken."]

@@ -231,5 +231,6 @@ def test_no_answers_of_a_model_break_the_conversation(
 
 
 def test_commands_are_read_from_a_long_line_at_once() -> None:
-    for line in ("NOTE a " + "* " * 50_000 + "y", "NOTE a " + "*" * 100_000 + "y", "LEAVE a" + " " * 100_000 + "y"):
-        assert read_commands(line)[1]
+    for line in ("NOTE a:" + "* " * 50_000 + "y", "NOTE a " + "*" * 100_000 + "y", "LEAVE a" + "_" * 100_000 + "!",
+                 "LEAVE a" + " " * 100_000 + "y", "#" * 100_000, "LEAVE" + ":" * 100_000):  # fmt: skip
+        read_commands(line, (), ("a",))
