@@ -114,9 +114,9 @@ class Talk:
         ref, _ = self.calls[-1]
         return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, "done", value))
 
-    def fails(self, outcome: str) -> list[Any]:
+    def fails(self, outcome: str, detail: str = "it went wrong") -> list[Any]:
         ref, _ = self.calls[-1]
-        return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, outcome, detail="it went wrong"))
+        return self.take(CallEnded(f"call:{ref}", CONTACT, self.now, ref, outcome, detail=detail))
 
     def model(
         self, text: str = "", *calls: tuple[str, dict[str, Any]], finish: str = "stop", nth: int = -1

@@ -46,6 +46,11 @@ from bot import handler
 def count(contact: str) -> int:
     \"\"\"Count the orders.\"\"\"
     return 3
+
+@handler("orders.ship")
+def ship() -> None:
+    \"\"\"Ship the order.\"\"\"
+    raise RuntimeError("cannot reach postgres://admin:s3cret@db.example/orders")
 """
 FACTS = "Open daily from 9 to 18."
 
@@ -166,6 +171,18 @@ def test_tools_values_and_an_exit_in_one_answer(start: Start, service: Completio
     simulation.user("how many?")
     assert said(simulation) == ["Let me see.", "Bye, 7."]
     assert service.requests()[1].body["messages"][-1]["content"] == "3"
+
+
+def test_an_exception_that_a_handler_does_not_declare_stays_in_the_trace(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(flow=FLOW.replace("[orders.count]", "[orders.count, orders.ship]"))
+    service.say("", calls=[("orders_ship", {})])
+    service.say("It failed at postgres://admin:s3cret@db.example/orders")
+    simulation.user("ship it")
+    assert service.requests()[1].body["messages"][-1]["content"] == "Failed: error"
+    assert said(simulation) == ["Not now."], "an address that nobody gave it"
+    assert any("admin:s3cret" in str(turn.event) for turn in simulation.trace())
 
 
 @pytest.mark.parametrize(

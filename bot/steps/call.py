@@ -25,6 +25,8 @@ from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind,
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "mismatch")
+UNDECLARED = (*OWN_ERRORS, "error")
+"""How every call may end; ``error`` is an exception that the handler does not declare."""
 WITHIN_AND_TRIES: Schemas = {
     "within": takes(DURATION, f"How long one try may take; {WITHIN:.0f}s where nothing is said."),
     "tries": takes(integer(1, MOST_TRIES), "How often it is tried; once where nothing is said."),

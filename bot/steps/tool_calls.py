@@ -50,9 +50,13 @@ class ToolCalls:
         """The handler has ended: the model must see its result, or how it failed."""
         call, self._exchange.running = self._exchange.running, None
         assert call is not None
-        result = result_text(event.value) if event.outcome == "done" else f"Failed: {event.outcome} {event.detail}"
-        given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
-        self._exchange.note_links([link for link in links_in(result) if link not in given])
+        if event.outcome == "done":
+            result = result_text(event.value)
+            given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
+            self._exchange.note_links([link for link in links_in(result) if link not in given])
+        else:
+            tool = self._brief.tool(call["name"])
+            result = f"Failed: {event.outcome if tool is None else tool.failure(event.outcome, event.detail)}"
         self._exchange.add_result(call, result)
         self.unseen = True
 

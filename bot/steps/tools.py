@@ -15,7 +15,7 @@ from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, 
 from bot.lang.nodes import Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
-from bot.steps.call import argument_uses, check_known
+from bot.steps.call import UNDECLARED, argument_uses, check_known
 from bot.steps.declared import Used
 from bot.steps.door_keys import ASSIGNMENTS
 from bot.steps.doors import Assignment, assignments
@@ -71,6 +71,11 @@ class Tool:
             return self.confirm.render({**scope, "it": dict(arguments)})
         lines = [f"{name}: {value}" for name, value in arguments.items()]
         return "\n".join([self.about or self.name, *lines])
+
+    def failure(self, outcome: str, detail: str) -> str:
+        """What a model may know of a failed call: an error's own text only where the handler declares the error."""
+        declared = self.spec is not None and outcome in self.spec.errors and outcome not in UNDECLARED
+        return f"{outcome}: {detail.removeprefix(f'{outcome}: ')}" if declared and detail else outcome
 
     def uses(self) -> Iterator[Used]:
         """The templates of the tool."""

@@ -11,6 +11,7 @@ from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import plain_of, text_of
 from bot.requester import AnswerTooLarge, RequestFailed, TimedOut, Unreachable
+from bot.steps.call import UNDECLARED
 from bot.testing.known import Known
 from bot.testing.transcript import Http, Model, Result, Stage, Standing
 
@@ -21,9 +22,6 @@ HTTP_FAILURES: dict[str, type[RequestFailed]] = {
     error.outcome: error for error in (TimedOut, Unreachable, AnswerTooLarge)
 }
 """How a request may fail in a test, by the outcome of its step."""
-
-HANDLER_FAILURES = ("timeout", "mismatch", "error")
-"""Failures that every handler may end with; ``error`` stands for an exception that it does not declare."""
 
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 _LEAST_STATUS, _MOST_STATUS = 100, 599
@@ -104,7 +102,7 @@ def _read_result(name: Scalar, node: Node, known: Known, problems: Problems) -> 
 
 
 def _failures(spec: HandlerSpec) -> tuple[str, ...]:
-    return (*spec.errors, *HANDLER_FAILURES)
+    return (*spec.errors, *UNDECLARED)
 
 
 def _read_http_of(request: Scalar, node: Node, problems: Problems) -> Http | None:

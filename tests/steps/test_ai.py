@@ -196,7 +196,25 @@ def test_a_failed_tool_is_told_to_the_model() -> None:
     chat.user("order?")
     chat.model("", ("orders_find", {"number": "X"}))
     chat.fails("NotFound")
-    assert chat.prompt[-1]["content"].startswith("Failed: NotFound")
+    assert chat.prompt[-1]["content"] == "Failed: NotFound: it went wrong"
+
+
+@pytest.mark.parametrize("outcome", ["error", "timeout", "mismatch"])
+def test_a_failure_that_the_handler_does_not_declare_is_told_by_its_name_alone(outcome: str) -> None:
+    chat = talk()
+    chat.user("order?")
+    chat.model("", ("orders_find", {"number": "X"}))
+    chat.fails(outcome)
+    assert chat.prompt[-1]["content"] == f"Failed: {outcome}"
+
+
+def test_an_address_in_a_failure_is_not_thereby_allowed() -> None:
+    chat = talk()
+    chat.user("order?")
+    chat.model("", ("orders_find", {"number": "X"}))
+    chat.fails("NotFound", "NotFound: see https://db.example/orders")
+    assert chat.prompt[-1]["content"] == "Failed: NotFound: see https://db.example/orders"
+    assert chat.model("See https://db.example/orders") == ["I cannot answer that."]
 
 
 @pytest.mark.parametrize(

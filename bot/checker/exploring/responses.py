@@ -15,12 +15,12 @@ from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.lang.variables import Answer as Written
 from bot.lang.variables import Variable
+from bot.steps.call import UNDECLARED
 
 _STATUSES = (404, 400, 500)
 _PASSING = (408, 425, 429)
 _HTTP_FAILURES = ("timeout", "unreachable", "too_large")
 _MODEL_FAILURES = ("server_error", "quota_exceeded")
-_HANDLER_FAILURES = ("timeout", "mismatch", "error")
 _MOST_VALUES = 12  # that a handler may return
 
 
@@ -58,7 +58,7 @@ class Responses:
         yield from (Returns(name, value) for value in (*values, *longer))
         spec = self._hints.extensions.calls.get(name)
         declared = () if spec is None else spec.errors
-        for error in dict.fromkeys([*_errors_of(step), *declared, *_HANDLER_FAILURES]):
+        for error in dict.fromkeys([*_errors_of(step), *declared, *UNDECLARED]):
             if not (error == "error" and call.tries > 1):  # it would be called again a little later
                 yield Returns(name, fails=error)
 
