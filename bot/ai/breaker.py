@@ -1,24 +1,25 @@
-"""A breaker for each model: one that keeps failing is left alone for a while, then tried once."""
+"""A circuit breaker for each model: one that fails for contact after contact is left alone for a while, then tried once."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from bot.clock import Clock
 
-FAILURES = 3  # in a row, until a model is left alone
+FAILURES = 3  # of different contacts' questions in a row, until a model is left alone
 PAUSE = timedelta(seconds=30)
 
 
 @dataclass(slots=True)
 class _Trouble:
-    failures: int = 0
+    contacts: set[str] = field(default_factory=set)  # whose questions failed since the last answer, `FAILURES` at most
     until: float | None = None  # by `Clock.elapsed`, the model is left alone until then
 
 
 class Breaker:
     """Says which models may be asked. Safe to use from many threads.
 
+    However often one contact's questions fail, they count once: nobody can close a model to others alone.
     A probe that never comes back stands in nobody's way: giving it out begins another pause.
     """
 
@@ -39,13 +40,14 @@ class Breaker:
             trouble.until = now + PAUSE.total_seconds()
             return True
 
-    def failed(self, model: str, pause: timedelta | None = None) -> None:
-        """The model failed. With ``pause`` it is known to be of no use for so long."""
+    def failed(self, model: str, contact: str, pause: timedelta | None = None) -> None:
+        """The model failed at a contact's question. With ``pause`` it is known to be of no use for so long."""
         with self._lock:
             now = self._clock.elapsed()
             trouble = self._troubles.setdefault(model, _Trouble())
-            trouble.failures += 1
-            if pause is None and trouble.failures >= FAILURES:
+            if len(trouble.contacts) < FAILURES:
+                trouble.contacts.add(contact)
+            if pause is None and len(trouble.contacts) >= FAILURES:
                 pause = PAUSE
             if pause is not None:
                 trouble.until = max(now + pause.total_seconds(), trouble.until or 0.0)

@@ -99,6 +99,20 @@ class InvalidRequest(Refused):
     advice = "correct what is asked of the model"
 
 
+class TooLong(InvalidRequest):
+    """The question is longer than what the model can read."""
+
+    code = "context_length_exceeded"
+    advice = "if this happens often, name a model that reads more, or lower `history` and `hears`"
+
+
+class ContentRefused(InvalidRequest):
+    """The service does not let the model read what somebody wrote."""
+
+    code = "content_filter"
+    advice = "if this happens to harmless questions, see what the service filters"
+
+
 class NoToolSupport(InvalidRequest):
     """The model cannot call tools."""
 
@@ -165,6 +179,8 @@ BY_CODE: Mapping[str, type[Refused]] = {
     error.code: error
     for error in (
         InvalidRequest,
+        TooLong,
+        ContentRefused,
         NoToolSupport,
         PackageRequired,
         ModelNotInPackage,
@@ -174,4 +190,5 @@ BY_CODE: Mapping[str, type[Refused]] = {
         ProviderError,
     )
 }
-"""Every code of the specification, and its class; with HTTP status 401 it is `Unauthorized`, whatever the code."""
+"""Every code of the specification, and two usual ones beside it, each with its class; with HTTP status 401 it is
+`Unauthorized`, whatever the code."""

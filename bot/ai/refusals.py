@@ -11,6 +11,7 @@ from bot.ai.errors import (
     BY_CODE,
     QUOTA_KINDS,
     CompletionError,
+    ContentRefused,
     CutStream,
     InvalidRequest,
     NotReached,
@@ -20,6 +21,7 @@ from bot.ai.errors import (
     RateLimited,
     ServerError,
     TimedOut,
+    TooLong,
     Unauthorized,
 )
 from bot.core.text import json_object, line
@@ -28,6 +30,15 @@ from bot.http import DeadlinePassed, HttpError, NotSent, Oversized, Silent
 LONGEST_RESET = timedelta(days=31)
 _WORDS = 300  # characters of the service's that are kept
 _WORD = 256
+_TOO_LONG = re.compile(
+    r"context[ _](length|window|size|limit)|(prompt|inputs?|messages?|request)\b.{0,30}\btoo[ _](long|large)"
+    r"|token count.{0,40}exceed|(reduce|shorten) .{0,20}(length|messages|prompt)",
+    re.IGNORECASE,
+)
+_CONTENT = re.compile(
+    r"content[ _-](filter|policy|management|moderation)|moderation|safety (system|settings|filter)|\bflagged\b",
+    re.IGNORECASE,
+)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|mo|[smhdw])", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "mo": 31 * 86400}
 
@@ -66,10 +77,17 @@ def refusal(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) ->
     kind = next((kind for kind in QUOTA_KINDS if any(kind in name for name in names)), "")
     if kind or any(name.startswith(QuotaExceeded.code) for name in names):
         return QuotaExceeded(message, reset_in=reset_in, kind=kind)
-    for name in names:
-        if name in BY_CODE:
-            return BY_CODE[name](message, reset_in=reset_in)
-    return _by_status(status, bool(error))(message, code=names[0] if names else "", reset_in=reset_in)
+    found = next((BY_CODE[name] for name in names if name in BY_CODE), None)
+    code = found.code if found is not None else names[0] if names else ""
+    kind_of_error = _by_words(found or _by_status(status, bool(error)), " ".join([*names, message]))
+    return kind_of_error(message, code=code, reset_in=reset_in)
+
+
+def _by_words(found: type[CompletionError], said: str) -> type[CompletionError]:
+    """A refused parameter is often the conversation itself: services say so in words and codes of their own."""
+    if found is not InvalidRequest:
+        return found
+    return TooLong if _TOO_LONG.search(said) else ContentRefused if _CONTENT.search(said) else InvalidRequest
 
 
 def _by_status(status: int, said: bool) -> type[CompletionError]:

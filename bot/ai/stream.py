@@ -59,7 +59,7 @@ class Events:
 class Stream:
     """A model's answer while it comes. Iterating gives its text, piece by piece, and can be done once.
 
-    ``completion`` is there after the end. An answer has ended with ``[DONE]`` or with a ``finish_reason``: whatever
+    ``completion`` is there after the end; ``begun`` tells whether anything has come. An answer has ended with ``[DONE]`` or with a ``finish_reason``: whatever
     fails after the latter matters to nobody. Iterating raises the tree of `bot.ai.errors`.
     """
 
@@ -68,7 +68,7 @@ class Stream:
     def __init__(self, streamed: Streamed, request: ChatRequest) -> None:
         self._streamed = streamed
         self._assembly = Assembly(request)
-        self._begun = False
+        self.begun = False
         self._done = False
 
     @property
@@ -83,7 +83,7 @@ class Stream:
                     yield text
             self.completion = self._assembly.completion()
         except CompletionError as error:
-            error.usage = self.usage if self._begun else None
+            error.usage = self.usage if self.begun else None
             raise
 
     def _texts(self) -> Iterator[str]:
@@ -119,7 +119,7 @@ class Stream:
 
     def _take(self, piece: dict[str, object]) -> str:
         text = self._assembly.take(piece)
-        self._begun = True
+        self.begun = True
         return text
 
     def _chunks(self) -> Iterator[bytes]:

@@ -74,13 +74,15 @@ class Budget:
 class Complete:
     """Ask a model to go on with a conversation (spec: Chat request).
 
-    ``messages`` and ``tools`` are in the wire form. Passages of the documents ``facts`` that match ``query`` are
+    ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier turns,
+    and are left out where the whole is too long for the model. Passages of the documents ``facts`` that match ``query`` are
     added to the first message. ``paragraphs`` is how many are reported as each is complete, before the end.
     ``moderate`` names the handler that judges each text before it is sent.
     """
 
     messages: tuple[dict[str, Any], ...]
     tools: tuple[dict[str, Any], ...] = ()
+    history: int = 0
     models: tuple[str, ...] = ()  # the one to ask, and those to fall back to; empty: the bot's
     max_tokens: int = 1024
     temperature: float | None = None

@@ -61,6 +61,11 @@ class Answer:
         completion = stream.completion
         return self._done(completion.calls, _finish(completion), completion.usage)
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything of an answer has come, be it a thought or a call."""
+        return self._stream is not None and self._stream.begun
+
     def used(self) -> tuple[Usage, ...]:
         """What has been used up so far; nothing before the answer has begun."""
         return (self._stream.usage,) if self._stream and self._characters else ()

@@ -1,9 +1,10 @@
 """Completing: a model is asked to go on with a conversation, within a budget, and others in its place if it fails."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Protocol
@@ -13,20 +14,26 @@ from bot.ai.chat import ChatRequest
 from bot.ai.client import Stream
 from bot.ai.errors import (
     CompletionError,
+    ContentRefused,
+    CutStream,
     EmptyAnswer,
+    ExcessiveCalls,
     InvalidRequest,
     ModelNotInPackage,
     NoToolSupport,
     NotReached,
+    NotTheService,
     PackageRequired,
+    ProviderError,
     QuotaExceeded,
     RateLimited,
+    ServerError,
     TimedOut,
+    TooLong,
     Unauthorized,
 )
 from bot.clock import Clock
 from bot.core.effects import Complete
-from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.runtime.answering import Answer, Stopped, answered
 from bot.runtime.performers import Ended, Say
@@ -39,24 +46,47 @@ LONGEST_WAIT = timedelta(seconds=30)
 """How long a contact is let wait for a service that says when it will answer again."""
 
 _OWN_TIME = 0.9  # of the effect's: what takes longer is given up by the performers, and what it used up unknown
-_OUTCOMES: dict[type[BotError], str] = {
-    InvalidRequest: "refused",
-    Unauthorized: "refused",
-    PackageRequired: "refused",
-    ModelNotInPackage: "refused",
-    NoToolSupport: "no_tools",
-    QuotaExceeded: "quota",
-    TimedOut: "timeout",
-    EmptyAnswer: "empty",
-    CompletionError: "down",
-}
-_FOR_THE_OPERATOR = ("refused", "quota")
-_NO_FAILURES = ("refused", "no_tools")
-_NOT_OF_THE_MODEL = (NotReached, RateLimited, Unauthorized, NoToolSupport)
-"""No reason to ask another model: it would fare no better, or (without tools) the same one is to be asked otherwise."""
 _FACTS = "## Facts"
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What an error is to the step (``outcome``), and whose matter it is.
+
+    ``counts``: the service fails whatever it is asked. Only that counts for the circuit breaker, and only before the
+    answer has begun: nobody can leave all other contacts without the model by what they write. ``mend``: the operator
+    has to do something, so it is an error in the log. ``others``: another model may fare better.
+    """
+
+    outcome: str
+    counts: bool
+    mend: bool
+    others: bool
+
+
+FAILURES: Mapping[type[CompletionError], _Failure] = {
+    #                          outcome     counts  mend   others
+    NotReached: _Failure("down", True, False, False),
+    RateLimited: _Failure("down", True, False, False),
+    ServerError: _Failure("down", True, False, True),
+    ProviderError: _Failure("down", True, False, True),
+    NotTheService: _Failure("down", True, False, True),
+    CutStream: _Failure("down", True, False, True),
+    TimedOut: _Failure("timeout", True, False, True),
+    Unauthorized: _Failure("refused", True, True, False),
+    PackageRequired: _Failure("refused", True, True, True),
+    ModelNotInPackage: _Failure("refused", True, True, True),
+    QuotaExceeded: _Failure("quota", True, True, True),
+    InvalidRequest: _Failure("refused", False, True, True),
+    TooLong: _Failure("refused", False, False, True),
+    ContentRefused: _Failure("refused", False, False, True),
+    NoToolSupport: _Failure("no_tools", False, False, False),  # the same model is to be asked otherwise
+    EmptyAnswer: _Failure("empty", False, False, True),
+    ExcessiveCalls: _Failure("down", False, False, True),
+}
+"""Every error of a request, and what becomes of it."""
 
 
 class Service(Protocol):
@@ -126,41 +156,36 @@ class Completing:
         models = effect.models or self._models
         failed = self._none_asked(models)
         used: tuple[Usage, ...] = ()
-        for request in self._requests(effect, models):
+        whole = self._messages(effect, effect.messages)
+        left = deque((model, whole) for model in models)
+        while left:
+            model, messages = left.popleft()
+            if not self._breaker.allows(model):
+                continue
             judge = partial(self._judge, row, effect)
+            request = _request(effect, model, messages)
             answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
             try:
-                ended = self._ask(answer, last=request.model == models[-1])
+                ended = self._ask(answer, last=model == models[-1])
             except CompletionError as error:
-                failure = self._failure(answer, error)
+                failure = self._failure(row, answer, error)
                 used += failure.usage
                 if answer.said or not failed.again:
                     failed = failure
-                if answer.said or isinstance(error, _NOT_OF_THE_MODEL) or self._clock.elapsed() >= until:
+                if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
                     break
+                if isinstance(error, TooLong) and effect.history and messages is whole:
+                    left.appendleft((model, self._messages(effect, _without_history(effect))))
             else:
                 return replace(ended, usage=used + ended.usage)
         return replace(failed, usage=used)
 
-    def _requests(self, effect: Complete, models: Sequence[str]) -> Iterator[ChatRequest]:
-        messages = self._messages(effect)
-        for model in models:
-            if self._breaker.allows(model):
-                yield ChatRequest(
-                    model,
-                    messages,
-                    effect.max_tokens,
-                    effect.temperature,
-                    effect.tools,
-                    reasoning_split=effect.reasoning_split,
-                )
-
-    def _messages(self, effect: Complete) -> Sequence[Mapping[str, Any]]:
+    def _messages(self, effect: Complete, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The messages, with what matters of the facts behind the first one's text."""
         found = self.facts.search(effect.facts, effect.query, MOST_FACTS)
         if not found:
-            return effect.messages
-        first, *others = effect.messages
+            return messages
+        first, *others = messages
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
     def _ask(self, answer: Answer, *, last: bool) -> Ended:
@@ -183,26 +208,27 @@ class Completing:
         if verdict.outcome != "done" or verdict.value is not True:
             raise Stopped("unsafe", verdict.detail or f'"{effect.moderate}" does not let the text through')
 
-    def _failure(self, answer: Answer, error: CompletionError) -> Ended:
+    def _failure(self, row: CallRow, answer: Answer, error: CompletionError) -> Ended:
         """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""
         model = answer.request.model
-        outcome = next(_OUTCOMES[cls] for cls in type(error).__mro__ if cls in _OUTCOMES)
-        self._note(model, outcome, error)
+        self._note(row, answer, error)
         used = answer.used() if error.usage is None else (error.usage,)
         if answer.said:
             return Ended("done", answered(model, "", answer.said, "cut"), str(error), usage=used)
         again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)
-        return Ended(outcome, None, str(error), again, error.reset_in, used)
+        return Ended(FAILURES[type(error)].outcome, None, str(error), again, error.reset_in, used)
 
-    def _note(self, model: str, outcome: str, error: CompletionError) -> None:
-        level = logging.ERROR if outcome in _FOR_THE_OPERATOR else logging.WARNING
+    def _note(self, row: CallRow, answer: Answer, error: CompletionError) -> None:
+        """Log it, and count it where the service fails whatever it is asked."""
+        model, failure = answer.request.model, FAILURES[type(error)]
+        level = logging.ERROR if failure.mend else logging.WARNING
         log.log(level, 'model "%s": %s: %s', model, type(error).__name__, error.advice)
-        if outcome in _NO_FAILURES:
+        if not failure.counts or (answer.begun and not isinstance(error, QuotaExceeded)):
             self._breaker.succeeded(model)
             return
-        renewed_in = error.reset_in if outcome == "quota" else None
-        self._breaker.failed(model, renewed_in)
-        self._failures[model] = outcome
+        renewed_in = error.reset_in if isinstance(error, QuotaExceeded) else None
+        self._breaker.failed(model, row.contact, renewed_in)
+        self._failures[model] = failure.outcome
 
     def _none_asked(self, models: Sequence[str]) -> Ended:
         if not models:
@@ -210,6 +236,21 @@ class Completing:
             return Ended("refused", detail="no model is named: set BOT_AI_MODEL")
         outcome = self._failures.get(models[0], "down")
         return Ended(outcome, detail="each model failed lately and is left alone for a while")
+
+
+def _request(effect: Complete, model: str, messages: Sequence[Mapping[str, Any]]) -> ChatRequest:
+    return ChatRequest(
+        model,
+        messages,
+        effect.max_tokens,
+        effect.temperature,
+        effect.tools,
+        reasoning_split=effect.reasoning_split,
+    )
+
+
+def _without_history(effect: Complete) -> Sequence[Mapping[str, Any]]:
+    return [effect.messages[0], *effect.messages[1 + effect.history :]]
 
 
 def no_service(row: CallRow, say: Say) -> Ended:

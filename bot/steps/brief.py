@@ -101,6 +101,7 @@ class Brief:
         return Complete(
             messages=(first, *exchange.history, *exchange.turn),
             tools=() if exchange.plain else self._tools(at),
+            history=len(exchange.history),
             models=self.settings.models,
             max_tokens=self.settings.max_tokens or ANSWER_TOKENS,
             temperature=self.settings.temperature,

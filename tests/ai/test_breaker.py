@@ -21,16 +21,22 @@ def breaker(clock: MovableClock) -> Breaker:
 
 
 def fail(breaker: Breaker, times: int = FAILURES) -> None:
-    for _ in range(times):
-        breaker.failed("a")
+    for number in range(times):
+        breaker.failed("a", f"contact {number}")
 
 
 def test_a_model_that_keeps_failing_is_left_alone_and_the_others_are_not(breaker: Breaker) -> None:
     fail(breaker, FAILURES - 1)
     assert breaker.allows("a")
-    breaker.failed("a")
+    breaker.failed("a", "another contact")
     assert not breaker.allows("a")
     assert breaker.allows("b")
+
+
+def test_however_often_one_contacts_questions_fail_they_count_once(breaker: Breaker) -> None:
+    for _ in range(3 * FAILURES):
+        breaker.failed("a", "one contact")
+    assert breaker.allows("a")
 
 
 def test_only_failures_in_a_row_count(breaker: Breaker) -> None:
@@ -59,7 +65,7 @@ def test_a_try_that_fails_begins_another_pause(breaker: Breaker, clock: MovableC
     clock.move(PAUSE)
     assert breaker.allows("a")
     clock.move(PAUSE / 2)
-    breaker.failed("a")
+    breaker.failed("a", "contact 1")
     clock.move(PAUSE / 2)
     assert not breaker.allows("a")
     clock.move(PAUSE / 2)
@@ -75,7 +81,7 @@ def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: Breaker, clo
 
 
 def test_a_model_that_is_of_no_use_until_a_time_is_left_alone_until_then(breaker: Breaker, clock: MovableClock) -> None:
-    breaker.failed("a", timedelta(hours=5))
+    breaker.failed("a", "contact 1", timedelta(hours=5))
     fail(breaker)  # those that were on their way shorten nothing
     clock.move(timedelta(hours=5) - timedelta(seconds=1))
     assert not breaker.allows("a")

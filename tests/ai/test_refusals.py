@@ -12,6 +12,7 @@ from bot.ai.errors import (
     BY_CODE,
     QUOTA_KINDS,
     CompletionError,
+    ContentRefused,
     InvalidRequest,
     ModelNotInPackage,
     NoToolSupport,
@@ -22,9 +23,11 @@ from bot.ai.errors import (
     RateLimited,
     Refused,
     ServerError,
+    TooLong,
     Unauthorized,
 )
 from bot.ai.refusals import read_object, read_reset
+from bot.runtime.completing import FAILURES
 
 LONGEST_RESET = timedelta(days=31)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "models.md"
@@ -173,3 +176,36 @@ def test_the_page_on_models_lists_every_error() -> None:
         assert ("yes" if found.retry else "no") in row
         assert found.code in row
         assert found.advice in row
+        assert ("| counts |" in row) == FAILURES[found].counts
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "prompt is too long: 208310 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+        "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).",
+        "the request exceeds the available context size",
+        "Please reduce the length of the messages or completion.",
+        "Input is too long for requested model.",
+    ],
+)
+def test_a_question_that_is_too_long_is_known_by_the_services_code_or_words(words: str) -> None:
+    said = {"error": {"message": words, "type": "invalid_request_error"}}
+    assert [type(refused(status, said)) for status in (400, 413)] == [TooLong, TooLong]
+    assert type(refused(400, error("invalid_request_error", "context_length_exceeded"))) is TooLong
+    assert type(refused(429, {"error": {"message": words, "type": "rate_limit_exceeded"}})) is RateLimited
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The response was filtered due to the prompt triggering our content management policy.",
+        "Your request was rejected as a result of our safety system.",
+        "Your chosen model requires moderation and your input was flagged.",
+    ],
+)
+def test_a_question_that_is_not_let_through_is_known_by_the_services_code_or_words(words: str) -> None:
+    assert type(refused(400, {"error": {"message": words, "type": "invalid_request_error"}})) is ContentRefused
+    assert type(refused(403, error("forbidden", "content_filter"))) is ContentRefused

@@ -171,8 +171,8 @@ def test_an_answer_is_remembered_for_as_long(by: timedelta) -> None:
 def test_a_model_that_failed_is_tried_again_when_it_would_have_been(by: timedelta) -> None:
     clock = MovableClock(NOON)
     breaker = Breaker(clock)
-    for _ in range(FAILURES):
-        breaker.failed("a")
+    for number in range(FAILURES):
+        breaker.failed("a", f"contact {number}")
     clock.step(by)
     assert not breaker.allows("a")
     clock.move(PAUSE)

@@ -2,21 +2,24 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
 import pytest
 
+from bot.ai import errors
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
+from bot.ai.errors import CompletionError
 from bot.clock import MovableClock
 from bot.core.effects import Budget, Complete
-from bot.emulator.completion import CompletionService, Model
+from bot.emulator.completion import CompletionService, Model, failure
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
 from bot.runtime.calling import Calling
+from bot.runtime.completing import FAILURES as FAILURE_ROWS
 from bot.runtime.completing import Completing
 from bot.runtime.performers import CallResult, Ended, Performers
 from bot.store.facts import Facts
@@ -28,7 +31,8 @@ PAUSE = timedelta(seconds=30)
 LONGEST_WAIT = timedelta(seconds=30)
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 ONE, TWO = "acme/one", "acme/two"
-ANN = "6281234567890"
+ANN, BOB = "6281234567890", "6289876543210"
+CONTACTS = [f"628120000000{number}" for number in range(FAILURES)]
 SYSTEM = {"role": "system", "content": "You are the assistant of Acme Shop."}
 ASKED = {"role": "user", "content": "What about returns?"}
 FACTS = {"shop": "# Returns\n\nWithin 30 days.\n\n" + "\n\n".join(f"# Part {n}\n\n{'Steel. ' * 40}" for n in range(50))}
@@ -72,8 +76,9 @@ class Bench:
         self.since.add(since)
         return self.used.get(contact, 0)
 
-    def row(self, said: int = 0, **effect: Any) -> CallRow:
-        return CallRow(1, "e1#0", "key1", ANN, Complete((SYSTEM, ASKED), **effect), 0, NOON, said)
+    def row(self, said: int = 0, contact: str = ANN, **effect: Any) -> CallRow:
+        messages = effect.pop("messages", (SYSTEM, ASKED))
+        return CallRow(1, "e1#0", "key1", contact, Complete(messages, **effect), 0, NOON, said)
 
     def say(self, text: str) -> bool:
         self.said.append(text)
@@ -360,17 +365,97 @@ def test_without_any_model_the_operator_is_told(bench: Bench, caplog: pytest.Log
 # The breaker
 
 
-def test_a_model_that_keeps_failing_is_left_alone_then_tried_once(bench: Bench) -> None:
+def test_a_model_that_fails_contact_after_contact_is_left_alone_then_tried_once(bench: Bench) -> None:
     bench.completing = bench.make(ONE)
-    for _ in range(FAILURES):
+    for contact in CONTACTS:
         bench.service.fail("provider_error")
-        assert bench.ask().again
+        assert bench.ask(contact=contact).again
     ended = bench.ask()
     assert (ended.outcome, ended.again, len(bench.asked())) == ("down", False, FAILURES)
     bench.clock.move(PAUSE)
     bench.service.say("Hello.")
     assert bench.answer()["text"] == "Hello."
     assert bench.answer()["model"] == ONE
+
+
+@pytest.mark.parametrize("name", ["invalid_request_error", "model_requires_package", "model_not_in_package"])
+def test_a_model_that_nobody_may_ask_is_left_alone_too(bench: Bench, name: str) -> None:
+    bench.completing = bench.make(ONE)
+    for contact in CONTACTS:
+        bench.service.fail(name, 401 if name == "invalid_request_error" else None)
+        assert bench.ask(contact=contact).outcome == "refused"
+    assert (bench.ask().outcome, len(bench.asked())) == ("refused", FAILURES)
+
+
+def test_several_tries_of_one_contacts_questions_close_the_model_to_nobody(bench: Bench) -> None:
+    bench.completing = bench.make(ONE)
+    for _ in range(3 * FAILURES):
+        bench.service.fail("provider_error")
+        assert bench.ask().again
+    assert bench.ask(contact=BOB).outcome == "done"
+
+
+TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [
+        (lambda service: service.say("  "), "empty"),
+        (lambda service: service.say(calls=[("find", {})] * 300), "down"),
+        (lambda service: service.say(calls=[("find", {"number": "1" * 100_000})]), "down"),
+        (lambda service: service.fail("invalid_request_error", message=TOO_LONG), "refused"),
+        (lambda service: service.fail("content_filter", 400), "refused"),
+        (lambda service: service.fail("invalid_request_error"), "refused"),
+        (lambda service: service.say("no paragraph " * 90, cut_after=3_000, chunks=4), "down"),
+        (lambda service: service.say("no paragraph", error=failure("provider_error")), "down"),
+        (lambda service: service.say("a few words and then nothing", stall_after=600, chunks=4), "timeout"),
+    ],
+    ids=["empty", "many calls", "long calls", "too long", "filtered", "refused", "cut", "broken off", "stalled"],
+)
+def test_what_contacts_make_happen_by_what_they_write_closes_the_model_to_nobody(
+    bench: Bench, cause: Callable[[CompletionService], None], outcome: str
+) -> None:
+    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.2)
+    bench.completing = bench.make(ONE)
+    for contact in CONTACTS:
+        cause(bench.service)
+        assert bench.ask(contact=contact).outcome == outcome
+    assert bench.ask(contact=BOB).outcome == "done"
+
+
+def test_what_a_contact_writes_is_no_error_for_the_operator(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    bench.completing = bench.make(ONE)
+    for name in ("context_length_exceeded", "content_filter"):
+        bench.service.fail(name, 400)
+        assert bench.ask().outcome == "refused"
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+
+
+def test_a_conversation_that_is_too_long_for_the_model_is_asked_about_once_more_without_its_earlier_turns(
+    bench: Bench,
+) -> None:
+    earlier = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
+    bench.service.fail("invalid_request_error", message=TOO_LONG)
+    answer = bench.answer(messages=(SYSTEM, *earlier, ASKED), history=2)
+    assert (answer["model"], bench.asked()) == (ONE, [ONE, ONE])
+    assert [request.body["messages"] for request in bench.service.requests()] == [
+        [SYSTEM, *earlier, ASKED],
+        [SYSTEM, ASKED],
+    ]
+
+
+def test_a_message_that_alone_is_too_long_is_not_asked_about_again(bench: Bench) -> None:
+    for _ in range(4):
+        bench.service.fail("context_length_exceeded", 400)
+    ended = bench.ask(messages=(SYSTEM, ASKED, ASKED), history=1)
+    assert (ended.outcome, ended.again) == ("refused", False)
+    assert bench.asked() == [ONE, ONE, TWO, TWO]
+
+
+def test_every_error_has_a_row() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CompletionError)]
+    assert FAILURE_ROWS.keys() == {*kinds} - {CompletionError, errors.Refused}
 
 
 def test_a_model_whose_quota_is_used_up_is_left_alone_until_it_is_renewed(bench: Bench) -> None:
