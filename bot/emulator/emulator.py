@@ -3,8 +3,10 @@
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Literal
 
+from flask import Flask
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from bot.clock import Clock, SystemClock
@@ -98,11 +100,16 @@ class Emulator:
     def start(self) -> "Emulator":
         """Take the port and begin to answer and to deliver. An emulator is started once."""
         wire = Wire(self._api, self._stopping, self._before_answer, self._after_answer)
-        app = DispatcherMiddleware(control_app(self), {"/external-api": wire})
+        app = DispatcherMiddleware(lambda *asked: self._control(*asked), {"/external-api": wire})
         self._server = Server(app, self._port, self._threads)
         self._server.start()
         self.webhooks.start(self._delivery_threads)
         return self
+
+    @cached_property
+    def _control(self) -> Flask:
+        """The control API, made for the first who asks it: Python needs none, and to make it took half of the start."""
+        return control_app(self)
 
     def stop(self) -> None:
         """Stop: answers that are held are broken off, connections closed, threads ended."""

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -324,18 +325,30 @@ def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
 
 def _apply(path: Path, connection: sqlite3.Connection, migrations: Migrations) -> Database:
     db = Database(connection, execute_plugins=False)
-    known = {migration.name for migration in migrations.pending(Database(memory=True, execute_plugins=False))}
-    applied = [migration.name for migration in migrations.applied(db)]
-    if not {*applied} <= known:
+    if not db.table_names():
+        _empty(migrations).backup(connection)
+        return db
+    known = {migration.name for migration in migrations.applied(Database(_empty(migrations), execute_plugins=False))}
+    applied = {migration.name for migration in migrations.applied(db)}
+    if not applied <= known:
         raise StoreTooNew(f"{path} was written by a newer version of this program: install that one")
-    if not applied and db.table_names():
+    if not applied:
         raise StoresDiffer(
             f"{path} is another file than it should be, it has no tables of the {migrations.name.removeprefix('bot-')}: "
             "name another with BOT_STORE, or `bot restore BACKUP`"
         )
-    with transaction(connection):  # each commit waits for the disk
-        migrations.apply(db)
+    if applied < known:
+        with transaction(connection):  # each commit waits for the disk
+            migrations.apply(db)
     return db
+
+
+@cache
+def _empty(migrations: Migrations) -> sqlite3.Connection:
+    """A file without a row, in memory: the migrations take their time, and `bot test` makes a store for each test."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    migrations.apply(Database(connection, execute_plugins=False))
+    return connection
 
 
 def _execute(db: Database, script: str) -> None:
