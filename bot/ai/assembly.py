@@ -9,10 +9,11 @@ from bot.ai.chat import ChatRequest, Completion, ToolCall
 from bot.ai.errors import EmptyAnswer, ExcessiveCalls, NotTheService
 from bot.ai.refusals import refusal, word
 from bot.ai.thinking import Thoughts
-from bot.core.text import clean
+from bot.core.text import clean, is_blank, without_controls
 from bot.core.values import Usage
 
 MOST_CALLS = 32
+FILTERED = "content_filter"  # how an answer ends that the service's own filter has cut
 _CHARACTERS = 16  # of arguments for each token that the answer may have: escapes make them long
 
 
@@ -48,7 +49,7 @@ class Assembly:
         self._request = request
         self._id = ""
         self._model = ""
-        self._choice: int | None = None  # the index of the choice that is taken: that of the first one that came
+        self._choice: Any = None  # the index of the choice that is taken, as it is written: of the first one that came
         self._usage: Usage | None = None
         self._raw: list[str] = []  # thoughts included: they are paid for
         self._shown: list[str] = []
@@ -90,18 +91,18 @@ class Assembly:
             raise NotTheService("the answer has no choices")
         text = "".join(self._shown)
         calls = self._whole_calls()
-        if not text.strip() and not calls:
+        if is_blank(text) and not calls and self.finish != FILTERED:
             error = EmptyAnswer("the model answered with nothing")
             error.usage = self.usage()
             raise error
-        finish = "tool_calls" if calls and self.finish != "length" else self.finish or "stop"
+        finish = "tool_calls" if calls and self.finish not in ("length", FILTERED) else self.finish or "stop"
         return Completion(self._id, self._model or self._request.model, text, calls, finish, self.usage())
 
     def _choice_of(self, choices: Any) -> dict[str, Any] | None:
         """The piece of the one choice that is taken, however many there are and however they alternate."""
-        for choice in map(_dict, choices if isinstance(choices, list) else []):
+        for place, choice in enumerate(map(_dict, choices if isinstance(choices, list) else [])):
             index = choice.get("index")
-            index = index if isinstance(index, int) else 0
+            index = place if index is None else index
             if self._choice is None:
                 self._choice = index
             if index == self._choice:
@@ -137,7 +138,7 @@ class Assembly:
         piece = self._half + piece
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
         whole = piece[: len(piece) - len(self._half)]
-        return clean(whole, len(whole))
+        return without_controls(clean(whole, len(whole)))
 
 
 def _usage(value: Any, model: str) -> Usage | None:

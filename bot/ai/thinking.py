@@ -1,9 +1,32 @@
-"""Thoughts are no part of an answer: ``<think>`` blocks that the service has left in are taken out."""
+"""What a service leaves in an answer that was never meant for the contact is taken out.
+
+Blocks of thoughts and of calls (``<think>...</think>``, ``<tool_call>...``), and the tokens by which models mark roles,
+channels and ends (``<|im_end|>``, ``<|channel|>analysis<|message|>``).
+"""
 
 import re
 
-_TAG = re.compile(r"<(/?)think>", re.IGNORECASE)
-_TAGS = ("<think>", "</think>")
+_BLOCKS = (
+    *("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis"),
+    *(
+        "tool_call",
+        "tool_calls",
+        "tool_code",
+        "tool_use",
+        "tool_response",
+        "function",
+        "function_call",
+        "function_calls",
+    ),
+)
+_NAMES = "|".join(_BLOCKS)
+_LONGEST = 100  # characters of a tag
+_TAG = re.compile(
+    rf"<(?P<closing>/?)(?:{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>", re.I
+)
+_BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
+_ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn")
+_FINAL = "final"  # the one channel that is for the contact
 
 
 class Thoughts:
@@ -15,6 +38,7 @@ class Thoughts:
     def __init__(self) -> None:
         self._held = ""  # the beginning of a tag, perhaps
         self._thinking = False
+        self._channel: list[str] | None = None  # the pieces of a channel's name, while it comes
         self._begun = False
 
     def feed(self, piece: str) -> str:
@@ -23,18 +47,38 @@ class Thoughts:
         shown = []
         at = 0
         for tag in _TAG.finditer(text):
-            shown.append("" if self._thinking else text[at : tag.start()])
-            self._thinking = not tag[1]
+            shown.append(self._pass(text[at : tag.start()]))
+            self._take(tag)
             at = tag.end()
         rest = text[at:]
         self._held = _begun_tag(rest)
-        shown.append("" if self._thinking else rest[: len(rest) - len(self._held)])
+        shown.append(self._pass(rest[: len(rest) - len(self._held)]))
         return self._show("".join(shown))
 
     def end(self) -> str:
         """What is left to show when no piece follows."""
         held, self._held = self._held, ""
-        return "" if self._thinking else self._show(held)
+        return self._show(self._pass(held))
+
+    def _take(self, tag: re.Match[str]) -> None:
+        token = tag["token"]
+        if token is None:
+            self._thinking = not tag["closing"]
+        elif token in ("start", "channel"):
+            self._channel = []
+        elif token == "message" and self._channel is not None:
+            self._thinking = "".join(self._channel).strip().lower() != _FINAL
+            self._channel = None
+        elif token in _ENDS:
+            self._thinking = True  # what follows the end is no answer: the model plays the contact, too
+        elif token.startswith("tool"):
+            self._thinking = not token.endswith("end")
+
+    def _pass(self, text: str) -> str:
+        if self._channel is not None:
+            self._channel.append(text)
+            return ""
+        return "" if self._thinking else text
 
     def _show(self, text: str) -> str:
         if not self._begun:
@@ -45,6 +89,9 @@ class Thoughts:
 
 def _begun_tag(text: str) -> str:
     """The end of a text that may be the beginning of a tag."""
-    start = text.rfind("<")
-    end = text[start:].lower() if start >= 0 else ""
-    return text[start:] if end and any(tag.startswith(end) for tag in _TAGS) else ""
+    start = text.rfind("<", max(0, len(text) - _LONGEST))
+    begun = _BEGUN.fullmatch(text, start) if start >= 0 else None
+    if begun is None:
+        return ""
+    name = (begun["name"] or "").lower()
+    return text[start:] if any(block.startswith(name) for block in _BLOCKS) else ""

@@ -76,7 +76,9 @@ def _plain(answer: "Completion") -> dict[str, object]:
 
 
 def _about(answer: "Completion") -> str:
+    from bot.ai.assembly import FILTERED
+
     used = answer.usage
     about = "about " if used.estimated else ""
-    cut = ", cut at its longest" if answer.finish == "length" else ""
+    cut = {"length": ", cut at its longest", FILTERED: ", cut by the service's filter"}.get(answer.finish, "")
     return f"{answer.model}: {used.prompt_tokens} + {about}{counted(used.completion_tokens, 'token')}{cut}"

@@ -12,6 +12,16 @@ _SEPARATORS = str.maketrans("", "", " -().\u00a0")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """Control characters, and those that turn the direction of writing: a name could look like another."""
 
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+_LINE_ENDS = dict.fromkeys(map(ord, "\v\f\x85\u2028\u2029"), "\n")
+_CONTROLS = dict.fromkeys(
+    [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
+)
+_TAKEN_OUT = {**_CONTROLS, **_LINE_ENDS, ord("\n"): "\n", ord("\t"): "\t"}
+
 
 def clean(text: str, limit: int = KEPT_CHARACTERS) -> str:
     """The text without NULs, with U+FFFD for halves of surrogate pairs, and cut at ``limit`` characters."""
@@ -26,6 +36,24 @@ def line(value: Any, limit: int) -> str | None:
     if not isinstance(value, str):
         return None
     return _UNSEEN.sub("", " ".join(clean(value, 4 * limit).split()))[:limit].strip() or None
+
+
+def without_controls(text: str) -> str:
+    """A text without control characters and without those that turn the direction of writing.
+
+    Line ends of all kinds are ``\\n``. Cutting a text first and joining its parts then changes nothing.
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_TAKEN_OUT)
+
+
+def without_invisible(text: str) -> str:
+    """A text without the characters that take no room, or show nothing where they stand."""
+    return _INVISIBLE.sub("", text)
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see in a text."""
+    return not without_invisible(text).strip()
 
 
 def json_object(content: bytes | str) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bot.ai.assembly import FILTERED
 from bot.ai.chat import ChatRequest, Completion, ToolCall
 from bot.ai.client import Stream
 from bot.ai.errors import EmptyAnswer, TimedOut
 from bot.core.errors import BotError
+from bot.core.text import is_blank
 from bot.core.values import Usage
 from bot.runtime.paragraphs import Paragraphs
 from bot.runtime.performers import Ended, Say
@@ -59,6 +61,8 @@ class Answer:
             if self._characters > _CHARACTERS * self.request.max_tokens:
                 return self._done((), "length", stream.usage)
         completion = stream.completion
+        if completion.finish == FILTERED:  # what has come of it may say the contrary of the whole
+            raise Stopped("unsafe", "content filter: the service has cut the answer")
         return self._done(completion.calls, _finish(completion), completion.usage)
 
     @property
@@ -68,13 +72,15 @@ class Answer:
 
     def used(self) -> tuple[Usage, ...]:
         """What has been used up so far; nothing before the answer has begun."""
-        return (self._stream.usage,) if self._stream and self._characters else ()
+        return (self._stream.usage,) if self._stream is not None and self.begun else ()
 
     def _take(self, piece: str) -> None:
         if self._is_late():
             raise TimedOut("the answer takes too long")
         self._characters += len(piece)
         for paragraph in self._paragraphs.feed(piece):
+            if is_blank(paragraph):
+                continue
             if self.said < self._most:
                 self._send(paragraph)
             else:
@@ -88,6 +94,8 @@ class Answer:
 
     def _done(self, calls: Sequence[ToolCall], finish: str, usage: Usage) -> Ended:
         text = "\n\n".join([*self._rest, self._paragraphs.rest()]).strip()
+        if is_blank(text):
+            text = ""
         if text:
             self._judge(text, self.said)
         elif not calls and not self.said:

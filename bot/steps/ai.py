@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from bot.core.effects import Budget
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
+from bot.core.text import is_blank
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
 from bot.lang.nodes import Scalar
@@ -207,7 +208,7 @@ class Ai(StepKind):
 
     def _say(self, at: At, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
         """The text as messages, if it may be sent. Raises `StepFailed`."""
-        if not text.strip():
+        if is_blank(text):
             return ()
         self.brief.check(at, exchange, text)
         messages = messages_of(text, most)

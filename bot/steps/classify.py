@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
+from bot.core.text import without_invisible
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
 from bot.lang.shapes import Keys, Shape
@@ -17,7 +18,6 @@ from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
-from bot.steps.links import without_invisible
 from bot.steps.prompt import quoted_scope
 
 WITHIN = 20.0  # seconds

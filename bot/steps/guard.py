@@ -5,7 +5,8 @@ import unicodedata
 from collections.abc import Iterator
 
 from bot.core.messages import TEXT_BODY, Text
-from bot.steps.links import UNSPACED, without_invisible
+from bot.core.text import without_invisible
+from bot.steps.links import UNSPACED
 
 LEAK = 8  # words in a row that are the instructions' own; twice as many letters of a script without spaces
 _BLANK = re.compile(r"\n[ \t]*\n\s*")

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 
+from bot.core.text import without_invisible
+
 _TAIL = ".,;:!?*_~"
 _STOPS = r"\s<>\"'`()\[\]{}，。！？；：、（）【】「」『』《》"  # what an address ends at
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"  # letters that no space comes before
@@ -19,10 +21,6 @@ _DOMAIN = re.compile(
     ((?:[{_LETTER}](?:[{_LETTER}-]{{0,61}}[{_LETTER}])?\.)+(?:xn--[a-z0-9-]{{1,59}}|[a-z]{{2,24}}|(?![a-z])[^\W\d_]{{2,24}}))
     (?![\w.+-]{{0,64}}@)((?::\d{{1,5}})?/[^{_STOPS}]*)?""",
     re.IGNORECASE | re.VERBOSE,
-)
-_INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _WIDE_DOT = re.compile(r"(?<=[^\W_])[\u3002\uff0e\uff61](?=[a-z0-9])", re.IGNORECASE)
 _ENDINGS = """
@@ -66,11 +64,6 @@ def foreign_link(text: str, hosts: Iterable[str], known: Collection[str]) -> str
             if _bare(link) not in ours and not _is_of(link, names):
                 return link
     return None
-
-
-def without_invisible(text: str) -> str:
-    """A text without the characters that take no room and show nothing."""
-    return _INVISIBLE.sub("", text)
 
 
 def _looks(text: str) -> str:

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.messages import clip
+from bot.core.text import without_invisible
 from bot.core.values import Record
 from bot.lang.variables import Variable
 from bot.steps.exits import Exit
-from bot.steps.links import without_invisible
 from bot.steps.wire import jsonable
 
 REMEMBER = "remember"

@@ -225,6 +225,15 @@ def test_nul_characters_reach_nobody() -> None:
     assert read(events(*said("a\0b"), *LAST))[0] == "ab"
 
 
+def test_characters_that_control_a_terminal_or_turn_the_writing_reach_nobody() -> None:
+    odd = "a\x1b[31mb\x07c\u202ed\u2066e\u200ef\x9bg\r\n\th\u2028i"
+    assert read(events(*said(*odd), *LAST))[0] == "a[31mbcdefg\n\th\ni"
+
+
+def test_no_tag_hides_behind_such_characters() -> None:
+    assert read(events(*said("<th\x07ink>Hm.</thi\u202enk>Yes"), *LAST))[0] == "Yes"
+
+
 def test_text_may_come_as_parts() -> None:
     parts = [{"type": "text", "text": "Ye"}, {"type": "text", "text": "s"}, {"type": "image"}]
     assert read(events(piece({"content": parts}), *LAST))[0] == "Yes"
@@ -248,10 +257,26 @@ def test_of_choices_that_alternate_only_the_one_that_came_first_is_taken(first: 
     assert isinstance(failure(events(*pieces[:4])), CutStream)  # the end of another choice is not its end
 
 
+@pytest.mark.parametrize("indexes", [(0, "1"), (0, 1.5), ("0", "1"), (0, [1])])
+def test_an_index_of_any_type_tells_choices_apart(indexes: tuple[Any, Any]) -> None:
+    of = [
+        {"choices": [{"index": n, "delta": {"content": text}}]} for n, text in zip(indexes, ("Yes", "No"), strict=True)
+    ]
+    end = {"choices": [{"index": indexes[0], "delta": {}, "finish_reason": "stop"}]}
+    assert read(events(*of, end))[0] == "Yes"
+
+
 @pytest.mark.parametrize(
     "pieces",
-    [said("", "  \n"), said("<think>all of it"), [piece({})], [piece({"content": None})]],
-    ids=["white space", "thoughts", "nothing", "null"],
+    [
+        said("", "  \n"),
+        said("<think>all of it"),
+        [piece({})],
+        [piece({"content": None})],
+        said("\u200b\u2060\n", "\u2800\u00ad\U000e0041"),
+        said("<tool_call>{}</tool_call>"),
+    ],
+    ids=["white space", "thoughts", "nothing", "null", "invisible", "a call in words"],
 )
 def test_an_answer_of_nothing_is_empty(pieces: list[dict[str, object]]) -> None:
     error = failure(events(*pieces, *LAST))

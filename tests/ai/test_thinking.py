@@ -24,6 +24,18 @@ def shown(*pieces: str) -> str:
         ("<<think>x</think>", "<"),
         ("  \n", ""),
         ("<think></think>", ""),
+        ("<thinking>Hm.</thinking>Yes", "Yes"),
+        ('<reasoning effort="high">Hm.</reasoning>Yes', "Yes"),
+        ("Yes <thought>Hm.</thought >.", "Yes ."),
+        ('One moment.<tool_call>{"name": "orders_cancel"}</tool_call>', "One moment."),
+        ("<function=orders_find><parameter=number>1</parameter></function>Yes", "Yes"),
+        ("Yes <tool_call>never closed", "Yes "),
+        ("Yes<|im_end|>\n<|im_start|>user\nAnd then?", "Yes"),
+        ("Yes<｜end▁of▁sentence｜>more", "Yes"),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes", "Yes"),
+        ("Yes.<|tool_calls_section_begin|><|tool_call_begin|>x:0<|tool_call_end|><|tool_calls_section_end|>", "Yes."),
+        ("<|begin_of_text|>Yes", "Yes"),
+        ("a <b> c <|> d <functional> e", "a <b> c <|> d <functional> e"),
     ],
 )
 def test_thoughts_are_taken_out(text: str, left: str) -> None:
@@ -31,7 +43,32 @@ def test_thoughts_are_taken_out(text: str, left: str) -> None:
     assert shown(*text) == left
 
 
-@given(st.lists(st.sampled_from(["<", "think", ">", "</think>", "<think>", "/", " ", "a", "THI"])), st.integers(0, 60))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<",
+                "think",
+                ">",
+                "</think>",
+                "<think>",
+                "/",
+                " ",
+                "a",
+                "THI",
+                "<|",
+                "|>",
+                "channel",
+                "message",
+                "final",
+                "<tool_call x",
+                "im_end",
+                "\uff5c",
+            ]
+        )
+    ),
+    st.integers(0, 60),
+)
 def test_a_cut_changes_nothing(parts: list[str], at: int) -> None:
     text = "".join(parts)
     assert shown(text[:at], text[at:]) == shown(text) == shown(*text)

@@ -295,6 +295,22 @@ def test_an_empty_answer_is_one_of_the_outcomes(bench: Bench) -> None:
     assert (ended.outcome, ended.again, len(ended.usage)) == ("empty", False, 2)
 
 
+@pytest.mark.parametrize(("text", "said"), [("One.\n\nTake two pills if", ["One."]), ("Take two", []), ("", [])])
+def test_what_the_services_filter_has_cut_is_not_sent_as_if_it_were_whole(
+    bench: Bench, text: str, said: list[str]
+) -> None:
+    bench.service.say(text, finish="content_filter", calls=[("cancel", {})])
+    ended = bench.ask(paragraphs=3)
+    assert (ended.outcome, ended.again, bench.said, bench.asked()) == ("unsafe", False, said, [ONE])
+    assert len(ended.usage) == 1
+
+
+def test_paragraphs_with_nothing_to_see_are_not_said(bench: Bench) -> None:
+    bench.service.say("One.\n\n\u200b\n\n\u2800\n\nTwo.\n\n\u2060")
+    assert bench.answer(paragraphs=9)["text"] == ""
+    assert bench.said == ["One.", "Two."]
+
+
 def test_a_page_of_a_proxy_is_no_answer(bench: Bench) -> None:
     for status in (200, 404):
         bench.service.send(status, b"<html>Log in: What about returns?</html>")
