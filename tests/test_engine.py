@@ -390,6 +390,7 @@ def test_a_hand_over_hears_nothing_until_it_is_closed() -> None:
     assert talk.user("a") == ["One moment."]
     assert list(talk.session.tags) == ["handoff:sales"]
     assert talk.user("stop") == []
+    assert talk.turn is not None and talk.turn.trace.rule == "hand-over: not heard"
     assert talk.wait("300h") == []
     assert talk.closed() == ["Thanks."]
     assert list(talk.session.tags) == []

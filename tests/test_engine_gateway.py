@@ -77,6 +77,7 @@ def test_an_event_starts_the_flow_that_waits_for_it() -> None:
     chat = Talk(FLOW)
     said = chat.take(ConversationOpened(chat.next_id(), CONTACT, chat.now, "conv_1", "Ann"))
     assert said == ["Welcome, Ann!"]
+    assert chat.turn is not None and chat.turn.trace.rule == "start of welcome: conversation.opened"
     assert chat.session.conversation == "conv_1"
 
 
@@ -136,6 +137,14 @@ def test_once_resolved_the_question_is_put_again_to_the_next_message() -> None:
     assert chat.closed() == []
     assert chat.user("Ann") == ["Your name?"]
     assert chat.user("Ann") == ["Thanks, Ann."]
+
+
+def test_the_trace_says_what_became_of_an_agents_conversation() -> None:
+    chat = Talk(FLOW)
+    chat.user("hi")
+    chat.take(assigned(chat))
+    chat.closed()
+    assert chat.turn is not None and chat.turn.trace.rule == "closed"
 
 
 def test_after_the_agent_the_clock_of_silence_starts_anew() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from bot import on
 from bot.core.effects import Tell
-from tests.talk import CONTACT, Talk
+from tests.talk import BOT, CONTACT, Talk
 
 FLOWS = """
 flow: main
@@ -33,13 +33,13 @@ steps: {a: {run: /hello}, b: {ask: More?, options: [Yes]}}
 class NotFound(LookupError): ...
 
 
-def talk(*hooks: Any, flows: str = FLOWS) -> Talk:
+def talk(*hooks: Any, flows: str = FLOWS, bot: str = BOT) -> Talk:
     from bot import handler
 
     @handler("find", errors=[NotFound])
     def find(name: str | None) -> None: ...
 
-    return Talk(flows, handlers={"find": find, **{hook.__name__: hook for hook in hooks}})
+    return Talk(flows, bot, handlers={"find": find, **{hook.__name__: hook for hook in hooks}})
 
 
 def told(talk: Talk) -> list[Tell]:
@@ -73,6 +73,13 @@ def test_a_conversation_of_one_turn_ends_too() -> None:
     going = talk(ended)
     going.user("hello")
     assert [(tell.told["flow"], tell.told["expired"]) for tell in told(going)] == [("hello", False)]
+
+
+def test_who_leaves_by_a_word_has_not_let_the_time_expire() -> None:
+    going = talk(ended, bot="name: T\ndefaults: {timeout: {after: 20h, then: end}}\nwords: {stop: {then: end}}\n")
+    going.user("hi")
+    going.user("stop")
+    assert [(tell.told["flow"], tell.told["expired"]) for tell in told(going)] == [("main", False)]
 
 
 def test_a_flow_that_returns_to_its_caller_is_no_end() -> None:

@@ -208,6 +208,18 @@ def test_a_template_that_waits_for_a_reply_takes_its_errors_when_it_is_refused()
     assert said == [[["t"]], [["t"]], [["t"]], []], "at most three times without a word of the contact"
 
 
+@pytest.mark.parametrize("outcome", ["failed", "unknown"])
+def test_a_question_that_was_lost_otherwise_waits_to_be_put_again_and_a_template_takes_its_errors(outcome: str) -> None:
+    chat = Talk(DRINKS.replace("    save: drink\n", "    save: drink\n    errors: {refused: sorry}\n"))
+    chat.user("hi")
+    assert chat.send_ended(outcome) == []
+    assert chat.at == "main/drink"
+    step = "template: {name: t, language: en}, replies: {Yes: end}, errors: {refused: sorry}"
+    chat = Talk(f"flow: main\nstart: {{words: [hi]}}\nsteps: {{t: {{{step}}}, sorry: {{say: Sorry., then: end}}}}\n")
+    chat.user("hi")
+    assert chat.send_ended(outcome) == ["Sorry."]
+
+
 def test_a_question_of_a_flow_that_is_run_is_put_plainly_within_it() -> None:
     chat = Talk(
         "flow: main\nstart: {words: [hi]}\nvars: {sure: {type: boolean}}\nsteps:\n"

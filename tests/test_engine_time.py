@@ -285,6 +285,7 @@ def test_a_scheduled_flow_that_an_edit_took_away_is_left_out_with_a_note() -> No
     assert talk.wait("2h") == []
     assert talk.session.plans == ()
     assert talk.turn is not None and talk.turn.trace.notes == ["reminder: reminder is gone"]
+    assert talk.turn.trace.rule == "nothing to start"
 
 
 def test_values_that_an_edit_took_away_are_left_out_and_those_that_do_not_fit_are_told_to_the_operator() -> None:

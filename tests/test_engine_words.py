@@ -180,6 +180,7 @@ steps: {q: {ask: q?, errors: {else: sorry}}, sorry: {ask: Sorry.}}
 """)
     chat.user("x")
     assert chat.user("menu") == ["Sorry."]
+    assert chat.at == "f/sorry", "the word is no answer to what is asked then"
 
 
 def test_one_of_the_bots_that_cannot_be_worked_out_is_told_to_the_operator() -> None:

@@ -2,10 +2,9 @@
 
 import json
 import logging
-import math
 from datetime import timedelta
 from email.message import Message
-from typing import Any, NoReturn
+from typing import Any
 
 from bot.clock import Clock
 from bot.core import codec
@@ -130,15 +129,6 @@ def _text(body: bytes, charset: str) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return codec.keepable(json.loads(text, parse_constant=_no_number, parse_float=_finite))
+        return codec.keepable(json.loads(text))
     except (ValueError, RecursionError, UnstorableValue):
         raise _Unreadable("it is no JSON that can be kept") from None
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(text)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _no_number(text)

@@ -4,7 +4,7 @@ import logging
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from random import Random
@@ -93,7 +93,7 @@ class Lane:
     contact: str
     priority: int
     route: Route
-    rows: deque[OutboxRow] = field(default_factory=deque)
+    rows: deque[OutboxRow]
     silence: Silence | None = None
     attempts: int = 0
     tried_since: float | None = None  # by `Clock.elapsed`

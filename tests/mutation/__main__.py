@@ -24,7 +24,7 @@ from tests.mutation.mutants import Mutant, sample
 ROOT = Path(__file__).parent.parent.parent
 LARGE = ("pytest", "hypothesis", "flask", "pydantic", "jinja2", "requests", "regex", "yaml", "waitress", "sqlite_utils")
 SLOW = re.compile("killed|hours|random|kill|trouble|hostile")  # files that take many seconds: they come last
-BESIDE = {"engine": "steps", "store": "runtime", "web": "process"}  # the folder whose tests see a package too
+BESIDE = {"engine": ["steps"], "store": ["runtime", "web"], "web": ["process"]}  # folders whose tests see a package too
 SECONDS = (60, 180, 300, 300)  # that each batch of tests may take; a mutant that hangs is killed by that
 
 
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sample", type=int, default=300, metavar="MUTANTS")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "bot-mutation")
-    parser.add_argument("--again", action="store_true", help="try those again that have survived")
+    parser.add_argument("--again", action="store_true", help="try those again that have survived or timed out")
     parser.add_argument("--nice", type=int, default=10, help="how far the tests stand back behind other work")
     parser.add_argument("--quick", action="store_true", help="leave the slow tests out, and those of the whole path")
     parser.add_argument("--workers", type=int, default=1)
@@ -47,8 +47,8 @@ def main() -> None:
     results = options.folder / "results.jsonl"
     known = _known(results)
     drawn = sample(trees[0], options.sample, options.seed)
-    survived = {key for key, result in known.items() if result["end"] == "survived"}
-    left = [mutant for mutant in drawn if mutant.key not in known or (options.again and mutant.key in survived)]
+    not_killed = {key for key, result in known.items() if result["end"] != "killed"}
+    left = [mutant for mutant in drawn if mutant.key not in known or (options.again and mutant.key in not_killed)]
     for number, tree in enumerate(trees):
         if not os.fork():
             os.nice(options.nice)
@@ -124,7 +124,8 @@ def tests_of(mutant: Mutant, tree: Path) -> tuple[list[str], list[str], list[str
     module = Path(mutant.path).stem
     tests = tree / "tests"
     own = [*(tests / package).glob("test_*.py"), *tests.glob(f"test_{package}*.py")]
-    own += (tests / BESIDE.get(package, package)).glob("test_*.py")
+    for beside in BESIDE.get(package, []):
+        own += (tests / beside).glob("test_*.py")
     whole = [tests / "test_path.py", *tests.glob("test_*_path.py"), tests / "test_app.py"]
     words = re.compile(
         "|".join(rf"\b{word}\b" for word in [f"{package}.{module}", *filter(None, mutant.name.split("."))])

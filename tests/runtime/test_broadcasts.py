@@ -327,6 +327,7 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     world.report(first, "failed", "no")
     world.report(second, "unknown", "timed out")
     world.delivery.rows.clear()
+    assert world.reader.letters(sends_only=True, code=None, broadcast="autumn") == []
     ids = world.reader.letters(sends_only=True, code=None, broadcast="spring")
     assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": [], "held": [], "opted_out": []}
     world.settle()

@@ -908,6 +908,15 @@ def test_what_a_held_channel_keeps_goes_in_order_by_the_one_that_an_edit_has_put
     assert channels.delivery.room() == delivery.CAPACITY
 
 
+def test_an_edit_of_other_channels_leaves_a_held_one_held(server: Peer, channels: Bench) -> None:
+    server.by_default = unknown(server, "one")
+    channels.offer(channels.row("1", channel="15551"))
+    assert channels.after(1).state == "held"
+    channels.delivery.use_channels({"15551": "one", "15552": "three"})
+    channels.nothing_more(1)
+    assert [alarm.about for alarm in channels.alarms.current()] == ["one"]
+
+
 def test_a_contacts_messages_keep_their_order_within_a_channel(server: Peer, channels: Bench) -> None:
     server.by_default = unknown(server, "one")
     over = ["15551", "15551", "15552", "15551", "15552"]

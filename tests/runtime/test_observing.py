@@ -48,6 +48,17 @@ def test_a_contacts_name_is_never_taken_for_a_number(world: World, caplog: pytes
     assert {redact(name) for name in names} == names
 
 
+def test_a_call_is_counted_once_it_has_ended(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[tuple[str, str]] = []
+    monkeypatch.setattr(EngineMetrics, "called", lambda self, kind, outcome: ended.append((kind, outcome)))
+    world.say(CONTACT, "call")
+    row = world.performers.pop()
+    world.call_ends(row, "said", "a paragraph")
+    assert ended == []
+    world.call_ends(row)
+    assert ended == [("call", "done")]
+
+
 def test_a_commits_time_is_counted_from_the_begin_of_its_pass(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     took: list[float] = []
     monkeypatch.setattr(EngineMetrics, "committed", lambda self, events, seconds: took.append(seconds))

@@ -53,6 +53,15 @@ def test_a_request_that_never_left_does_not_count() -> None:
         pacing.unused(permit)
 
 
+def test_the_room_of_each_window_is_what_replies_may_still_take() -> None:
+    pacing = Pacing(60, 10_000)
+    permit = pacing.take(NOON)
+    assert pacing.room(NOON) == {"minute": 59, "day": 9_999}, "one in flight counts, the reserve does not"
+    assert permit is not None
+    pacing.ended(permit, NOON)
+    assert pacing.room(at(61)) == {"minute": 60, "day": 9_999}
+
+
 def test_a_day_has_its_limit_and_slides() -> None:
     pacing = Pacing(100, 250)
     assert [burst(pacing, at(minutes * 120)) for minutes in range(4)] == [100, 100, 50, 0]

@@ -154,6 +154,13 @@ def test_the_check_commits(path: Path, inbox: InboxWriter, clock: MovableClock) 
     connection.close()
 
 
+def test_events_that_are_refused_for_their_time_are_counted(inbox: InboxWriter, log: InboxReader) -> None:
+    assert log.stale() == (0, None)
+    inbox.note_stale()
+    inbox.note_stale()
+    assert log.stale() == (2, START)
+
+
 def test_only_what_the_engine_has_read_and_is_old_is_pruned(
     inbox: InboxWriter, clock: MovableClock, log: InboxReader
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.store.commit import Commit
-from bot.store.files import StoreDamaged, inbox_path
+from bot.store.files import StoreDamaged, StoreUnavailable, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import StoresDiffer, check_pair, check_whole
 from bot.store.migrations import migrate
@@ -134,6 +134,28 @@ def test_a_file_that_is_missing_or_empty_is_not_silently_replaced(
             migrate(path)
 
 
+def test_a_first_start_that_was_killed_between_the_two_files_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "bot.db"
+    migrate(path)
+    with closing(sqlite3.connect(inbox_path(path))) as log, log:
+        log.execute("UPDATE meta SET store_id = NULL")
+    migrate(path)
+    assert check_pair(path).cursor == 0
+
+
+def test_trouble_while_a_store_is_brought_up_to_date_names_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    monkeypatch.setattr("bot.store.migrations.open_to_migrate", full)
+    with pytest.raises(StoreUnavailable, match=r"bot\.db cannot be used now \(database or disk is full\)"):
+        migrate(path)
+
+
 def test_files_of_two_stores_are_refused(path: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     migrate(other)
@@ -238,13 +260,14 @@ class Damaged:
         lambda store: store.cursor(),
         lambda store: store.counts(),
         lambda store: store.caught_up(),
+        lambda store: store.begin_run(),
         lambda store: store.clock_set_back(START, timedelta(hours=1)),
         lambda store: store.prune(START),
         lambda store: store.numbers_of("6281234567890"),
         lambda store: store.erase("6281234567890", 1, START),
         lambda store: store.finish_erasures(lambda contact, upto: False),
     ],
-    ids=["row", "rows", "write", "clock", "prune", "numbers", "erase", "erasures"],
+    ids=["row", "rows", "write", "run", "clock", "prune", "numbers", "erase", "erasures"],
 )
 def test_damage_that_is_met_while_it_runs_names_the_file(path: Path, use: Callable[[Store], object]) -> None:
     with closing(Store(path)) as store, pytest.MonkeyPatch.context() as patched:

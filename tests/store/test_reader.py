@@ -15,6 +15,7 @@ from bot.core.messages import Text
 from bot.core.session import Frame, Session
 from bot.core.values import Record, Usage
 from bot.store.commit import Commit
+from bot.store.files import StoreDamaged
 from bot.store.reader import StoreReader
 from bot.store.rows import REPLY, CallRow, OutboxRow
 from bot.store.sessions import UnreadableSession
@@ -98,6 +99,12 @@ def test_a_session_of_another_version_is_refused_in_words(store: Store, reader: 
     store._connection.execute("""UPDATE sessions SET state = '{"$Session":{"colour":"red"}}'""")
     with pytest.raises(UnreadableSession, match="cannot be read by this version"):
         reader.session(ANN)
+
+
+def test_damage_that_a_question_meets_names_the_file(store: Store, reader: StoreReader) -> None:
+    store._connection.execute("UPDATE meta SET written_at = 'yesterday'")
+    with pytest.raises(StoreDamaged, match=r"bot\.db is damaged .*: stop the bot, then `bot restore"):
+        reader.requests_for(START)
 
 
 def test_a_store_that_nobody_has_open_can_be_read(path: Path) -> None:

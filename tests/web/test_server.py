@@ -5,9 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 from flask import Flask, request
+from waitress.adjustments import Adjustments
 
 from bot.web import server as serving
-from bot.web.server import Server
+from bot.web.server import Server, _Parser
 
 BODY_BYTES = 1024 * 1024
 
@@ -122,6 +123,14 @@ def test_an_oversized_body_is_read_to_its_end_and_refused(web: Serving, size: in
         client.sendall(post(b"x" * size))
         assert answer(client)[0] == 413
     assert not web.entered.acquire(blocking=False)
+
+
+def test_nothing_of_an_oversized_body_is_kept() -> None:
+    parser, data = _Parser(Adjustments(max_request_body_size=1000)), post(b"x" * 100_000)
+    while data:
+        data = data[parser.received(data[:5000]) :]
+    assert parser.completed
+    assert len(parser.body_rcv.buf) == 0
 
 
 def test_an_oversized_body_in_chunks_is_refused(web: Serving) -> None:

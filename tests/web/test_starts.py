@@ -117,6 +117,16 @@ def test_the_same_key_starts_once_and_is_acknowledged_each_time(door: Door, how:
     assert said(door.post(body, "survey", **headers)) == (202, "kept")
 
 
+def test_the_metrics_count_each_start_by_its_status(door: Door) -> None:
+    for contact in (CONTACT, CONTACT, "nobody"):
+        door.post({"contact": contact, "id": "order-17"})
+    lines = door.client.get("/metrics").text.splitlines()
+    assert [line for line in lines if line.startswith("bot_start_requests_total")] == [
+        'bot_start_requests_total{status="202"} 2.0',
+        'bot_start_requests_total{status="400"} 1.0',
+    ]
+
+
 def test_without_a_key_each_request_is_a_start(door: Door) -> None:
     for _ in range(2):
         assert said(door.post({"contact": CONTACT})) == (202, "kept")
