@@ -47,6 +47,11 @@ def count(contact: str) -> int:
     \"\"\"Count the orders.\"\"\"
     return 3
 
+@handler("orders.book")
+def book(number: str, idempotency_key: str) -> str:
+    \"\"\"Book an order.\"\"\"
+    return idempotency_key
+
 @handler("orders.ship")
 def ship() -> None:
     \"\"\"Ship the order.\"\"\"
@@ -183,6 +188,18 @@ def test_an_exception_that_a_handler_does_not_declare_stays_in_the_trace(
     assert service.requests()[1].body["messages"][-1]["content"] == "Failed: error"
     assert said(simulation) == ["Not now."], "an address that nobody gave it"
     assert any("admin:s3cret" in str(turn.event) for turn in simulation.trace())
+
+
+def test_a_handler_has_one_key_for_equal_calls_of_a_turn_and_another_for_each_other_call(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(flow=FLOW.replace("[orders.count]", "[orders.book]"))
+    service.say("", calls=[("orders_book", {"number": number}) for number in ("1", "1", "2")])
+    service.say("Booked.")
+    simulation.user("book them")
+    first, second, other = [message["content"] for message in service.requests()[1].body["messages"][-3:]]
+    assert first == second != other
+    assert len(first) > 10
 
 
 @pytest.mark.parametrize(

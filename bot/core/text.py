@@ -21,6 +21,10 @@ _CONTROLS = dict.fromkeys(
     [*range(0x20), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
 )
 _TAKEN_OUT = {**_CONTROLS, **_LINE_ENDS, ord("\n"): "\n", ord("\t"): "\t"}
+_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_ACCENTS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_HEAP = re.compile(f"([{_ACCENTS}]{{2}})[{_ACCENTS}]+")
 
 
 def clean(text: str, limit: int = KEPT_CHARACTERS) -> str:
@@ -54,6 +58,18 @@ def without_invisible(text: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether there is nothing to see in a text."""
     return not without_invisible(text).strip()
+
+
+def visible(text: str) -> str:
+    """A text in one line in which nothing hides: ``⏎`` for a line break, ``\ufffd`` for what cannot be seen or turns the writing.
+
+    What joins letters or emoji is left out, and of a heap of accents two are kept: it would cover the lines around it.
+    """
+    text = " ".join(_BREAK.sub(" ⏎ ", text).split())
+    if text.isascii() and text.isprintable():
+        return text
+    text = _HEAP.sub(r"\1", _INVISIBLE.sub("\ufffd", _JOINERS.sub("", text)))
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def json_object(content: bytes | str) -> dict[str, Any]:

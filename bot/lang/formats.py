@@ -3,7 +3,7 @@
 English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_UP, Decimal
 from decimal import Context as Precision
@@ -17,6 +17,7 @@ from bot.lang.failures import TemplateFailed, kind_of
 from bot.lang.hidden import LANGUAGE
 from bot.lang.languages import ENGLISH, without_country
 from bot.lang.number_filters import MOST_PLACES, is_number, is_whole
+from bot.lang.shown import shown
 
 if TYPE_CHECKING:  # babel takes 70 ms to import: only what is not plain English waits for it
     from babel import Locale
@@ -77,9 +78,7 @@ def _date(context: Context, value: Any, form: str = "long") -> str:
     if not isinstance(value, date):
         raise TemplateFailed(f"{kind_of(value)} is no date")
     moment, language = local(context, value), _spoken(context)
-    if form == "long" and language == ENGLISH:
-        return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
-    return _formatted(moment, language, form, "date")
+    return _in_words(moment, language) if form == "long" else _formatted(moment, language, form, "date")
 
 
 @pass_context
@@ -88,9 +87,41 @@ def _time(context: Context, value: Any, form: str = "short") -> str:
     if not isinstance(value, datetime | time):
         raise TemplateFailed(f"{kind_of(value)} has no time of day")
     moment, language = local(context, value), _spoken(context)
-    if form == "short" and language == ENGLISH:
-        return f"{moment:%H:%M}"
-    return _formatted(moment, language, form, "time")
+    return _on_the_clock(moment, language) if form == "short" else _formatted(moment, language, form, "time")
+
+
+def as_spoken(value: Any, scope: Mapping[str, Any]) -> str:
+    """A date, a time or a number as the contact's language writes it; anything else as it is shown."""
+    language, now = scope.get(LANGUAGE) or ENGLISH, scope.get("now")
+    if isinstance(value, datetime):
+        if value.tzinfo is not None and isinstance(now, datetime):
+            value = value.astimezone(now.tzinfo)
+        return f"{_in_words(value, language)}, {_on_the_clock(value, language)}"
+    if isinstance(value, date):
+        return _in_words(value, language)
+    if isinstance(value, time):
+        return _on_the_clock(value, language)
+    try:
+        return _grouped(_decimal(value), language) if is_number(value) else shown(value)
+    except TemplateFailed:
+        return shown(value)
+
+
+def _in_words(day: date, language: str) -> str:
+    if language == ENGLISH:
+        return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+    return _formatted(day, language, "long", "date")
+
+
+def _on_the_clock(moment: datetime | time, language: str) -> str:
+    return f"{moment:%H:%M}" if language == ENGLISH else _formatted(moment, language, "short", "time")
+
+
+def _grouped(exact: Decimal, language: str, pattern: str | None = None) -> str:
+    from babel import numbers
+
+    locale = _locale(language)
+    return str(numbers.format_decimal(exact, pattern, locale, decimal_quantization=False)).translate(_NO_BREAK)
 
 
 def _formatted(moment: Any, language: str, form: str, name: str) -> str:
@@ -114,16 +145,13 @@ def _formatted(moment: Any, language: str, form: str, name: str) -> str:
 @pass_context
 def _number(context: Context, value: Any, places: int | None = None) -> str:
     """``{{ total | number }}``: 1,234.5; ``number(2)``: 1,234.50, half away from zero."""
-    from babel import numbers
-
     exact, pattern = _decimal(value), None
     if places is not None:
         if not is_whole(places):
             raise TemplateFailed(f"number() takes how many places, not {kind_of(places)}")
         kept = max(0, min(places, MOST_PLACES))
         exact, pattern = _EXACT.quantize(exact, Decimal(1).scaleb(-kept)), f"#,##0.{'0' * kept}".rstrip(".")
-    locale = _locale(_spoken(context))
-    return str(numbers.format_decimal(exact, pattern, locale, decimal_quantization=False)).translate(_NO_BREAK)
+    return _grouped(exact, _spoken(context), pattern)
 
 
 @pass_context

@@ -1,6 +1,13 @@
-"""A question of the bot's own that is answered by yes or no."""
+"""A question of the bot's own that is answered by yes or no, and what it asks about."""
 
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bot.core.errors import BotError
 from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
+from bot.core.text import visible
+from bot.lang.formats import as_spoken
 from bot.lang.hidden import LANGUAGE
 from bot.lang.wordings import wording
 from bot.lang.words import normalise
@@ -8,7 +15,13 @@ from bot.lang.yes_no import yes_or_no
 from bot.steps.kind import At, Reply
 from bot.steps.replies import ReplyId, value_hash
 
+MOST_TEXT = 200  # characters of one text among what is asked about
+MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
 _ANSWERS = ("yes", "no")
+
+
+class TooLong(BotError):
+    """What is asked about does not fit into one question."""
 
 
 def question(at: At, body: str, number: int = 0) -> Buttons:
@@ -25,6 +38,57 @@ def agreed(at: At, reply: Reply, number: int = 0) -> bool | None:
         return None
     titles = {normalise(wording(at.scope, name)): name == "yes" for name in _ANSWERS}
     return titles.get(normalise(reply.text), yes_or_no(reply.text, at.scope.get(LANGUAGE)))
+
+
+def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:
+    """Each value on a line of its own, as the contact's language writes it. Raises `TooLong`.
+
+    Only a long text is cut, by itself: ``{"number": "A1", "amount": 1000000}`` is ``number: A1`` and ``amount: 1,000,000``.
+    """
+    for name, value in harmless(values).items():
+        yield f"{name}: {_spoken(value, scope) or '–'}"
+
+
+def harmless(value: Any) -> Any:
+    """A copy whose texts are one line each, in which nothing hides, cut where they are long. Raises `TooLong`."""
+    left = MOST_VALUES
+
+    def copied(value: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TooLong(f"more than {MOST_VALUES} values")
+        if isinstance(value, Mapping):
+            return {_short(str(name)): copied(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [copied(item) for item in value]
+        return _short(value) if isinstance(value, str) else value
+
+    return copied(value)
+
+
+def _short(text: str) -> str:
+    """A text in one line, with how much of it is not shown; a chat shows what stands between two tildes as struck out."""
+    line = visible(text).replace("~", "∼")
+    return line if len(line) <= MOST_TEXT else f"{line[:MOST_TEXT]}… (+{len(line) - MOST_TEXT})"
+
+
+def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str:
+    """A value as it is shown; within a list or an object texts are quoted, so that none looks like two."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False) if inner else value
+        case Mapping():
+            pairs = ", ".join(f"{name}: {_spoken(item, scope, inner=True)}" for name, item in value.items())
+            return f"{{{pairs}}}" if inner else pairs
+        case list():
+            items = ", ".join(_spoken(item, scope, inner=True) for item in value)
+            return f"[{items}]" if inner else items
+        case bool():
+            return wording(scope, "yes" if value else "no")
+        case None:
+            return "–"
+    return as_spoken(value, scope)
 
 
 def _id(at: At, choice: int, number: int) -> ReplyId:

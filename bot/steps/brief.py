@@ -1,6 +1,6 @@
 """What a model is told at an AI step, and what it may use and say there."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -51,15 +51,15 @@ class Brief:
         instructions = fields.template("ai")
         own = read_ai_settings(fields, reading.handlers, step=True)
         facts, text = read_facts(fields, reading.documents)
-        within = fields.seconds("within", WITHIN)
+        within, tools = fields.seconds("within", WITHIN), read_tools(fields, reading)
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
             text,
             frozenset(links_in(text)),
-            read_tools(fields, reading),
+            tools,
             read_fill(fields, reading.variables),
-            read_exits(fields, reading.variables),
+            read_exits(fields, reading.variables, [tool.handler for tool in tools], reading.handlers),
             own.over(reading.ai),
             within,
         )
@@ -91,6 +91,10 @@ class Brief:
         """The exit that a call of the model's leaves by."""
         return next((way for way in open_exits(self.exits, scope) if f"{LEAVE}{way.name}" == call), None)
 
+    def names_of(self, handlers: Iterable[str]) -> list[str]:
+        """What a model calls the tools of these handlers."""
+        return [tool.name for tool in self.tools if tool.handler in handlers]
+
     def tool(self, call: str) -> Tool | None:
         """The tool that a call of the model's names."""
         return next((tool for tool in self.tools if tool.name == call), None)
@@ -117,7 +121,7 @@ class Brief:
 
     def commands(self, at: At, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a model without tools, and the commands in it as calls."""
-        return read_commands(text, open_exits(self.exits, at.scope), self.notable)
+        return read_commands(text, self._exits_in_words(at), self.notable)
 
     def check(self, at: At, exchange: Exchange, text: str) -> None:
         """Let a text of the model's pass, or raise `StepFailed`: an address of nobody's, or the instructions."""
@@ -134,12 +138,17 @@ class Brief:
     def _system(self, at: At, exchange: Exchange) -> str:
         instructions = self.instructions.render(quoted_scope(at.scope))
         known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
-        commands = commands_text(open_exits(self.exits, at.scope), self.notable) if exchange.plain else []
+        commands = commands_text(self._exits_in_words(at), self.notable) if exchange.plain else []
         return system_text(instructions, "" if self.facts else self.facts_text, at.now, known, commands)
 
     def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
         if self.fill:
             tools.append(remember_tool(self.fill, at.variables))
-        tools += [leave_tool(way, self.fill, at.variables) for way in open_exits(self.exits, at.scope)]
+        for way in open_exits(self.exits, at.scope):
+            tools.append(leave_tool(way, self.names_of(way.deeds), self.fill, at.variables))
         return tuple(tools)
+
+    def _exits_in_words(self, at: At) -> tuple[Exit, ...]:
+        """The exits that a model without tools can take."""
+        return tuple(way for way in open_exits(self.exits, at.scope) if not way.deeds)

@@ -9,6 +9,7 @@ from bot.core.messages import Text
 from bot.core.tokens import estimate_messages
 from bot.steps.guard import messages_of
 from bot.steps.kind import Reply
+from bot.steps.prompt import LEAVE, REMEMBER
 
 WireMessage = dict[str, Any]
 MOST_LINKS = 50
@@ -33,6 +34,10 @@ class Exchange:
     questions: int = 0  # how often the contact was asked about a call
     plain: bool = False  # the model knows no tools
     links: list[str] = field(default_factory=list)  # addresses that handlers gave the model
+    failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
+    made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
+    uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
+    succeeded: list[str] = field(default_factory=list)  # handlers that have, in this visit
 
     @classmethod
     def of(cls, hold: Mapping[str, Any]) -> Self:
@@ -46,7 +51,7 @@ class Exchange:
     def begin(self, reply: Reply | None) -> None:
         """A new turn, by the contact's message; without one the model begins."""
         first = {"role": "user", "content": ARRIVED} if reply is None else from_contact(reply)
-        self.turn, self.said, self.spoken, self.queue = [first], [], [], []
+        self.turn, self.said, self.spoken, self.queue, self.made = [first], [], [], [], {}
         self.running = self.asking = None
         self.turns += 1
         self.rounds = self.merged = 0
@@ -64,7 +69,7 @@ class Exchange:
         self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
         while self.history and estimate_messages(self.history) > most_tokens:
             del self.history[0]
-        self.turn, self.queue = [], []
+        self.turn, self.queue, self.made = [], [], {}
         self.running = self.asking = None
         self.asked = False
 
@@ -77,13 +82,14 @@ class Exchange:
         self.turn.append(from_contact(reply))
 
     def add_answer(self, calls: list[dict[str, Any]]) -> None:
-        """The model's newest answer: what of it was sent, and its calls, which are to be done now."""
+        """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last."""
         message: WireMessage = {"role": "assistant", "content": "\n\n".join(self.said)}
         if calls and not self.plain:
             message["tool_calls"] = [_in_wire_form(call) for call in calls]
         if message["content"] or "tool_calls" in message:  # an empty message is one that services refuse
             self.turn.append(message)
-        self.queue = list(calls)
+        self.queue = sorted(calls, key=_place)
+        self.failed = False
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:
         """What became of a call. Where the model knows no tools there is no role for it."""
@@ -91,6 +97,17 @@ class Exchange:
             self.turn.append({"role": "system", "content": result})
         else:
             self.turn.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+    def note_made(self, key: str, *, failed: bool) -> None:
+        """An equal call of this turn has the result that was added last."""
+        self.made[key] = {"place": len(self.turn) - 1, "failed": failed}
+
+    def note_use(self, handler: str, outcome: str) -> None:
+        """A handler has ended. One that is not back in time may still succeed."""
+        if outcome in ("done", "timeout"):
+            self.uses[handler] = self.uses.get(handler, 0) + 1
+        if outcome == "done" and handler not in self.succeeded:
+            self.succeeded.append(handler)
 
     @property
     def query(self) -> str:
@@ -120,6 +137,12 @@ def from_contact(reply: Reply) -> WireMessage:
     else:
         text = (reply.text or "").strip() or "(something that is no text)"
     return {"role": "user", "content": text.strip()}
+
+
+def _place(call: Mapping[str, Any]) -> int:
+    """In which order calls of one answer are done: what the model claims with an exit must have been done before."""
+    name = call["name"]
+    return 0 if name == REMEMBER else 2 if name.startswith(LEAVE) else 1
 
 
 def _in_wire_form(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Exits: the doors by which alone a model may leave a step."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a too
 
 _KEYS: Schemas = {
     "when": takes(ANY_TEXT, "When it is the one to take, in words for the model."),
-    "needs": takes(one_or_several(ANY_TEXT), "The variables that must be known by then: the model may note them, too."),
+    "needs": takes(
+        one_or_several(ANY_TEXT),
+        "The variables that must be known by then (the model may note them, too), and the step's tools that must have "
+        "succeeded.",
+    ),
     **CONDITION,
     **DOOR_KEYS,
 }
@@ -28,7 +32,7 @@ EXITS = map_of(either(TARGET, record(_KEYS)))
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """One exit: when it is the one to take, and which variables must be known by then.
+    """One exit: when it is the one to take, which variables must be known, which handlers must have succeeded by then.
 
     It is there where ``condition`` holds.
     """
@@ -39,6 +43,7 @@ class Exit:
     needs: tuple[str, ...]
     door: Door | None
     condition: Expression | None = None
+    deeds: tuple[str, ...] = ()  # handlers that the step has as tools
 
     @property
     def outcome(self) -> str:
@@ -46,10 +51,12 @@ class Exit:
         return f"exits.{self.name}"
 
 
-def read_exits(fields: Fields, variables: Mapping[str, Variable]) -> tuple[Exit, ...]:
+def read_exits(
+    fields: Fields, variables: Mapping[str, Variable], tools: Collection[str] = (), handlers: Collection[str] = ()
+) -> tuple[Exit, ...]:
     """Read `exits`: for each name a target, or ``{when, needs, if}`` with the keys of a door.
 
-    There is one at least.
+    There is one at least. ``tools`` are the handlers that the step has as tools, of all ``handlers``.
     """
     fields.require("exits")
     inner = fields.fields("exits")
@@ -58,10 +65,34 @@ def read_exits(fields: Fields, variables: Mapping[str, Variable]) -> tuple[Exit,
     if not inner.entries():
         fix = "add one, like done: {when: they have what they need, then: end}"
         fields.problems.add("E105", inner.mark, f"{inner.what}: there is no exit", fix)
-    return tuple(_read_exit(fields, name, node, variables) for name, node in inner.entries())
+    needed = _Needed(variables, tools, handlers)
+    return tuple(_read_exit(fields, name, node, needed) for name, node in inner.entries())
 
 
-def _read_exit(fields: Fields, name: Scalar, node: Node, variables: Mapping[str, Variable]) -> Exit:
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """What an exit may need."""
+
+    variables: Mapping[str, Variable]
+    tools: Collection[str]
+    handlers: Collection[str]
+
+    def check(self, each: Fields, name: str) -> None:
+        """A need is a variable's name or a tool's, and not the name of both."""
+        mark = each.mark_of("needs")
+        if name in self.variables and name in self.tools:
+            what = f'{each.what}: "{name}" is a variable and a tool: nobody can tell which one it needs'
+            each.problems.add("E306", mark, what, "give the variable another name")
+        elif name in self.handlers and name not in self.variables and name not in self.tools:
+            what = f'{each.what}: "{name}" is no tool of this step, so it can never have succeeded here'
+            each.problems.add("E301", mark, what, f"add it to the step's tools: {name}")
+        elif name not in self.variables and name not in self.tools:
+            kinds = "variable or tool" if self.tools else "variable"
+            fix = did_you_mean(name, [*self.variables, *self.tools], f"declare it under vars: {name}: {{type: text}}")
+            each.problems.add("E301", mark, f'{each.what}: no {kinds} "{name}"', fix)
+
+
+def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exit:
     problems, when = fields.problems, f"it is about: {name.text}"
     if not _NAME.fullmatch(name.text):
         fix = "use small letters, digits and _, a letter first, 50 at most"
@@ -70,14 +101,13 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, variables: Mapping[str,
         return Exit(name.text, name.mark, when, (), door_of(node, problems, f"{fields.what}: exits"))
     each = Fields(node, problems, f'{fields.what}: exit "{name.text}"')
     when, needs, condition = each.string("when") or when, each.strings("needs"), each.expression("if")
-    for variable in needs:
-        if variable not in variables:
-            fix = did_you_mean(variable, variables, f"declare it under vars: {variable}: {{type: text}}")
-            problems.add("E301", each.mark_of("needs"), f'{each.what}: no variable "{variable}"', fix)
+    for need in needs:
+        needed.check(each, need)
     door = door_from(each)
     each.close()
-    known = tuple(variable for variable in needs if variable in variables)
-    return Exit(name.text, name.mark, when, known, door, condition)
+    known = tuple(need for need in needs if need in needed.variables)
+    deeds = tuple(need for need in needs if need in needed.tools)
+    return Exit(name.text, name.mark, when, known, door, condition, deeds)
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -48,10 +48,14 @@ def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) ->
     return function(REMEMBER, "Note what the contact has told you, as soon as they have.", _values(fill, variables))
 
 
-def leave_tool(way: Exit, fill: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
-    """The tool by which a model leaves by an exit."""
+def leave_tool(
+    way: Exit, deeds: Sequence[str], fill: Mapping[str, str], variables: Mapping[str, Variable]
+) -> dict[str, Any]:
+    """The tool by which a model leaves by an exit, once these other tools have succeeded."""
     about = {name: fill.get(name, f"needed: {name}") for name in way.needs}
-    return function(f"{LEAVE}{way.name}", f"End your part when {way.when}.", _values(about, variables))
+    when = f"End your part when {way.when}."
+    after = f" Only after {' and '.join(deeds)} has succeeded." if deeds else ""
+    return function(f"{LEAVE}{way.name}", f"{when}{after}", _values(about, variables))
 
 
 def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:

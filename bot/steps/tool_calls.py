@@ -1,10 +1,14 @@
 """The calls in a model's answer: its tools, the values that it notes, and the exits."""
 
+import json
 from collections.abc import Mapping
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 from bot.core.events import CallEnded
-from bot.steps.agreement import agreed, question
+from bot.core.messages import INTERACTIVE_BODY
+from bot.lang.arguments import BadArgument
+from bot.steps.agreement import TooLong, agreed, question
 from bot.steps.brief import Brief
 from bot.steps.exchange import Exchange
 from bot.steps.exits import Exit
@@ -13,8 +17,19 @@ from bot.steps.links import links_in
 from bot.steps.notes import noted
 from bot.steps.prompt import REMEMBER, result_text
 from bot.steps.tools import Tool, read_arguments
+from bot.steps.wire import jsonable
 
 NOT_DONE = "Not done: the contact did not agree."
+STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
+UNASKED = f"Not done: the contact cannot be asked, for the question has more than {INTERACTIVE_BODY} characters. Do less at a time."
+USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
+
+
+class _Result(NamedTuple):
+    """What became of a call, in words for the model."""
+
+    text: str
+    failed: bool = True
 
 
 class ToolCalls:
@@ -42,31 +57,31 @@ class ToolCalls:
             result = self._do(call)
             if isinstance(result, Decision):
                 return result
-            self.unseen = self.unseen or bool(result)
-            self._exchange.add_result(call, result or "Noted.")
+            self._add(call, result)
         return None
 
     def tool_ended(self, event: CallEnded) -> None:
         """The handler has ended: the model must see its result, or how it failed."""
-        call, self._exchange.running = self._exchange.running, None
-        assert call is not None
-        if event.outcome == "done":
+        running, self._exchange.running = self._exchange.running, None
+        assert running is not None
+        call, done = running["call"], event.outcome == "done"
+        tool = self._brief.tool(call["name"])
+        if done:
             result = result_text(event.value)
             given = result_text(read_arguments(call["arguments"]))  # what the model gave does not come back as ours
             self._exchange.note_links([link for link in links_in(result) if link not in given])
         else:
-            tool = self._brief.tool(call["name"])
             result = f"Failed: {event.outcome if tool is None else tool.failure(event.outcome, event.detail)}"
-        self._exchange.add_result(call, result)
-        self.unseen = True
+        if tool is not None:
+            self._exchange.note_use(tool.handler, event.outcome)
+        self._add(call, _Result(result, failed=not done))
+        self._exchange.note_made(running["key"], failed=not done)
 
     def ask(self) -> Decision:
         """Ask the contact whether the call may be done."""
         asking = self._exchange.asking
         assert asking is not None
-        tool = self._brief.tool(asking["call"]["name"])
-        body = asking["call"]["name"] if tool is None else tool.question(asking["arguments"], self._scope)
-        asked = question(self._at, body, self._exchange.questions)
+        asked = question(self._at, asking["body"], self._exchange.questions)
         return Decision(messages=(asked,), hold=self._exchange.hold())
 
     def agreed(self, reply: Reply) -> bool | None:
@@ -77,52 +92,88 @@ class ToolCalls:
         """Yes, no, or something else: then nothing more is done, and the model reads what they wrote."""
         asking, self._exchange.asking = self._exchange.asking, None
         assert asking is not None
-        tool, said = self._brief.tool(asking["call"]["name"]), self.agreed(reply)
+        call, said = asking["call"], self.agreed(reply)
+        tool = self._brief.tool(call["name"])
         if said and tool is not None:
-            return self._run(tool, asking["call"], asking["arguments"])
-        undone = [asking["call"]]
-        if said is None:
-            undone += self._exchange.queue
+            return self._run(tool, call, asking["arguments"], asking["key"])
+        self._add(call, _Result(NOT_DONE))
+        if said is False:
+            self._exchange.note_made(asking["key"], failed=True)
+        elif said is None:
+            for other in self._exchange.queue:
+                self._add(other, _Result(NOT_DONE))
             self._exchange.queue = []
-        for call in undone:
-            self._exchange.add_result(call, NOT_DONE)
-        if said is None:
             self._exchange.add_reply(reply)
-        self.unseen = True
         return None
 
-    def _do(self, call: dict[str, Any]) -> Decision | str:
-        """One call: what it leads to, or a result for the model; empty where all is said by its being done."""
+    def _add(self, call: Mapping[str, Any], result: _Result) -> None:
+        """What became of a call. The model must see it, but for notes that were taken."""
+        self._exchange.add_result(call, result.text)
+        self._exchange.failed = self._exchange.failed or result.failed
+        self.unseen = self.unseen or result.failed or call["name"] != REMEMBER
+
+    def _do(self, call: dict[str, Any]) -> Decision | _Result:
+        """One call: what it leads to, or what became of it."""
         name, arguments = call["name"], read_arguments(call["arguments"])
         if arguments is None:
-            return "The arguments are no JSON object."
+            return _Result("The arguments are no JSON object.")
         if name == REMEMBER:
-            return self._note(arguments)
+            wrong = self._note(arguments)
+            return _Result(wrong or "Noted.", failed=bool(wrong))
         if (way := self._brief.exit(name, self._scope)) is not None:
             return self._leave(way, arguments)
         tool = self._brief.tool(name)
         if tool is None:
-            return "There is no such tool."
+            return _Result("There is no such tool.")
         if unknown := arguments.keys() - tool.schema["properties"].keys():
-            return f"There is no argument {', '.join(sorted(unknown))}."
+            return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
+        return self._use(tool, call, arguments)
+
+    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> Decision | _Result:
+        """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
+        try:
+            values = tool.values(tool.call(arguments, self._scope))
+        except BadArgument as error:
+            return _Result(f"Not done: {error}.")
+        key = _key(tool, values)
+        if (made := self._exchange.made.get(key)) is not None:
+            return _Result(self._exchange.turn[made["place"]]["content"], failed=made["failed"])
+        if tool.times is not None and self._exchange.uses.get(tool.handler, 0) >= tool.times:
+            return _Result(USED_UP)
         if not tool.confirms:
-            return self._run(tool, call, arguments)
-        self._exchange.asking = {"call": call, "arguments": arguments}
+            return self._run(tool, call, arguments, key)
+        try:
+            body = tool.question({name: values[name] for name in arguments}, self._scope)
+        except TooLong:
+            return _Result(UNASKED)
+        self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
         self._exchange.questions += 1
         return self.ask()
 
-    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> Decision:
-        self._exchange.running = call
+    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> Decision:
+        self._exchange.running = {"call": call, "key": key}
         return Decision(call=tool.call(arguments, self._scope), awaits=True, hold=self._exchange.hold())
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
+        """Note values; what is wrong with the others, in words for the model."""
         values, wrong = noted(arguments, self._brief.notable, self._at)
         self.sets |= values
         return wrong
 
-    def _leave(self, way: Exit, arguments: Mapping[str, Any]) -> Decision | str:
-        wrong = self._note(arguments)
-        missing = [name for name in way.needs if self._scope.get(name) is None]
-        if wrong or missing:
-            return wrong or f"Not yet: {', '.join(missing)} must be known first. Ask for it."
+    def _leave(self, way: Exit, arguments: dict[str, Any]) -> Decision | _Result:
+        """Take an exit, if all that the model did before it in this answer came off."""
+        if self._exchange.failed:
+            return _Result(STAYS)
+        if wrong := self._note(arguments):
+            return _Result(wrong)
+        if missing := [name for name in way.needs if self._scope.get(name) is None]:
+            return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")
+        if undone := [name for name in way.deeds if name not in self._exchange.succeeded]:
+            return _Result(f"Not yet: {', '.join(self._brief.names_of(undone))} must have succeeded first.")
         return ending(way.outcome)
+
+
+def _key(tool: Tool, values: Mapping[str, Any]) -> str:
+    """What equal calls have in common: the tool, and the arguments as the handler sees them."""
+    text = json.dumps([tool.name, values], default=jsonable, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]

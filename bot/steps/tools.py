@@ -3,18 +3,21 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.effects import Call
+from bot.core.messages import INTERACTIVE_BODY
 from bot.core.values import UnstorableValue, plain
+from bot.lang.arguments import Arguments, BadArgument
 from bot.lang.docstrings import summary
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
-from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, one_or_several, record, takes
+from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, integer, one_or_several, record, takes
 from bot.lang.nodes import Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
+from bot.steps.agreement import TooLong, asked_about, harmless
 from bot.steps.call import UNDECLARED, argument_uses, check_known
 from bot.steps.declared import Used
 from bot.steps.door_keys import ASSIGNMENTS
@@ -35,24 +38,30 @@ _KEYS: Schemas = {
         either(BOOLEAN, STRING), "Ask the contact first, or with which question; false where nothing is said."
     ),
     "within": takes(DURATION, "How long it may take; 10s where nothing is said."),
+    "times": takes(integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."),
 }
 TOOLS = one_or_several(either(ANY_TEXT, record(_KEYS, "call")))
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One handler as a tool. ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first."""
+    """One handler as a tool. ``given`` are the arguments that the flow binds; ``confirm`` asks the contact first.
+
+    ``times`` is how often it may succeed in one visit of the step; None: there is no bound.
+    """
 
     handler: str
     name: str
     about: str
     schema: Mapping[str, Any]
+    spec: HandlerSpec
+    arguments: Arguments
     given: tuple[Assignment, ...] = ()
     binds_contact: bool = False
     confirms: bool = False
     confirm: Template | None = None
     within: float = WITHIN
-    spec: HandlerSpec | None = None
+    times: int | None = None
 
     def wire(self) -> dict[str, Any]:
         """The tool as a model is told of it."""
@@ -65,16 +74,32 @@ class Tool:
             bound[CONTACT] = scope["contact"]["id"]
         return Call(self.handler, {**arguments, **bound}, self.within)
 
-    def question(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """What the contact is asked before it is done."""
+    def values(self, call: Call) -> dict[str, Any]:
+        """The arguments of a call as the handler will see them. Raises `BadArgument`, in words for the model."""
+        try:
+            fitted = self.arguments.fitted(call.arguments)
+        except BadArgument as error:
+            if error.name in self.schema["properties"]:
+                raise
+            raise BadArgument(
+                error.name, f"{error.name}, which is not yours to give, is not known or not right"
+            ) from error
+        return {name: _kept(value, call.arguments[name]) for name, value in fitted.items()}
+
+    def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
+        """What the contact is asked before it is done with these values. Raises `bot.steps.agreement.TooLong`."""
         if self.confirm is not None:
-            return self.confirm.render({**scope, "it": dict(arguments)})
-        lines = [f"{name}: {value}" for name, value in arguments.items()]
-        return "\n".join([self.about or self.name, *lines])
+            given = {**dict.fromkeys(self.schema["properties"]), **harmless(values)}
+            body = self.confirm.render({**scope, "it": given})
+        else:
+            body = "\n".join([self.about or self.name, *asked_about(values, scope)])
+        if len(body) > INTERACTIVE_BODY:
+            raise TooLong(f"the question has {len(body)} characters")
+        return body
 
     def failure(self, outcome: str, detail: str) -> str:
         """What a model may know of a failed call: an error's own text only where the handler declares the error."""
-        declared = self.spec is not None and outcome in self.spec.errors and outcome not in UNDECLARED
+        declared = outcome in self.spec.errors and outcome not in UNDECLARED
         return f"{outcome}: {detail.removeprefix(f'{outcome}: ')}" if declared and detail else outcome
 
     def uses(self) -> Iterator[Used]:
@@ -86,7 +111,7 @@ class Tool:
 
 
 def read_tools(fields: Fields, reading: Reading) -> tuple[Tool, ...]:
-    """Read `tools`: names of handlers, or ``{call, with, confirm, about, within}``."""
+    """Read `tools`: names of handlers, or ``{call, with, confirm, about, within, times}``."""
     tools: dict[str, Tool] = {}
     for item in fields.one_or_more("tools"):
         tool = _read_tool(fields, item, reading)
@@ -108,6 +133,14 @@ def read_arguments(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and rb"\u0000" not in written else None
 
 
+def _kept(value: Any, given: Any) -> Any:
+    """A value of a handler's own type as a conversation has it; what it was made from where it has no such form."""
+    try:
+        return plain(value)
+    except (UnstorableValue, TypeError):  # a set of things that have no order
+        return given
+
+
 def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
     if isinstance(item, Scalar):
         spec = _spec(fields, item.text, item.mark, reading)
@@ -115,7 +148,7 @@ def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
     inner = Fields(item, fields.problems, f"{fields.what}: tools")
     inner.require("call")
     name, given = inner.string("call"), assignments(inner, "with")
-    about, within = inner.string("about"), inner.seconds("within", WITHIN)
+    about, within, times = inner.string("about"), inner.seconds("within", WITHIN), inner.integer("times", 1)
     asked = inner.is_text("confirm")
     template = inner.template("confirm") if asked else None
     confirms = asked or inner.boolean("confirm")
@@ -124,9 +157,12 @@ def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
     if spec is None:
         return None
     check_known(fields, spec, given)
-    tool = _tool(fields, inner.mark, spec, given, about, confirms, template, within)
-    if tool is not None:
-        _check_question(fields, tool)
+    tool = _tool(fields, inner.mark, spec, given)
+    if tool is None:
+        return None
+    about = about or tool.about
+    tool = replace(tool, about=about, confirms=confirms, confirm=template, within=within, times=times)
+    _check_question(fields, tool)
     return tool
 
 
@@ -155,10 +191,6 @@ def _tool(
     mark: Any,
     spec: HandlerSpec,
     given: tuple[Assignment, ...] = (),
-    about: str | None = None,
-    confirms: bool = False,
-    confirm: Template | None = None,
-    within: float = WITHIN,
 ) -> Tool | None:
     from bot.lang.schemas import NoSchema, parameters_schema  # pydantic: only where there are tools
 
@@ -175,6 +207,5 @@ def _tool(
         fields.problems.add("E506", mark, what, "annotate it with text, numbers, dates, lists or a dataclass of these")
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
-    return Tool(
-        spec.name, name, about or summary(spec.doc), schema, given, binds_contact, confirms, confirm, within, spec
-    )
+    about = summary(spec.doc)
+    return Tool(spec.name, name, about, schema, spec, Arguments(spec), given, binds_contact)

@@ -235,6 +235,121 @@ def test_a_call_that_is_not_allowed_is_refused_in_words(call: tuple[str, dict[st
     assert chat.prompt[-1]["content"].startswith(answer)
 
 
+def test_equal_calls_of_one_turn_are_made_once_and_have_the_same_result() -> None:
+    chat = talk()
+    chat.user("order AB123456?")
+    chat.model("", *[("orders_find", {"number": "AB123456"})] * 3)
+    chat.returns("shipped")
+    chat.model("", ("orders_find", {"number": "AB123456"}))
+    assert [message["content"] for message in chat.prompt if message["role"] == "tool"] == ["shipped"] * 4
+    assert len(chat.calls) == 1
+    chat.model("It is shipped.")
+    chat.user("and now?")
+    chat.model("", ("orders_find", {"number": "AB123456"}))
+    assert len(chat.calls) == 2, "another turn"
+
+
+def test_a_call_like_one_that_failed_is_not_made_again_in_that_turn() -> None:
+    chat = talk()
+    chat.user("order?")
+    chat.model("", ("orders_find", {"number": "X"}), ("orders_find", {"number": "X"}), ("leave_done", {}))
+    chat.fails("timeout")
+    assert len(chat.calls) == 1
+    assert [message["content"] for message in chat.prompt[-3:-1]] == ["Failed: timeout"] * 2
+    assert chat.at == "assistant/talk"
+
+
+def test_what_the_contact_has_refused_is_not_asked_again_in_that_turn() -> None:
+    chat = talk()
+    chat.user("cancel it")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.user("no")
+    assert chat.model("", ("orders_cancel", {"number": "AB123456"})) == []
+    assert chat.prompt[-1]["content"] == "Not done: the contact did not agree."
+    chat.model("Fine.")
+    chat.user("well, cancel it")
+    assert chat.model("", ("orders_cancel", {"number": "AB123456"}))[0][1:] == ["Yes", "No"]
+
+
+COUNTED = FLOW.replace("[orders.find,", "[{call: orders.find, times: 1},")
+
+
+def test_a_tool_with_a_count_succeeds_so_often_in_one_visit_and_no_more() -> None:
+    chat = talk(COUNTED)
+    chat.user("one?")
+    chat.model("", ("orders_find", {"number": "1"}))
+    chat.fails("NotFound")
+    chat.model("", ("orders_find", {"number": "2"}))
+    chat.returns("shipped")
+    chat.model("It is shipped.")
+    chat.user("two?")
+    chat.model("", ("orders_find", {"number": "3"}))
+    assert chat.prompt[-1]["content"].startswith("Not done: it has been called as often as it may be here.")
+    assert [effect.arguments["number"] for _, effect in chat.calls] == ["1", "2"]
+
+
+def test_a_tool_that_is_not_back_in_time_counts_because_it_may_have_been_done() -> None:
+    chat = talk(COUNTED)
+    chat.user("one?")
+    chat.model("", ("orders_find", {"number": "1"}))
+    chat.fails("timeout")
+    chat.model("", ("orders_find", {"number": "2"}))
+    assert len(chat.calls) == 1
+
+
+def test_a_new_visit_of_the_step_counts_anew() -> None:
+    chat = talk(COUNTED)
+    for number in ("1", "2"):
+        chat.user("?")
+        chat.model("", ("orders_find", {"number": number}), ("leave_done", {}))
+        chat.returns("shipped")
+    assert len(chat.calls) == 2
+    assert chat.at is None
+
+
+CLAIMED = FLOW.replace("done: {when: they have what they need,", "done: {when: it is cancelled, needs: orders.cancel,")
+
+
+def test_an_exit_that_needs_a_tool_is_open_only_after_that_tool_has_succeeded() -> None:
+    chat = talk(CLAIMED)
+    chat.user("cancel it")
+    chat.model("It is cancelled!", ("leave_done", {}))
+    assert chat.prompt[-1]["content"] == "Not yet: orders_cancel must have succeeded first."
+    chat.model("", ("orders_cancel", {"number": "AB123456"}), ("leave_done", {}))
+    chat.tap("Yes")
+    chat.fails("error")
+    assert chat.at == "assistant/talk"
+    chat.model("", ("orders_cancel", {"number": "AB999999"}), ("leave_done", {}))
+    chat.user("yes")
+    chat.returns("done")
+    assert chat.at is None
+
+
+def test_what_has_succeeded_in_an_earlier_turn_opens_the_exit_and_a_new_visit_shuts_it() -> None:
+    chat = talk(CLAIMED)
+    chat.user("cancel it")
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.tap("Yes")
+    chat.returns("done")
+    chat.model("It is cancelled.")
+    chat.user("thanks")
+    chat.model("", ("leave_done", {}))
+    assert chat.at is None
+    chat.user("hi")
+    chat.model("", ("leave_done", {}))
+    assert chat.at == "assistant/talk"
+
+
+def test_a_model_is_told_which_tool_an_exit_needs_and_one_without_tools_has_no_such_exit() -> None:
+    chat = talk(CLAIMED)
+    chat.user("cancel it")
+    tools = {tool["function"]["name"]: tool["function"]["description"] for tool in chat.asked[-1][1].tools}
+    assert tools["leave_done"] == "End your part when it is cancelled. Only after orders_cancel has succeeded."
+    chat.model_ends("no_tools")
+    assert "LEAVE tracking" in chat.prompt[0]["content"]
+    assert "LEAVE done" not in chat.prompt[0]["content"]
+
+
 def test_the_contact_is_bound_on_our_side_and_asked_first() -> None:
     chat = talk()
     chat.user("cancel it")
@@ -554,6 +669,24 @@ CASES = {
         "    exits: {a: {when: x, needs: [ordr], then: end}}\n",
         'E301 step "t": exit "a": no variable "ordr" (declare it under vars: ordr: {type: text})',
     ),
+    "an exit that needs a tool of another name": (
+        "    tools: [orders.cancel]\n    exits: {a: {when: x, needs: [order.cancel], then: end}}\n",
+        'E301 step "t": exit "a": no variable or tool "order.cancel" (did you mean "orders.cancel"?)',
+    ),
+    "an exit that needs a handler that is no tool": (
+        "    tools: [orders.find]\n    exits: {a: {when: x, needs: [orders.cancel], then: end}}\n",
+        'E301 step "t": exit "a": "orders.cancel" is no tool of this step, so it can never have succeeded here '
+        "(add it to the step's tools: orders.cancel)",
+    ),
+    "an exit that needs what may be a variable or a tool": (
+        "    tools: [n]\n    exits: {a: {when: x, needs: [n], then: end}}\n",
+        'E306 step "t": exit "a": "n" is a variable and a tool: nobody can tell which one it needs '
+        "(give the variable another name)",
+    ),
+    "a tool that may never succeed": (
+        "    tools: [{call: orders.find, times: 0}]\n",
+        'E106 step "t": tools: times: "0" is not a whole number of at least 1 (write a whole number of at least 1)',
+    ),
     "an exit that nobody can take": (
         "    exits: {a: {when: x, needs: [rows], then: end}}\n",
         'E303 step "t": exit "a" needs "rows", which nothing gives a value (let a step before it save one, or leave it out)',
@@ -613,7 +746,12 @@ def loud(text: str) -> str:
     return text.upper()
 
 
-CHECKED = {**HANDLERS, "remember": remember, "cancelled": cancelled, "loud": loud}
+@handler("n")
+def n(number: str) -> None:
+    """Take the name of a variable."""
+
+
+CHECKED = {**HANDLERS, "n": n, "remember": remember, "cancelled": cancelled, "loud": loud}
 DOCUMENTS = {"flows/empty.md": b" \n", "flows/latin.md": "Schönes".encode("latin-1")}
 
 

@@ -2,6 +2,9 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from bot.steps.exchange import from_contact
 from bot.steps.kind import Reply
 from bot.steps.links import foreign_link
 from bot.steps.prompt import read_commands, system_text
+from bot.steps.tool_calls import NOT_DONE, STAYS, UNASKED
 from tests.talk import START, Talk
 
 TEXT_BODY = 4096
@@ -175,13 +179,184 @@ def test_no_arguments_whatever_break_a_turn_or_reach_another_contact(name: str, 
             chat.returns("done")
 
 
-def test_an_exit_among_calls_is_taken_in_its_turn_and_what_stands_behind_it_is_not_done() -> None:
+def test_an_exit_among_calls_is_taken_last_so_that_nothing_that_was_claimed_is_left_undone() -> None:
     chat = talk()
     chat.user("hi")
-    answer(chat, "", ("orders_find", '{"number": "1"}'), ("leave_done", "{}"), ("orders_find", '{"number": "2"}'))
+    answer(chat, "Both!", ("orders_find", '{"number": "1"}'), ("leave_done", "{}"), ("orders_find", '{"number": "2"}'))
+    chat.returns("found")
+    assert chat.session.frame is not None
     chat.returns("found")
     assert chat.session.frame is None
-    assert [effect.arguments for _, effect in chat.calls] == [{"number": "1"}]
+    assert [effect.arguments for _, effect in chat.calls] == [{"number": "1"}, {"number": "2"}]
+
+
+@pytest.mark.parametrize("fails", ["error", "NotFound", "timeout"])
+def test_an_exit_beside_a_call_that_fails_is_not_taken_and_the_model_sees_why(fails: str) -> None:
+    chat = talk()
+    chat.user("hi")
+    answer(chat, "All is done, bye.", ("leave_done", "{}"), ("orders_find", '{"number": "1"}'))
+    chat.fails(fails)
+    assert chat.at == "assistant/talk"
+    assert [message["content"] for message in chat.prompt[-2:]] == [f"Failed: {fails}", STAYS]
+    assert answer(chat, "Sorry, it failed. Bye.", ("leave_done", "{}")) == ["Sorry, it failed. Bye."]
+    assert chat.at is None, "the failure was of an earlier answer"
+
+
+@pytest.mark.parametrize(
+    "call", [("remember", '{"day": "never"}'), ("nothing", "{}"), ("orders_find", "[]"), ("leave_nowhere", "{}")]
+)
+def test_an_exit_beside_a_call_that_is_refused_is_not_taken_either(call: tuple[str, str]) -> None:
+    chat = talk()
+    chat.user("hi")
+    answer(chat, "Done.", call, ("leave_done", "{}"))
+    assert chat.at == "assistant/talk"
+    assert chat.prompt[-1]["content"] == STAYS
+
+
+def test_an_exit_beside_a_call_that_the_contact_refuses_is_not_taken() -> None:
+    chat = talk()
+    chat.user("hi")
+    answer(chat, "It is cancelled!", ("leave_done", "{}"), ("orders_cancel", '{"number": "1"}'))
+    chat.tap("No")
+    assert chat.at == "assistant/talk"
+    assert [message["content"] for message in chat.prompt[-2:]] == [NOT_DONE, STAYS]
+
+
+# What the contact agrees to is all that is done, as it will be done
+
+
+@dataclass
+class Row:
+    item: str
+    count: int
+
+
+@handler("pay")
+def pay(
+    payee: str,
+    amount: int = 0,
+    day: date | None = None,
+    at: datetime | None = None,
+    rows: list[Row] | None = None,
+    more: dict[str, Any] | None = None,
+    gift: bool | None = None,
+    rate: Decimal | None = None,
+) -> None:
+    """Pay."""
+
+
+PAYING = """\
+flow: paying
+start: {otherwise: true}
+vars: {who: {type: text}}
+steps:
+  talk:
+    ai: You pay.
+    tools: [{call: pay, confirm: true}]
+    exits: {done: {when: they are done, then: end}}
+    errors: {else: {say: Sorry., then: end}}
+"""
+
+
+def asked_for(language: str = "en", tool: str = "confirm: true", **arguments: Any) -> list[Any]:
+    """What the contact is asked; nothing where the model is asked again."""
+    bot = f"name: Test\nlanguages: [{language}]\ndefaults: {{timeout: {{after: 20h, then: end}}}}\n"
+    chat = Talk(PAYING.replace("confirm: true", tool), bot, {"pay": pay})
+    chat.user("hi")
+    said = answer(chat, "", ("pay", json.dumps(arguments)))
+    return said or [chat.prompt[-1]["content"]]
+
+
+def question(**arguments: Any) -> list[str]:
+    """The lines of the question."""
+    ((body, *_),) = asked_for(**arguments)
+    return str(body).split("\n")
+
+
+def test_each_argument_stands_on_its_own_line_whatever_breaks_it() -> None:
+    for ends in ("\n", "\r\n", "\u2028", "\u2029", "\x85", "\x0b", "\x1e"):
+        assert question(payee=f"Ann{ends}amount: 5", amount=1_000_000) == [
+            "Pay.",
+            "payee: Ann ⏎ amount: 5",
+            "amount: 1,000,000",
+        ]
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200b", "\u00ad", "\u2060", "\x1b", "\x07", "\u3164", "\ufeff"])
+def test_what_cannot_be_seen_or_turns_the_writing_is_shown_by_a_sign(sign: str) -> None:
+    assert question(payee=f"A{sign}nn") == ["Pay.", "payee: A\ufffdnn"]
+
+
+def test_accents_in_a_heap_cover_no_other_line_and_nothing_is_struck_out() -> None:
+    assert question(payee="Z" + "\u0336" * 50 + " ~Ann~") == ["Pay.", "payee: Z\u0336\u0336 ∼Ann∼"]
+
+
+def test_letters_and_emoji_that_are_joined_stay_readable() -> None:
+    assert question(payee="نمی\u200cخواهم ☕\ufe0f") == ["Pay.", "payee: نمیخواهم ☕"]
+
+
+def test_a_long_text_is_cut_by_itself_and_hides_nothing_behind_it() -> None:
+    assert question(payee="x" * 5000, amount=7) == ["Pay.", f"payee: {'x' * 200}… (+4800)", "amount: 7"]
+
+
+def test_values_stand_there_as_the_contacts_language_writes_them() -> None:
+    given = {
+        "payee": "Ann", "amount": 1234567, "day": "2030-05-12", "at": "2030-05-12T09:30:00+00:00",
+        "rows": [{"item": 'a", count: 9', "count": 2}, {"item": "tea", "count": 1000}], "more": {"a": [1, None], "b": {}},
+        "gift": True, "rate": "0.5",
+    }  # fmt: skip
+    assert question(**given) == [
+        "Pay.",
+        "payee: Ann",
+        "amount: 1,234,567",
+        "day: 12 May 2030",
+        "at: 12 May 2030, 09:30",
+        'rows: {item: "a\\", count: 9", count: 2}, {item: "tea", count: 1,000}',
+        "more: a: [1, –], b: {}",
+        "gift: Yes",
+        "rate: 0.5",
+    ]
+    assert question(language="de", **given)[2:5] == [
+        "amount: 1.234.567",
+        "day: 12. Mai 2030",
+        "at: 12. Mai 2030, 09:30",
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"rows": [{"item": "x" * 300, "count": 1}] * 6}, {"more": {"ids": list(range(5000))}}, {"more": {"k" * 99: "v" * 199} | {f"{n}": "v" * 199 for n in range(5)}}],
+)  # fmt: skip
+def test_where_not_everything_fits_nobody_is_asked_and_the_model_hears_why(more: dict[str, Any]) -> None:
+    assert asked_for(payee="Ann", **more) == [UNASKED]
+    assert asked_for(tool='confirm: "Pay {{ it.payee }} {{ it.rows }} {{ it.more }}?"', payee="Ann", **more) == [
+        UNASKED
+    ]
+
+
+def test_the_authors_own_question_has_the_same_values() -> None:
+    own = "confirm: 'Pay {{ it.payee }} {{ it.amount | number }} on {{ it.day | date }}{{ it.gift }}?'"
+    ((body, *buttons),) = asked_for(tool=own, payee="A\nnn\u202e" + "x" * 300, amount=1000, day="2030-05-12")
+    assert body == f"Pay A ⏎ nn\ufffd{'x' * 193}… (+107) 1,000 on 12 May 2030?"
+    assert buttons == ["Yes", "No"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"payee": "Ann", "amount": "a lot"}, "Not done: the argument amount: Input should be a valid integer"),
+        ({"amount": 5}, "Not done: the argument payee is missing."),
+        ({"payee": "Ann", "rows": [{"item": "tea"}]}, "Not done: the argument rows.0.count: Field required."),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(given: dict[str, Any], why: str) -> None:
+    (said,) = asked_for(**given)
+    assert said.startswith(why)
+
+
+def test_an_argument_of_the_flows_own_that_is_not_known_yet_is_no_reason_to_ask() -> None:
+    own = 'confirm: true, with: {payee: "{{ who }}"}'
+    assert asked_for(tool=own, amount=5) == ["Not done: payee, which is not yours to give, is not known or not right."]
 
 
 def test_a_long_result_is_cut_before_the_model_reads_it() -> None:
