@@ -57,9 +57,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "drop", "ids": list(ids)}:
             return drop(batch, ids, _event_id())
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
-            # the pass has done it, before anything else
-            batch.commit.add_note(None, _event_id(), json_of({"do": "erase"}), OPERATOR, "a contact was erased")
-            return {}
+            return {}  # the pass has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
         case {"do": "broadcast", "name": str(name), "template": dict(template), "recipients": list(recipients)}:

@@ -13,7 +13,7 @@ _SUMS = """
 """
 _MOST_FIRST = "sum(prompt_tokens + completion_tokens) DESC"
 SUMS_BY = {
-    "contact": _SUMS.format(of="contact", order=_MOST_FIRST),
+    "contact": _SUMS.format(of="iif(contact = '', 'erased', contact)", order=_MOST_FIRST),
     "flow": _SUMS.format(of="flow", order=_MOST_FIRST),
     "model": _SUMS.format(of="model", order=_MOST_FIRST),
     "day": _SUMS.format(of="substr(at, 1, 10)", order="name"),

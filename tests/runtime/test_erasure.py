@@ -118,7 +118,7 @@ def test_that_somebody_was_erased_is_in_the_trace_and_not_who(world: World) -> N
     erase(world, ANN)
     with world.reader._lock:
         rows = world.reader._connection.execute("SELECT contact, event, rule, notes FROM turns").fetchall()
-    assert rows == [(None, '{"do":"erase"}', "operator", '["a contact was erased"]')]
+    assert rows == [(None, '{"do":"erase","attempts":0}', "operator", '["a contact was erased"]')]
 
 
 def test_what_waits_to_be_sent_is_withdrawn_and_the_others_go(server: Peer) -> None:

@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from bot.clock import MovableClock
 from bot.store.contact import OF_CONTACT, export, kept_files
 from bot.store.files import contact_files, files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.reader import StoreReader
+from bot.store.rows import time_of
 from bot.store.state import Store
 from tests.store.store_kit import START
 
@@ -53,6 +56,8 @@ def fill(path: Path, contact: str) -> None:
                 "state": '{"$tuple": []}',
             }
             row |= {name: value for name, value in fixed.items() if name in row}
+            if table == "usage":  # it stays, without the contact: these are names of the bot's
+                row |= {"flow": "main", "model": "acme/swift"}
             if table == "message_ids":
                 row["sent_id"] = db.execute("SELECT coalesce(max(id), 0) + 1 FROM sent").fetchone()[0]
             if table == "sent":
@@ -102,7 +107,7 @@ def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
     for number in (ANN, ALIAS):
         inbox.erase(log.of_contact(number, log.last_seq()))
     assert not store.finish_erasures(log.has_of)
-    assert set(rows_in(path).values()) == {1}
+    assert {table: count for table, count in rows_in(path).items() if count != 1} == {"turns": 2, "usage": 2}
     assert export(path, ANN) == {} and kept_files(path, ANN) == []
     assert export(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path, BOB)) == 1
     for file in (*path.parent.glob("bot.*"), *files_folder(path).rglob("*")):
@@ -157,6 +162,28 @@ def found_in(path: Path) -> list[tuple[str, str, object]]:
 def is_of_ann(value: object) -> bool:
     text = value.decode() if isinstance(value, bytes) else str(value)
     return re.search(f"{ANN}|{ALIAS}|Ann", text) is not None
+
+
+def insert(db: sqlite3.Connection, table: str, **row: object) -> None:
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", list(row.values()))
+
+
+def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -> None:
+    message = {"ref": "r", "key": "k", "contact": ANN, "effect": "{}", "created_at": AT}
+    with closing(sqlite3.connect(path)) as db, db:
+        for at, attempts in ((START - timedelta(hours=30), 4), (START, 2)):
+            insert(
+                db, "sent", **message, outcome="sent", detail="", message_ids="[]", at=time_of(at), attempts=attempts
+            )
+        insert(db, "outbox", **message, attempts=5, due_at=AT, expires_at=AT)
+        used = {"prompt_tokens": 100, "completion_tokens": 20, "estimated": 0}
+        insert(db, "usage", at=time_of(START), contact=ANN, flow="main", model="acme/swift", **used)
+    store.erase(ANN, 0, START)
+    with closing(StoreReader(path)) as reader:
+        assert sum(count for _, count in reader.requests(START)) == 2 + 5
+        assert reader.requests_for(START) == []
+        assert reader.used(None, START) == 120 and reader.used(ANN, START) == 0
+        assert [each.name for each in reader.usage(START, "contact")] == ["erased"]
 
 
 def test_an_erased_event_is_not_taken_again_and_its_repetition_is_recognised(
