@@ -263,6 +263,17 @@ def test_a_model_that_hangs_is_given_up_and_what_came_meanwhile_is_taken(
     assert said(simulation) == ["It takes too long.", "I am back."]
 
 
+def test_a_model_that_is_given_up_is_no_silence_where_the_flow_says_nothing(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift", flow=FLOW.replace("timeout: slow", "timeout: end"))
+    service.hang()
+    simulation.emulator.receive(simulation.contact, "hi")
+    assert service.wait_until(lambda: service.counts.get("requests", 0) == 1)
+    simulation.wait(timedelta(seconds=61))
+    assert said(simulation) == ["Sorry, I can't answer that right now."]
+
+
 def test_an_answer_that_drips_for_ever_is_ended(start: Start, service: CompletionService) -> None:
     simulation = start("acme/swift")
     service.drip("word ", delay=0.0)

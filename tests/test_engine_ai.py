@@ -1,8 +1,15 @@
 """AI turns, and calls, among everything else that may happen to a contact meanwhile: agents, edits, old buttons."""
 
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
 from bot import handler
 from bot.core.effects import Call, Complete
 from bot.core.events import ContactChanged, ConversationAssigned
+from bot.lang.wordings import SORRY as SORRIES
+from bot.lang.wordings import WORDINGS
 from tests.talk import CONTACT, Talk
 
 BOT = """\
@@ -213,3 +220,143 @@ def test_a_message_of_nothing_but_blanks_is_words_to_the_model() -> None:
     chat = talk()
     chat.user(" \n")
     assert chat.prompt[-1] == {"role": "user", "content": "(something that is no text)"}
+
+
+# -- a failure is never silence
+
+FAILING = """\
+flow: main
+start: {words: [go]}
+steps:
+  first: {ask: How are you?, buttons: [Well], other: talk}
+  talk:
+    ai: You help the contacts of a shop.
+    tools: [count]
+    exits: {done: {when: all is said, then: end}}
+    turns: {max: 1, else: TARGET}
+    budget: {contact: 1000, else: TARGET}
+    errors: {else: TARGET}
+  person: {handoff: support, closed: end}
+  told: {handoff: {team: support, say: Ann will answer.}, closed: end}
+  rest: {wait: 1h, then: end}
+  other: {ai: You are another model., exits: {done: {when: all is said, then: end}}, errors: {else: end}}
+  look: {call: count, within: 5s, then: end, errors: {else: end}}
+  looked: {call: count, within: 5s, then: told, errors: {else: end}}
+---
+flow: sorting
+start: {words: [sort]}
+steps:
+  what: {ask: What?, buttons: [This], other: sort}
+  sort: {classify: What is it?, exits: {order: {when: an order, then: end}}, other: end, errors: {else: end}}
+"""
+SORRY = "Sorry, I can't answer that right now."
+
+
+def failing(target: str, bot: str = BOT) -> Talk:
+    chat = Talk(FAILING.replace("TARGET", target), bot, {"count": count})
+    chat.user("go")
+    chat.user("Where is my parcel?")
+    return chat
+
+
+@pytest.mark.parametrize(
+    "outcome", ["timeout", "down", "quota", "refused", "unsafe", "over_budget", "empty", "mismatch", "new"]
+)
+def test_whatever_a_model_fails_by_the_contact_hears_of_it(outcome: str) -> None:
+    chat = failing("end")
+    assert chat.model_ends(outcome) == [SORRY]
+    assert chat.at is None
+    assert chat.turn is not None
+    assert chat.turn.trace.notes[-1] == "a model failed, and the flow says nothing: sorry"
+
+
+def test_so_with_what_the_step_itself_makes_of_an_answer() -> None:
+    assert failing("end").model("") == [SORRY]
+    assert failing("end").model("See https://evil.example/x") == [SORRY]
+    chat = failing("end")
+    assert chat.model("Hello.") == ["Hello."]
+    assert chat.user("And now?") == [SORRY], "its turns are used up"
+
+
+def test_a_message_that_cannot_be_sorted_is_answered_too() -> None:
+    chat = failing("end")
+    chat.reset()
+    chat.user("sort")
+    chat.user("my parcel")
+    assert chat.model_ends("timeout") == [SORRY]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("person", [SORRY]), ("told", ["Ann will answer."]), ("rest", [SORRY]), ("back", [["How are you?", "Well"]]),
+     ("{say: Not now., then: end}", ["Not now."]), ("{say: Not now., then: again}", ["Not now."]),
+     ("/sorting", [["What?", "This"]])],
+)  # fmt: skip
+def test_sorry_is_said_only_where_the_flow_says_nothing(target: str, said: list[Any]) -> None:
+    assert failing(target).model_ends("down") == said
+
+
+def test_nothing_is_said_while_another_model_is_asked_and_sorry_when_that_fails_too() -> None:
+    chat = failing("other")
+    assert chat.model_ends("down") == []
+    assert chat.model_ends("down") == [SORRY]
+    chat = failing("other")
+    chat.model_ends("down")
+    assert chat.model("It is on its way.") == ["It is on its way."]
+    assert not chat.session.unanswered
+
+
+@pytest.mark.parametrize(("target", "said"), [("look", [SORRY]), ("looked", ["Ann will answer."])])
+def test_what_is_called_on_the_way_may_say_something_still(target: str, said: list[str]) -> None:
+    chat = failing(target)
+    assert chat.model_ends("down") == []
+    assert chat.returns("3") == said
+
+
+def test_an_agent_who_takes_over_answers_in_place_of_sorry() -> None:
+    chat = failing("look")
+    chat.model_ends("down")
+    assert chat.take(assigned(chat)) == []
+    assert chat.closed() == []
+    assert chat.returns("3") == []
+
+
+def test_sorry_is_the_bots_own_words_where_it_has_some() -> None:
+    bot = BOT + 'languages: [en, id, sw]\nai: {sorry: "The machine is asleep, {{ contact.name }}."}\n'
+    chat = failing("end", bot)
+    assert chat.model_ends("down") == ["The machine is asleep, ."]
+    chat = failing("end", BOT + "languages: [en, id, sw]\n")
+    chat.session.language = "id"
+    assert chat.model_ends("down") == ["Maaf, saya belum bisa menjawabnya sekarang."]
+
+
+def test_own_words_that_cannot_be_worked_out_are_no_silence_either() -> None:
+    chat = failing("end", BOT + 'ai: {sorry: "{{ 1 / contact.tags | length }}"}\n')
+    assert chat.model_ends("down") == [SORRY]
+
+
+def test_it_has_words_in_all_languages_of_the_bots_own() -> None:
+    assert SORRIES.keys() == WORDINGS["old_tap"].keys()
+
+
+def test_a_contact_who_has_opted_out_hears_nothing_that_they_do_not_ask_for() -> None:
+    chat = failing("end", BOT + "opt_out: {words: [leave me]}\n")
+    assert chat.user("leave me") == []
+    assert chat.model_ends("down") == []
+
+
+def test_no_model_is_asked_where_the_24_hours_are_over_and_what_was_to_be_said_is_seen_to_fail() -> None:
+    chat = Talk(
+        FLOW.replace("start: {otherwise: true}", "start: {words: [x]}"), BOT, {"cancel": cancel, "count": count}
+    )
+    assert chat.start("main") == ["Not now."], "which is a dead letter, or the template of `window_closed`"
+    assert not chat.asked
+    silent = failing("end")
+    silent.model("Hello.")
+    silent.reset()
+    silent.now += timedelta(days=1)
+    assert silent.start("main/talk") == []
+    assert silent.turn is not None
+    assert silent.turn.failure == "a model failed, and the contact hears nothing of it: their 24 hours are over"
+    chat.user("x")
+    assert len(chat.asked) == 1

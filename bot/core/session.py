@@ -40,6 +40,9 @@ class Frame:
     corrected_at: str | None = None  # the step that is returned to when that has been answered
 
 
+WINDOW = timedelta(hours=24) - timedelta(minutes=5)
+"""How long after a contact's newest message free messages are sent (decisions: "Window")."""
+
 OPTED_OUT = "opted_out"
 """The tag of a contact who has opted out, here and at the gateway: such a contact is only answered."""
 HAS_OPTED_OUT = "the contact has opted out"
@@ -87,6 +90,7 @@ class Session:
     due: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
     refused: int = 0  # how often a refused message has led on by errors since then
+    unanswered: bool = False  # a model has failed, and nothing has been said to the contact since
     unasked: bool = False  # of a contact who has opted out: what happens now is not what the contact asks for
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
@@ -106,6 +110,10 @@ class Session:
     def opted_out(self) -> bool:
         """True for a contact who wants nothing but answers."""
         return OPTED_OUT in self.tags
+
+    def window_is_open(self, now: datetime) -> bool:
+        """Whether a message that is no template can be sent."""
+        return self.last_inbound is not None and now < self.last_inbound + WINDOW
 
     @property
     def busy(self) -> bool:

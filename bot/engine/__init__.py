@@ -24,7 +24,7 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine.contacts import take_contact, take_conversation, tell_gateway
 from bot.engine.edits import meet_edit
-from bot.engine.failures import FAILURES
+from bot.engine.failures import FAILURES, say_sorry
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_end, tell_error
 from bot.engine.opting_out import keep_quiet, note_who_speaks, take_opt_out
@@ -53,6 +53,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
         work.trace.notes.append(f"ended: {work.failure}")
         tell_error(work, work.failure)
         work.end_all()
+    say_sorry(work)
     keep_quiet(work)
     tell_end(work, session)
     tell_gateway(work, session)

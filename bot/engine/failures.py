@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from bot.core.effects import Send
+from bot.core.messages import Text
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_error
 from bot.engine.work import Work
+from bot.lang import hidden
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
+from bot.lang.wordings import wording
 from bot.steps.kind import StepFailed
 
 Failure = StepFailed | TemplateFailed | Mismatch
@@ -44,3 +48,24 @@ def _state(work: Work) -> Any:
     session = work.session
     frames = [(each.flow, each.step, each.vars, each.hold, each.visits) for each in session.frames]
     return frames, session.kept, session.tags, session.language
+
+
+def say_sorry(work: Work) -> None:
+    """A model that fails is never silence: where nothing has been said since, and nothing is being worked out, the bot says
+    sorry. An agent who has the conversation answers in its place; what cannot be sent any more is a dead letter.
+    """
+    session = work.session
+    if session.agent is not None or any(isinstance(effect, Send) for effect in work.effects):
+        session.unanswered = False
+    if not session.unanswered or (session.frame is not None and session.frame.awaits is not None):
+        return
+    session.unanswered = False
+    if not session.window_is_open(work.event.at):
+        work.failure = work.failure or "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        return
+    work.trace.notes.append("a model failed, and the flow says nothing: sorry")
+    try:
+        work.send(Text(wording(work.scope(), "sorry")))
+    except FAILURES as failed:  # the bot's own words cannot be worked out
+        work.trace.notes.append(f"ai: sorry: {failed}")
+        work.send(Text(wording({**work.scope(), hidden.WORDINGS: {}}, "sorry")))

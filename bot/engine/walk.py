@@ -112,6 +112,7 @@ class Walk:
             taken = StepTaken(frame.flow, frame.step, effects=len(work.effects))
             work.trace.steps.append(taken)
         frame.awaits = None
+        work.session.unanswered = work.session.unanswered or step.lets_down(outcome)
         before, known = work.given(), {} if decision is None else decision.known
         try:
             if way.success:

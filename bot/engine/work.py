@@ -97,7 +97,8 @@ class Work:
         frame, variables = self.frame, self.flow.variables
         if self.library.bot.common:
             variables = {**variables, **self.library.bot.common}
-        return At(frame.flow, frame.step, frame.visit, self.now, self.scope(), variables, frame.hold, self.unread)
+        is_open, scope = self.session.window_is_open(self.event.at), self.scope()
+        return At(frame.flow, frame.step, frame.visit, self.now, scope, variables, frame.hold, self.unread, is_open)
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""

@@ -67,6 +67,11 @@ class Step:
             (way for way in ("errors.refused", "errors.else") if way in self.ways and _is_meant(way, named)), None
         )
 
+    def lets_down(self, outcome: str) -> bool:
+        """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
+        failed = outcome.startswith("errors.") or (outcome in self.outcomes and not self.outcomes[outcome].success)
+        return self.kind.asks_models and failed
+
     @cached_property
     def doors(self) -> tuple[Door, ...]:
         """Every door that is written on it."""

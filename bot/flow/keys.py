@@ -19,7 +19,7 @@ from bot.lang.keys import (
     takes,
 )
 from bot.lang.variables import VARIABLE
-from bot.lang.wordings import WORDINGS
+from bot.lang.wordings import SORRY, WORDINGS
 from bot.steps.ai_settings import SETTINGS_KEYS
 from bot.steps.door_keys import WORDS
 from bot.steps.kind import StepKind
@@ -31,6 +31,7 @@ INTERRUPTED = ("resume", "drop", "ask")
 _WORDINGS: Schemas = {
     name: takes(ANY_TEXT, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()
 }  # fmt: skip
+_SORRY: Schemas = {"sorry": takes(WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.")}
 _OPT_OUT: Schemas = {
     "words": takes(one_or_several(ANY_TEXT), "By these a contact opts out, wherever it is."),
     "say": takes(WORDING, "What is said then."),
@@ -50,7 +51,7 @@ _BOT: Schemas = {
     "hours": takes(HOURS, "Opening hours, by name."),
     "http": takes(SERVICES, "The services that it sends requests to, by name."),
     "secrets": takes(SECRETS, "Names of environment variables that the services are told."),
-    "ai": takes(record(SETTINGS_KEYS), "What holds for all AI turns."),
+    "ai": takes(record({**SETTINGS_KEYS, **_SORRY}), "What holds for all AI turns."),
     "channels": takes(map_of(ANY_TEXT), "The gateway's channel ids, by the channel's number."),
 }
 

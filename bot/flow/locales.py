@@ -28,7 +28,7 @@ _FLOW: Shape = {
     "defaults": DEFAULTS_TEXTS,
 }
 _OPT_OUT: Shape = {"words": Part.WORDS, "say": TEXT, "back": Part.WORDS}
-_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS_TEXTS}
+_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS_TEXTS, "ai": {"sorry": TEXT}}
 
 
 @dataclass(frozen=True, slots=True)

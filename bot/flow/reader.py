@@ -43,8 +43,9 @@ def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefini
     inner = fields.fields_meant("defaults")
     defaults = Defaults() if inner is None else read_defaults(inner)
     fields.raw("settings")  # read by bot.settings
-    languages, ai, channels = _read_languages(fields), _read_ai(fields, extensions), _read_channels(fields)
-    common, wordings = _common(fields, languages), _read_wordings(fields)
+    languages, channels = _read_languages(fields), _read_channels(fields)
+    ai, sorry = _read_ai(fields, extensions)
+    common, wordings = _common(fields, languages), _read_wordings(fields) | sorry
     secrets = read_secrets(fields)
     services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
     fields.close()
@@ -107,13 +108,15 @@ def _read_wordings(fields: Fields) -> dict[str, Template]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-def _read_ai(fields: Fields, extensions: Extensions) -> AiSettings:
+def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
+    """What holds for all AI turns, and what is said where one fails, as one of the bot's wordings."""
     inner = fields.fields("ai")
     if inner is None:
-        return AiSettings()
+        return AiSettings(), {}
     settings = read_ai_settings(inner, extensions.handlers, step=False)
+    sorry = inner.wording("sorry")
     inner.close()
-    return settings
+    return settings, {} if sorry is None else {"sorry": sorry}
 
 
 def _read_channels(fields: Fields) -> dict[str, str]:

@@ -50,14 +50,25 @@ WORDINGS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """By name, then by language. A title of a button has 20 characters at most."""
 
-SENTENCES = ("go_on", "old_tap")
+SORRY = {
+    "en": "Sorry, I can't answer that right now.", "id": "Maaf, saya belum bisa menjawabnya sekarang.",
+    "es": "Lo siento, ahora mismo no puedo responder.", "pt": "Desculpe, não consigo responder agora.",
+    "fr": "Je ne peux malheureusement pas répondre pour le moment.", "de": "Entschuldigung, das kann ich gerade nicht beantworten.",
+    "it": "Mi dispiace, in questo momento non posso rispondere.", "nl": "Sorry, daar kan ik nu geen antwoord op geven.",
+    "tr": "Üzgünüm, şu anda buna yanıt veremiyorum.", "ru": "Извините, сейчас я не могу на это ответить.",
+    "ar": "عذرا، لا أستطيع الإجابة عن ذلك الآن.", "hi": "क्षमा करें, अभी इसका उत्तर नहीं दिया जा सकता।",
+}  # fmt: skip
+"""What is said where a model fails and the flow says nothing; a bot has its own under `ai`, not under `wordings`."""
+
+SENTENCES = ("go_on", "old_tap", "sorry")
 """Those that are no titles: they may be as long as a message."""
 VALUES = {"go_on": frozenset({"flow"})}
 """What is put into a wording, where something is."""
+_BUILT_IN = {**WORDINGS, "sorry": SORRY}
 
 
 def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
-    """One of `WORDINGS` in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
+    """One of `WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
     English one. Raises `TemplateFailed` where the bot's own cannot be worked out.
     """
     own = scope.get(hidden.WORDINGS, {}).get(name)
@@ -65,10 +76,10 @@ def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
         text: str = own.render({**scope, **values})
         return text
     known = built_in(name, scope.get(hidden.LANGUAGE) or ENGLISH)
-    return (known or WORDINGS[name][ENGLISH]).format(**values)
+    return (known or _BUILT_IN[name][ENGLISH]).format(**values)
 
 
 def built_in(name: str, language: str) -> str | None:
-    """One of `WORDINGS` as it is built in for a language, or for it without its country."""
-    known = WORDINGS[name]
+    """One of `WORDINGS`, or ``sorry``, as it is built in for a language, or for it without its country."""
+    known = _BUILT_IN[name]
     return known.get(language) or known.get(without_country(language))

@@ -12,11 +12,11 @@ from time import perf_counter_ns
 from bot.core.effects import Effect, Performed, PutContact, Send, Tell, effect_ref
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import OPTED_OUT, Session
+from bot.core.session import OPTED_OUT, WINDOW, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.store.commit import Commit
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, WINDOW, CallRow, DueRow, OutboxRow, Status, json_of, text_of
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, OutboxRow, Status, json_of, text_of
 from bot.store.runs import Run
 from bot.store.sessions import UnreadableSession, read_session
 from bot.store.state import Store

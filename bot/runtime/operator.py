@@ -23,7 +23,7 @@ from bot.runtime.broadcasts import (
 )
 from bot.runtime.errands import note_errand
 from bot.runtime.letters import drop, retry
-from bot.store.rows import OPERATOR, WINDOW, json_of
+from bot.store.rows import OPERATOR, json_of
 
 QUESTIONS = ("status", "metrics")
 """Requests that change nothing: they are answered also while nothing can be written."""
@@ -118,10 +118,10 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
 
 def _shut_out(turn: Turn, now: datetime) -> str:
     """That messages of a turn will not be sent, because the contact's window is shut; empty where all will be."""
-    heard = turn.session.last_inbound
-    is_open = heard is not None and now < heard + WINDOW
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
-    if is_open or all(isinstance(send.message, Template) or send.instead is not None for send in sends):
+    if turn.session.window_is_open(now) or all(
+        isinstance(send.message, Template) or send.instead is not None for send in sends
+    ):
         return ""
     return (
         "what is no template cannot be sent: the contact has not written in the last 24 hours "

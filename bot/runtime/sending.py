@@ -13,14 +13,14 @@ from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, Template
-from bot.core.session import HAS_OPTED_OUT
+from bot.core.session import HAS_OPTED_OUT, WINDOW
 from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
 from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown, Refused
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
 from bot.runtime.backoff import LONGEST_BACKOFF, backoff
-from bot.store.rows import REPLY, WINDOW, OutboxRow
+from bot.store.rows import REPLY, OutboxRow
 
 OLDEST = timedelta(days=3)
 """How old a message may be when it is tried, however long nothing could be sent: what a restored store has, say."""

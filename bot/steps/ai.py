@@ -157,6 +157,8 @@ class Ai(StepKind):
     # -- the model's side -------------------------------------------------------------------------
 
     def _request(self, at: At, exchange: Exchange) -> Decision:
+        if not at.open:
+            raise StepFailed("failed", "the contact's 24 hours are over: what the model says could not be sent")
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")

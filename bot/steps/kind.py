@@ -97,6 +97,7 @@ class At:
     variables: Mapping[str, Variable]
     hold: Mapping[str, Any]  # what the step remembered when it began to wait
     unread: Reply | None = None  # what the contact wrote, where no step has taken it yet
+    open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
 
 
 NOTHING = object()

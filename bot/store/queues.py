@@ -5,7 +5,8 @@ from datetime import datetime
 
 from bot.core import codec
 from bot.core.effects import PutContact, Send
-from bot.store.rows import WINDOW, CallRow, OutboxRow
+from bot.core.session import WINDOW
+from bot.store.rows import CallRow, OutboxRow
 
 ADD_SEND = """
     INSERT INTO outbox (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)

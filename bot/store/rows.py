@@ -4,15 +4,12 @@ A time is text in UTC with microseconds, so that it sorts as it reads. A value i
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Performed, PutContact, Send
 from bot.core.events import Event
-
-WINDOW = timedelta(hours=24) - timedelta(minutes=5)
-"""How long after a contact's newest message free messages are sent (decisions: "Window")."""
 
 ERRAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
