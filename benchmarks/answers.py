@@ -12,6 +12,7 @@ from time import monotonic
 
 from bot.ai.breaker import Breaker
 from bot.ai.client import Completions
+from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.core.effects import Complete
 from bot.emulator.completion import CompletionService
@@ -58,7 +59,14 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
     clock = SystemClock()
     client = Completions(service.url, service.key)
     completing = Completing(
-        client, Breaker(clock), [MODEL], Facts({}), lambda contact, since: 0, lambda name, given, key: None, clock
+        client,
+        Breaker(clock),
+        [MODEL],
+        Facts({}),
+        lambda contact, since: 0,
+        lambda name, given, key: None,
+        clock,
+        Alarms(clock),
     )
     with ThreadPoolExecutor(contacts) as pool:
         waits = list(pool.map(lambda number: first_message(completing, number, paragraphs), range(contacts)))

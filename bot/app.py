@@ -115,7 +115,7 @@ class Engine:
                 opened.enter_context(closing(service))
                 facts, breaker = Facts(program.library.documents), Breaker(clock)
                 self._completing = Completing(
-                    service, breaker, models.models, facts, reader.used, self._calling.call, clock
+                    service, breaker, models.models, facts, reader.used, self._calling.call, clock, self.alarms
                 )
             self._files = opened.pop_all()
         self._inbox = inbox

@@ -1,8 +1,10 @@
 """Putting an answer together, from the pieces of a stream or from one piece (spec: Chat response, Stream chunk)."""
 
 import json
+import logging
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bot.ai.chat import ChatRequest, Completion, ToolCall
@@ -15,6 +17,8 @@ from bot.core.values import Usage
 MOST_CALLS = 32
 FILTERED = "content_filter"  # how an answer ends that the service's own filter has cut
 _CHARACTERS = 16  # of arguments for each token that the answer may have: escapes make them long
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class Assembly:
             raise refusal(200, {}, piece)
         self._id = self._id or word(piece.get("id"))
         self._model = self._model or word(piece.get("model"))
-        self._usage = _usage(piece.get("usage"), self._request.model) or self._usage
+        self._usage = self._believed(piece.get("usage")) or self._usage
         choice = self._choice_of(piece.get("choices"))
         if choice is None:
             return ""
@@ -97,6 +101,21 @@ class Assembly:
             raise error
         finish = "tool_calls" if calls and self.finish not in ("length", FILTERED) else self.finish or "stop"
         return Completion(self._id, self._model or self._request.model, text, calls, finish, self.usage())
+
+    def _believed(self, said: Any) -> Usage | None:
+        """What the service says was used up; None where it says nothing, or what cannot be."""
+        asked, answered = (_dict(said).get(name) for name in ("prompt_tokens", "completion_tokens"))
+        if (
+            not isinstance(asked, int)
+            or not isinstance(answered, int)
+            or min(asked, answered) < 0
+            or asked + answered == 0
+        ):
+            return None
+        if asked + answered > self._request.most_tokens:
+            _warn_of(self._request.model)
+            return None
+        return Usage(self._request.model, asked, answered)
 
     def _choice_of(self, choices: Any) -> dict[str, Any] | None:
         """The piece of the one choice that is taken, however many there are and however they alternate."""
@@ -141,11 +160,12 @@ class Assembly:
         return without_controls(clean(whole, len(whole)))
 
 
-def _usage(value: Any, model: str) -> Usage | None:
-    asked, answered = (_dict(value).get(name) for name in ("prompt_tokens", "completion_tokens"))
-    if not isinstance(asked, int) or not isinstance(answered, int):
-        return None
-    return Usage(model, asked, answered) if min(asked, answered) >= 0 < asked + answered < 1 << 31 else None
+@cache
+def _warn_of(model: str) -> None:
+    """Say so once for each model."""
+    log.warning(
+        'model "%s" reports more tokens than a question and its answer can have: they are estimated instead', model
+    )
 
 
 def _text(content: Any) -> str:

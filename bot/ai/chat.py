@@ -11,6 +11,7 @@ from bot.core.values import Usage
 
 MAX_TOKENS = 100_000
 MAX_TEMPERATURE = 2
+ADDED_TOKENS = 1000  # by the service to a question, to explain its tools, for example
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,24 @@ class ChatRequest:
         }
         return {**body, **{name: value for name, value in optional.items() if value is not None}}
 
+    @property
+    def prompt_tokens(self) -> int:
+        """About how many tokens the question has."""
+        return estimate_messages(self.messages) + (estimate(json.dumps(list(self.tools))) if self.tools else 0)
+
+    @property
+    def most_tokens(self) -> int:
+        """More than any service can count for this question and its answer: whoever reports more is not believed."""
+        return most_tokens(self.prompt_tokens, self.max_tokens)
+
     def estimate(self, answer: str) -> Usage:
         """What this question and an answer come to, where the service does not say."""
-        asked = estimate_messages(self.messages) + (estimate(json.dumps(list(self.tools))) if self.tools else 0)
-        return Usage(self.model, asked, estimate(answer), estimated=True)
+        return Usage(self.model, self.prompt_tokens, min(estimate(answer), self.max_tokens), estimated=True)
+
+
+def most_tokens(prompt_tokens: int, max_tokens: int) -> int:
+    """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its own."""
+    return 4 * prompt_tokens + ADDED_TOKENS + max_tokens
 
 
 @dataclass(frozen=True, slots=True)

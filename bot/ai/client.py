@@ -64,19 +64,21 @@ class Completions:
         return _whole(self._post("/chat/completions", request.body()), request)
 
     @contextmanager
-    def stream(self, request: ChatRequest, *, patient: bool = False) -> Iterator[Stream]:
+    def stream(self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None) -> Iterator[Stream]:
         """Ask, and read the answer while it comes. Leaving before its end stops it.
 
         ``patient``: its first byte may take as long as the whole answer, for a model that thinks before it speaks.
+        ``seconds`` are those that are left for it, where they may be fewer than an answer has.
         """
+        seconds = self._seconds if seconds is None else min(seconds, self._seconds)
         asked = self._http.stream(
             "POST",
             f"/chat/completions{self._query}",
             _json(request.body(stream=True)),
             self._headers,
             idle_seconds=self._idle,
-            seconds=self._seconds,
-            first_seconds=self._seconds if patient else None,
+            seconds=seconds,
+            first_seconds=seconds if patient else None,
         )
         with ExitStack() as stack:
             try:

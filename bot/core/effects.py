@@ -1,6 +1,7 @@
 """Effects: everything a turn decides to have done. They are rows of the outbox until somebody does them."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from bot.core.codec import stored
@@ -63,10 +64,14 @@ class Fetch:
 @stored
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens may be used up since midnight (UTC): by the contact, and by all together."""
+    """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC) by
+    the contact, and by all together. None: no bound.
+    """
 
     contact: int | None = None
     all: int | None = None
+    turn: int | None = None
+    since: datetime | None = None
 
 
 @stored

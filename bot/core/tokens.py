@@ -13,5 +13,10 @@ def estimate(text: str) -> int:
 
 
 def estimate_messages(messages: Iterable[Mapping[str, Any]]) -> int:
-    """The tokens of messages in the wire form."""
-    return sum(_EACH + estimate(str(message.get("content") or "")) for message in messages)
+    """The tokens of messages in the wire form, with the calls that stand in them."""
+    return sum(map(_of_message, messages))
+
+
+def _of_message(message: Mapping[str, Any]) -> int:
+    called = [call["function"]["name"] + call["function"]["arguments"] for call in message.get("tool_calls", ())]
+    return _EACH + estimate(str(message.get("content") or "")) + sum(_EACH + estimate(text) for text in called)

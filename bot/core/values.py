@@ -39,14 +39,23 @@ class Location:
     address: str | None = None
 
 
+LEAST_COUNTED = 200
+"""The tokens that a request takes from a budget at least: so a budget bounds how many requests there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say."""
+    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or what cannot be."""
 
     model: str
     prompt_tokens: int
     completion_tokens: int
     estimated: bool = False
+
+    @property
+    def counted(self) -> int:
+        """The tokens that it takes from a budget."""
+        return max(self.prompt_tokens + self.completion_tokens, LEAST_COUNTED)
 
 
 class Record(Mapping[str, Any]):

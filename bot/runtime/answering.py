@@ -70,9 +70,9 @@ class Answer:
         """Whether anything of an answer has come, be it a thought or a call."""
         return self._stream is not None and self._stream.begun
 
-    def used(self) -> tuple[Usage, ...]:
-        """What has been used up so far; nothing before the answer has begun."""
-        return (self._stream.usage,) if self._stream is not None and self.begun else ()
+    def used(self) -> Usage:
+        """What has been used up so far: the question at least, once it was asked."""
+        return self.request.estimate("") if self._stream is None else self._stream.usage
 
     def _take(self, piece: str) -> None:
         if self._is_late():

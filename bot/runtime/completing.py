@@ -32,6 +32,7 @@ from bot.ai.errors import (
     TooLong,
     Unauthorized,
 )
+from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.effects import Complete
 from bot.core.values import Usage
@@ -45,7 +46,9 @@ MOST_FACTS = 1500  # tokens
 LONGEST_WAIT = timedelta(seconds=30)
 """How long a contact is let wait for a service that says when it will answer again."""
 
-_OWN_TIME = 0.9  # of the effect's: what takes longer is given up by the performers, and what it used up unknown
+_OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
+USED_UP = "model-budget-used-up"
+_MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
 _FACTS = "## Facts"
 
 log = logging.getLogger(__name__)
@@ -57,34 +60,36 @@ class _Failure:
 
     ``counts``: the service fails whatever it is asked. Only that counts for the circuit breaker, and only before the
     answer has begun: nobody can leave all other contacts without the model by what they write. ``mend``: the operator
-    has to do something, so it is an error in the log. ``others``: another model may fare better.
+    has to do something, so it is an error in the log. ``others``: another model may fare better. ``costs``: a model may
+    have read the question, so its tokens are counted, be it by estimate.
     """
 
     outcome: str
     counts: bool
     mend: bool
     others: bool
+    costs: bool
 
 
 FAILURES: Mapping[type[CompletionError], _Failure] = {
-    #                          outcome     counts  mend   others
-    NotReached: _Failure("down", True, False, False),
-    RateLimited: _Failure("down", True, False, False),
-    ServerError: _Failure("down", True, False, True),
-    ProviderError: _Failure("down", True, False, True),
-    NotTheService: _Failure("down", True, False, True),
-    CutStream: _Failure("down", True, False, True),
-    TimedOut: _Failure("timeout", True, False, True),
-    Unauthorized: _Failure("refused", True, True, False),
-    PackageRequired: _Failure("refused", True, True, True),
-    ModelNotInPackage: _Failure("refused", True, True, True),
-    QuotaExceeded: _Failure("quota", True, True, True),
-    InvalidRequest: _Failure("refused", False, True, True),
-    TooLong: _Failure("refused", False, False, True),
-    ContentRefused: _Failure("refused", False, False, True),
-    NoToolSupport: _Failure("no_tools", False, False, False),  # the same model is to be asked otherwise
-    EmptyAnswer: _Failure("empty", False, False, True),
-    ExcessiveCalls: _Failure("down", False, False, True),
+    #                              outcome  counts  mend  others  costs
+    NotReached: _Failure("down", True, False, False, False),
+    RateLimited: _Failure("down", True, False, False, False),
+    ServerError: _Failure("down", True, False, True, True),
+    ProviderError: _Failure("down", True, False, True, True),
+    NotTheService: _Failure("down", True, False, True, True),
+    CutStream: _Failure("down", True, False, True, True),
+    TimedOut: _Failure("timeout", True, False, True, True),
+    Unauthorized: _Failure("refused", True, True, False, False),
+    PackageRequired: _Failure("refused", True, True, True, False),
+    ModelNotInPackage: _Failure("refused", True, True, True, False),
+    QuotaExceeded: _Failure("quota", True, True, True, False),
+    InvalidRequest: _Failure("refused", False, True, True, True),
+    TooLong: _Failure("refused", False, False, True, True),
+    ContentRefused: _Failure("refused", False, False, True, True),
+    NoToolSupport: _Failure("no_tools", False, False, False, True),  # the same model is to be asked otherwise
+    EmptyAnswer: _Failure("empty", False, False, True, True),
+    ExcessiveCalls: _Failure("down", False, False, True, True),
 }
 """Every error of a request, and what becomes of it."""
 
@@ -92,7 +97,9 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
 class Service(Protocol):
     """The part of `bot.ai.client.Completions` that is needed here."""
 
-    def stream(self, request: ChatRequest, *, patient: bool = False) -> AbstractContextManager[Stream]:
+    def stream(
+        self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None
+    ) -> AbstractContextManager[Stream]:
         """Ask, and read the answer while it comes. Raises `bot.ai.errors.CompletionError`."""
         ...
 
@@ -102,7 +109,8 @@ class Completing:
 
     ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
     time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
-    each try: an answer that has begun is not stopped by it. Outcomes beside ``done`` (see
+    each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while the budget of all
+    contacts is used up. Outcomes beside ``done`` (see
     `bot.runtime.answering.answered`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
     ``unsafe`` (the moderator did not let a text through), ``empty``.
     """
@@ -116,6 +124,7 @@ class Completing:
         used: Callable[[str | None, datetime], int],
         call: Callable[[str, Mapping[str, Any], str], Ended | None],
         clock: Clock,
+        alarms: Alarms,
     ) -> None:
         self.facts = facts
         self._service = service
@@ -124,6 +133,7 @@ class Completing:
         self._used = used
         self._call = call
         self._clock = clock
+        self._alarms = alarms
         self._failures: dict[str, str] = {}  # by model, the outcome of the last one
 
     def __call__(self, row: CallRow, say: Say) -> Ended:
@@ -131,24 +141,28 @@ class Completing:
         effect = row.effect
         assert isinstance(effect, Complete)
         if row.said:  # the process ended in the middle of an answer: another one would not go on with it
-            return Ended("done", answered("", "", row.said, "cut"))
-        try:
-            budget = self._used_up(row.contact, effect)
-        except StoreUnavailable as error:
-            return Ended("down", detail=str(error), again=True)
-        if budget:
-            return Ended("over_budget", detail=budget)
+            models = effect.models or self._models
+            used = tuple(_request(effect, model, effect.messages).estimate("") for model in models[:1])
+            return Ended("done", answered("", "", row.said, "cut"), usage=used)
         return self._ask_in_turn(row, effect, say)
 
-    def _used_up(self, contact: str, effect: Complete) -> str:
-        """Which budget is used up, in words; empty: none."""
+    def _over_budget(self, contact: str, effect: Complete, used: tuple[Usage, ...]) -> Ended | None:
+        """What becomes of a question whose budget is used up. ``used`` is what the store does not know yet."""
         midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
-        budget = effect.budget
-        if budget.contact is not None and self._used(contact, midnight) >= budget.contact:
-            return f"the contact's {budget.contact} tokens of today are used up"
-        if budget.all is not None and self._used(None, midnight) >= budget.all:
-            return f"today's {budget.all} tokens of all contacts are used up"
-        return ""
+        budget, just = effect.budget, sum(usage.counted for usage in used)
+        try:
+            if budget.turn is not None and self._used(contact, budget.since or midnight) + just >= budget.turn:
+                return Ended("over_budget", detail=f"the {budget.turn} tokens of one turn are used up")
+            if budget.contact is not None and self._used(contact, midnight) + just >= budget.contact:
+                return Ended("over_budget", detail=f"the contact's {budget.contact} tokens of today are used up")
+            if budget.all is not None and self._used(None, midnight) + just >= budget.all:
+                what = f"today's {budget.all} tokens of all contacts are used up"
+                self._alarms.report(USED_UP, f"flow {effect.flow}: {what}", _MORE, about=effect.flow)
+                return Ended("over_budget", detail=what)
+        except StoreUnavailable as error:
+            return Ended("down", detail=str(error), again=True)
+        self._alarms.clear(USED_UP, effect.flow)
+        return None
 
     def _ask_in_turn(self, row: CallRow, effect: Complete, say: Say) -> Ended:
         """Ask the first model that may be asked, and the next ones while nothing has been said."""
@@ -159,6 +173,9 @@ class Completing:
         whole = self._messages(effect, effect.messages)
         left = deque((model, whole) for model in models)
         while left:
+            over = self._over_budget(row.contact, effect, used)
+            if over is not None:
+                return replace(over, usage=used)
             model, messages = left.popleft()
             if not self._breaker.allows(model):
                 continue
@@ -166,7 +183,7 @@ class Completing:
             request = _request(effect, model, messages)
             answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
             try:
-                ended = self._ask(answer, last=model == models[-1])
+                ended = self._ask(answer, until, last=model == models[-1])
             except CompletionError as error:
                 failure = self._failure(row, answer, error)
                 used += failure.usage
@@ -188,13 +205,14 @@ class Completing:
         first, *others = messages
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
-    def _ask(self, answer: Answer, *, last: bool) -> Ended:
+    def _ask(self, answer: Answer, until: float, *, last: bool) -> Ended:
         """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
+        seconds = max(until - self._clock.elapsed(), 0.1)
         try:
-            with self._service.stream(answer.request, patient=last) as stream:
+            with self._service.stream(answer.request, patient=last, seconds=seconds) as stream:
                 ended = answer.read(stream)
         except Stopped as stopped:
-            ended = Ended(stopped.outcome, detail=str(stopped), usage=answer.used())
+            ended = Ended(stopped.outcome, detail=str(stopped), usage=(answer.used(),))
         self._breaker.succeeded(answer.request.model)
         return ended
 
@@ -212,7 +230,7 @@ class Completing:
         """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""
         model = answer.request.model
         self._note(row, answer, error)
-        used = answer.used() if error.usage is None else (error.usage,)
+        used = (error.usage or answer.used(),) if FAILURES[type(error)].costs else ()
         if answer.said:
             return Ended("done", answered(model, "", answer.said, "cut"), str(error), usage=used)
         again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)

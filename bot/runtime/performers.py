@@ -230,6 +230,8 @@ class Performers:
         with self._lock:
             if job.given_up:
                 self._hangs(self._hanging - 1)
+                if ended.usage and not self._closed:
+                    self._report(_result(job, "late", ended.detail, usage=ended.usage))
             elif not self._closed:
                 self._settle(job, ended)
             self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now

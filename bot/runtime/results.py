@@ -74,8 +74,7 @@ def _told(batch: Batch, result: SendResult) -> str | None:
 def take_called(batch: Batch, result: CallResult) -> None:
     """Note what came of a call, and let the session hear of its end."""
     row = result.row
-    for usage in result.usage:
-        batch.commit.add_usage(row, row.effect.flow if isinstance(row.effect, Complete) else "", usage)
+    _add_usage(batch, result)
     if result.outcome == "said":
         batch.commit.call_said(row)
         said = f"call:{row.ref}:{result.said}"
@@ -92,6 +91,17 @@ def take_called(batch: Batch, result: CallResult) -> None:
 
 
 def take_late(batch: Batch, result: SendResult | CallResult) -> None:
-    """Drop a second result of the same thing, with a line in the trace; without one where the contact was erased."""
+    """Drop a second result of the same thing, with a line in the trace; without one where the contact was erased.
+
+    What a model used up for it is counted all the same.
+    """
     if batch.store.knows(result.row.contact):
+        if isinstance(result, CallResult):
+            _add_usage(batch, result)
         batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")
+
+
+def _add_usage(batch: Batch, result: CallResult) -> None:
+    flow = result.row.effect.flow if isinstance(result.row.effect, Complete) else ""
+    for usage in result.usage:
+        batch.commit.add_usage(result.row, flow, usage)

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from bot.core.values import LEAST_COUNTED
+
 ADD = """
     INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-TOKENS = "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) FROM usage WHERE at >= ?"
+TOKENS = f"SELECT coalesce(sum(max(prompt_tokens + completion_tokens, {LEAST_COUNTED})), 0) FROM usage WHERE at >= ?"
 TOKENS_OF = TOKENS + " AND contact = ?"
 _SUMS = """
     SELECT {of} AS name, count(*), sum(prompt_tokens), sum(completion_tokens), sum(estimated) FROM usage

@@ -1,5 +1,6 @@
 """Completing: whatever a model does, it ends in one outcome, within its bounds, and nothing is said twice."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from bot.ai import errors
+from bot.ai import assembly, errors
 from bot.ai.breaker import Breaker
+from bot.ai.chat import ChatRequest
 from bot.ai.client import Completions
 from bot.ai.errors import CompletionError
+from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Budget, Complete
 from bot.emulator.completion import CompletionService, Model, failure
@@ -64,13 +67,16 @@ class Bench:
         self.used: dict[str | None, int] = {}
         self.since: set[datetime] = set()
         self.client = Completions(service.url, service.key, seconds=60, idle=20)
+        self.alarms = Alarms(self.clock)
         self.completing = self.make(ONE, TWO)
 
     def make(self, *models: str) -> Completing:
         functions = {function.__name__: function for function in (allows, breaks, answers_nothing)}
         moderator = Calling(extensions_in([functions])).call
         breaker = Breaker(self.clock)
-        return Completing(self.client, breaker, models, Facts(FACTS), self.tokens_used, moderator, self.clock)
+        return Completing(
+            self.client, breaker, models, Facts(FACTS), self.tokens_used, moderator, self.clock, self.alarms
+        )
 
     def tokens_used(self, contact: str | None, since: datetime) -> int:
         self.since.add(since)
@@ -210,7 +216,7 @@ def test_each_error_has_its_outcome(
         bench.service.fail(name, message="cannot do: What about returns?", **options)
     with caplog.at_level(logging.DEBUG):
         ended = bench.ask(paragraphs=3)
-    assert (ended.outcome, ended.again, ended.usage) == (outcome, again, ())
+    assert (ended.outcome, ended.again) == (outcome, again)
     assert bench.asked() == [ONE, TWO][:asked]
     assert ONE in caplog.text
     for secret in ("What about returns", ANN, bench.service.key):
@@ -508,6 +514,95 @@ def test_every_try_counts(bench: Bench) -> None:
     bench.service.say(THREE * 20, cut_after=1000, chunks=2)
     bench.service.say("Hello.")
     assert [usage.model for usage in bench.ask().usage] == [ONE, TWO]
+
+
+@pytest.mark.parametrize(
+    ("name", "http", "counted"),
+    [
+        ("invalid_request_error", 400, True),
+        ("context_length_exceeded", 400, True),
+        ("server_error", 500, True),
+        ("provider_error", 502, True),
+        ("rate_limit_exceeded", 429, False),
+        ("quota_exceeded", 429, False),
+        ("invalid_request_error", 401, False),
+        ("model_requires_package", 403, False),
+    ],
+)
+def test_a_request_that_fails_counts_what_was_asked_unless_no_model_has_read_it(
+    bench: Bench, name: str, http: int, counted: bool
+) -> None:
+    bench.completing = bench.make(ONE)
+    bench.service.fail(name, http)
+    asked = ChatRequest(ONE, [SYSTEM, ASKED]).estimate("")
+    assert bench.ask().usage == ((asked,) if counted else ())
+
+
+def test_a_model_that_hangs_has_read_what_was_asked(bench: Bench) -> None:
+    bench.client = Completions(bench.service.url, bench.service.key, seconds=60, idle=0.1)
+    bench.completing = bench.make(ONE, TWO)
+    bench.service.hang()
+    assert [usage.model for usage in bench.ask().usage] == [ONE, TWO]
+
+
+def test_a_model_that_hangs_is_counted_before_the_question_is_given_up(bench: Bench) -> None:
+    bench.completing = bench.make(ONE)
+    bench.service.hang()
+    ended = bench.ask(within=0.3)
+    assert (ended.outcome, len(ended.usage)) == ("timeout", 1)
+
+
+def test_after_a_crash_in_the_middle_of_an_answer_its_question_is_counted(bench: Bench) -> None:
+    assert bench.ask(said=1).usage == (ChatRequest(ONE, [SYSTEM, ASKED]).estimate(""),)
+
+
+def reports(service: CompletionService, asked: int, answered: int) -> None:
+    choice = {"index": 0, "message": {"content": "Hello."}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": asked, "completion_tokens": answered}
+    service.send(200, json.dumps({"choices": [choice], "usage": usage}).encode(), "application/json")
+
+
+def test_a_usage_that_cannot_be_is_estimated_and_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    assembly._warn_of.cache_clear()
+    for asked, answered in ((2_000_000_000, 0), (0, 2_000_000_000), (9_000, 9_000), (1 << 70, 1)):
+        reports(bench.service, asked, answered)
+        (usage,) = bench.ask().usage
+        assert usage.estimated
+        assert usage.counted < 1_000
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "more tokens than" in caplog.text
+
+
+def test_a_usage_that_can_be_is_believed(bench: Bench) -> None:
+    reports(bench.service, 90, 1024)
+    assert [usage.estimated for usage in bench.ask().usage] == [False]
+
+
+def test_the_budget_is_looked_at_before_each_request(bench: Bench) -> None:
+    bench.service.say("  ")
+    bench.used = {ANN: 0}
+    ended = bench.ask(budget=Budget(contact=100))
+    assert (ended.outcome, bench.asked()) == ("over_budget", [ONE])
+    assert len(ended.usage) == 1
+
+
+def test_the_budget_of_a_turn_counts_from_its_beginning(bench: Bench) -> None:
+    bench.used = {ANN: 100}
+    began = NOON - timedelta(seconds=40)
+    assert bench.ask(budget=Budget(turn=100, since=began)).outcome == "over_budget"
+    assert bench.ask(budget=Budget(turn=101, since=began)).outcome == "done"
+    assert bench.since == {began}
+
+
+def test_it_is_an_alarm_that_the_budget_of_all_is_used_up(bench: Bench) -> None:
+    bench.used = {None: 100}
+    assert bench.ask(budget=Budget(all=100), flow="help").outcome == "over_budget"
+    (alarm,) = bench.alarms.current()
+    assert (alarm.name, alarm.about) == ("model-budget-used-up", "help")
+    assert ANN not in alarm.what
+    bench.used = {None: 0}
+    assert bench.ask(budget=Budget(all=100), flow="help").outcome == "done"
+    assert bench.alarms.current() == []
 
 
 @pytest.mark.parametrize(("contact", "everybody", "asked"), [(99, 999, 1), (100, 999, 0), (99, 1000, 0)])

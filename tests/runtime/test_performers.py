@@ -13,11 +13,11 @@ import pytest
 
 from bot.clock import MovableClock, time_of
 from bot.core.effects import Call
-from bot.core.values import Record
+from bot.core.values import Record, Usage
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
 from bot.runtime.calling import Calling
-from bot.runtime.performers import CallResult, Ended, Performers
+from bot.runtime.performers import CallResult, Ended, Performers, Say
 from bot.store.rows import CallRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -392,6 +392,25 @@ def test_what_comes_back_after_stop_gave_up_waiting_is_not_reported(hanging: Han
     hanging.released.set()
     bench.performers.stop(20)
     assert bench.results == []
+
+
+def test_what_was_given_up_reports_what_it_used_up_when_it_comes_back(hanging: Hanging) -> None:
+    used = (Usage("acme/one", 300, 0, estimated=True),)
+
+    def perform(row: CallRow, say: Say) -> Ended:
+        hanging()
+        return Ended("timeout", usage=used)
+
+    bench = Bench()
+    bench.performers._perform = perform
+    bench.offer(within=10.0)
+    hanging.wait_for(1)
+    bench.move(10)
+    assert bench.after(1).outcome == "timeout"
+    hanging.released.set()
+    late = bench.after(2)
+    assert (late.outcome, late.usage) == ("late", used)
+    bench.performers.stop(5)
 
 
 def test_a_defect_of_ours_ends_one_call_and_no_thread() -> None:

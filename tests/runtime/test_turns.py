@@ -17,6 +17,7 @@ from bot.core.events import Event
 from bot.core.messages import Text
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.core.values import Usage
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.passes import AT_ONCE
@@ -193,6 +194,25 @@ def test_a_second_result_of_the_same_thing_is_dropped_with_a_note(world: World) 
     world.settle()
     world.call_ends(row)
     assert world.rules(ANN) == ["MessageReceived", "CallEnded", "late", "late"]
+
+
+def test_what_a_model_used_up_for_a_result_that_came_too_late_is_counted(world: World) -> None:
+    world.say(ANN, "call")
+    row = world.performers.rows[0]
+    world.call_ends(row, "timeout")
+    late = replace(called(row), outcome="late", usage=(Usage("acme/one", 300, 20, estimated=True),))
+    world.turns.called(late)
+    world.settle()
+    assert (world.reader.used(ANN, START), world.rules(ANN)[-1]) == (320, "late")
+
+
+def test_a_request_takes_so_many_tokens_from_a_budget_at_least(world: World) -> None:
+    world.say(ANN, "call")
+    row = world.performers.rows[0]
+    world.turns.called(replace(called(row), usage=(Usage("acme/one", 3, 1), Usage("acme/two", 0, 1))))
+    world.settle()
+    assert world.reader.used(ANN, START) == world.reader.used(None, START) == 400
+    assert sum(each.prompt_tokens + each.completion_tokens for each in world.reader.usage(START, "model")) == 5
 
 
 def test_a_call_that_is_retried_stays_and_keeps_its_count(world: World) -> None:
