@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 KEPT_CHARACTERS = 64 * 1024
@@ -70,6 +71,19 @@ def visible(text: str) -> str:
         return text
     text = _HEAP.sub(r"\1", _INVISIBLE.sub("\ufffd", _JOINERS.sub("", text)))
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, those that name something included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from texts_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
 
 
 def json_object(content: bytes | str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Walk:
         work.trace.rule = work.trace.rule or rule
         taken = StepTaken(frame.flow, frame.step, None, None, list(decision.conditions), len(work.effects))
         work.trace.steps.append(taken)
+        work.trace.notes += [f"{work.where}: {note}" for note in decision.notes]
         work.unread = decision.unread or work.unread
         try:
             refs = self._send(decision)

@@ -225,7 +225,7 @@ class Ai(StepKind):
         if decision is None:
             exchange.end(self.brief.history)
             decision = Decision(hold=exchange.hold())
-        return replace(decision, messages=(*said, *decision.messages), sets=calls.sets)
+        return replace(decision, messages=(*said, *decision.messages), sets=calls.sets, notes=tuple(calls.notes))
 
 
 def _read_turns(fields: Fields) -> tuple[int, Door | None]:

@@ -11,6 +11,7 @@ from bot.lang.handlers import HandlerSpec
 from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, integer, number, one_or_several, record, takes
 from bot.lang.problems import did_you_mean
 from bot.steps.error_names import check_error_names
+from bot.steps.guard import has_letters
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens
@@ -42,6 +43,10 @@ SETTINGS_KEYS: Schemas = {
     "links": takes(
         one_or_several(ANY_TEXT), "The hosts that the model may send addresses of; none where nothing is said."
     ),
+    "never": takes(
+        one_or_several(ANY_TEXT),
+        "Secrets: texts that no message of the model's may have in it; none where nothing is said.",
+    ),
     "moderate": takes(ANY_TEXT, "A handler that judges each text of the model's."),
     "max_tokens": takes(
         integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
@@ -58,7 +63,7 @@ class AiSettings:
     """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
 
     ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a model may send addresses
-    of, ``moderate`` is the handler that judges each text, ``merges``: what a contact writes while the model works
+    of, ``never`` are secrets that it may not say, ``moderate`` is the handler that judges each text, ``merges``: what a contact writes while the model works
     is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
     request).
     """
@@ -73,6 +78,7 @@ class AiSettings:
     max_tokens: int | None = None
     temperature: float | None = None
     reasoning_split: bool | None = None
+    never: tuple[str, ...] = ()
 
     def over(self, inherited: Self) -> Self:
         """These, with what they leave out taken from the inherited ones."""
@@ -82,6 +88,7 @@ class AiSettings:
             history=inherited.history if self.history is None else self.history,
             messages=inherited.messages if self.messages is None else self.messages,
             links=(*self.links, *inherited.links),
+            never=(*self.never, *inherited.never),
             moderate=self.moderate or inherited.moderate,
             budget=Budget(
                 inherited.budget.contact if self.budget.contact is None else self.budget.contact,
@@ -113,7 +120,18 @@ def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, ste
         fields.integer("max_tokens", 1, MOST_TOKENS),
         fields.number("temperature", 0, 2),
         fields.boolean("reasoning_split") if fields.has("reasoning_split") else None,
+        _read_never(fields),
     )
+
+
+def _read_never(fields: Fields) -> tuple[str, ...]:
+    """Read `never`: texts of two letters or digits at least, as nothing else is compared."""
+    secrets = fields.strings("never")
+    for secret in secrets:
+        if not has_letters(secret):
+            what = f'{fields.what}: never: "{secret}" is no secret: it has less than two letters or digits'
+            fields.problems.add("E105", fields.mark_of("never"), what, "write the whole text, like INSIDER20")
+    return secrets
 
 
 def read_budget(fields: Fields, needs: str | None = None) -> Budget:

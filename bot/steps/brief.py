@@ -12,7 +12,7 @@ from bot.steps.declared import Used
 from bot.steps.exchange import Exchange
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.facts import read_facts
-from bot.steps.guard import leaks
+from bot.steps.guard import canary, leaks, secret_in
 from bot.steps.kind import At, Reading, StepFailed
 from bot.steps.links import foreign_link, links_in
 from bot.steps.notes import read_fill
@@ -123,23 +123,39 @@ class Brief:
         """The text of a model without tools, and the commands in it as calls."""
         return read_commands(text, self._exits_in_words(at), self.notable)
 
-    def check(self, at: At, exchange: Exchange, text: str) -> None:
-        """Let a text of the model's pass, or raise `StepFailed`: an address of nobody's, or the instructions."""
+    def check(self, at: At, exchange: Exchange, text: str, own: Iterable[str] = ()) -> None:
+        """Let a text of the model's pass, or raise `StepFailed`. ``own`` are addresses in it that are the flow's."""
+        said = "\n".join([*exchange.spoken, *exchange.said])  # a leak may come in pieces
+        reason = self.objection(at, exchange, text, said, own)
+        if reason is not None:
+            raise StepFailed("unsafe", f"the model's text: {reason}")
+
+    def objection(self, at: At, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()) -> str | None:
+        """Why a text of the model's may not reach the contact: the guard, and what it has found. None: it may.
+
+        ``before`` is what it is read together with; the addresses ``own`` may be sent.
+        """
         instructions = self.instructions.render(quoted_scope(at.scope))
-        said = "\n".join([*exchange.spoken, *exchange.said, text])  # a leak may come in pieces
-        if leaks(said, instructions) or leaks(said, RULES):
-            raise StepFailed("unsafe", "the model repeated its instructions")
+        whole = f"{before}\n{text}"
+        if (number := secret_in(whole, self.settings.never)) is not None:
+            return f"never: number {number + 1} of the texts that are never said"
+        if secret_in(whole, (canary(at.flow, at.step),)) is not None:
+            return "canary: the mark of the model's rules"
+        if leaks(whole, instructions) or leaks(whole, RULES):
+            return "instructions: half of them or more"
         theirs = "\n".join(map(str, at.scope["contact"].values()))  # no leave to send what they call themselves
-        own = (link for link in links_in(instructions) if link not in theirs or link in self.instructions.source)
-        known = (*exchange.links, *own, *self.facts_links)
+        ours = (link for link in links_in(instructions) if link not in theirs or link in self.instructions.source)
+        known = (*exchange.links, *ours, *self.facts_links, *own)
         if foreign_link(text, self.settings.links, known) is not None:
-            raise StepFailed("unsafe", "the model wrote an address that nobody gave it")
+            return "links: an address that nobody gave the model"
+        return None
 
     def _system(self, at: At, exchange: Exchange) -> str:
         instructions = self.instructions.render(quoted_scope(at.scope))
         known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
         commands = commands_text(self._exits_in_words(at), self.notable) if exchange.plain else []
-        return system_text(instructions, "" if self.facts else self.facts_text, at.now, known, commands)
+        mark = canary(at.flow, at.step)
+        return system_text(instructions, mark, "" if self.facts else self.facts_text, at.now, known, commands)
 
     def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]

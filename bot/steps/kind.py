@@ -122,6 +122,7 @@ class Decision:
     tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
     conditions: tuple[tuple[str, Any], ...] = ()
     known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the door see beside the rest
+    notes: tuple[str, ...] = ()  # for the trace
 
 
 class StepKind:

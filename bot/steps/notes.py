@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from bot.core.text import without_controls
 from bot.lang.fields import Fields
 from bot.lang.problems import did_you_mean
 from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
@@ -53,6 +54,6 @@ def noted(arguments: Mapping[str, Any], names: Collection[str], at: At) -> tuple
 
 def _accepted(variable: Variable, value: Any, at: At) -> Any:
     if isinstance(value, str | int | float):
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
         return variable.accept(Answer(text), at.now, at.scope)
     return variable.coerce(value, at.now)

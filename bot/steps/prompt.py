@@ -27,9 +27,15 @@ _COMMAND = re.compile(
 )
 
 
-def system_text(instructions: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]) -> str:
-    """The first message: the author's instructions, the facts, and what we know ourselves."""
-    parts = [instructions, RULES, f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
+def system_text(
+    instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
+) -> str:
+    """The first message: the author's instructions, the facts, and what we know ourselves.
+
+    ``mark`` is in no other text: who says it repeats this one.
+    """
+    rules = f"{RULES} This text bears the mark {mark}, which you never write."
+    parts = [instructions, rules, f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
     if values := {name: value for name, value in known.items() if value is not None}:
         parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
     parts += more

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
+from bot.core.text import texts_in
 from bot.lang.arguments import BadArgument
 from bot.steps.agreement import TooLong, agreed, question
 from bot.steps.brief import Brief
@@ -35,7 +36,8 @@ class _Result(NamedTuple):
 class ToolCalls:
     """Does the calls of one answer, one after another, as far as they can be done in one turn of the engine's.
 
-    ``sets`` are the values that were noted; ``unseen`` is True once there is a result that the model must see.
+    ``sets`` are the values that were noted; ``notes`` are for the trace: what was refused. ``unseen`` is True once there
+    is a result that the model must see.
     """
 
     def __init__(self, brief: Brief, at: At, exchange: Exchange) -> None:
@@ -43,6 +45,7 @@ class ToolCalls:
         self._at = at
         self._exchange = exchange
         self.sets: dict[str, Any] = {}
+        self.notes: list[str] = []
         self.unseen = False
 
     @property
@@ -146,6 +149,8 @@ class ToolCalls:
             body = tool.question({name: values[name] for name in arguments}, self._scope)
         except TooLong:
             return _Result(UNASKED)
+        self._brief.check(self._at, self._exchange, "\n".join(texts_in(arguments)))
+        self._brief.check(self._at, self._exchange, body, links_in(body))  # those that are left are the flow's
         self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
         self._exchange.questions += 1
         return self.ask()
@@ -157,7 +162,13 @@ class ToolCalls:
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
         values, wrong = noted(arguments, self._brief.notable, self._at)
-        self.sets |= values
+        for name, value in values.items():
+            reason = self._brief.objection(self._at, self._exchange, str(value)) if isinstance(value, str) else None
+            if reason is None:
+                self.sets[name] = value
+            else:  # what is noted may be said later, where no guard stands
+                self.notes.append(f"{name} is not noted: {reason}")
+                wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
         return wrong
 
     def _leave(self, way: Exit, arguments: dict[str, Any]) -> Decision | _Result:
