@@ -50,8 +50,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """One more than there are cores: many tests wait for another process."""
-    return (yield) + 1
+    """Two more than there are cores: many tests wait for another process."""
+    return (yield) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -60,6 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What is imported and collected by now stays: the garbage collector need not look through it again and again."""
     gc.freeze()
+    gc.enable()

@@ -1,12 +1,14 @@
 """All settings that there are, with how the text of each is read; and what is written that is none."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bot.lang.fields import Fields
 from bot.lang.nodes import Node
 from bot.lang.problems import Problems, nearest
 from bot.settings import texts
+
+if TYPE_CHECKING:
+    from bot.lang.fields import Fields
 
 PREFIX = "BOT_"
 OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
@@ -55,6 +57,8 @@ def _setting_meant(name: str) -> str:
 
 def problems_in(settings: Node) -> Problems:
     """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
+    from bot.lang.fields import Fields  # slow to import, and a server that starts reads no more than values
+
     problems = Problems()
     fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")
     for name, parse in PARSERS.items():
@@ -63,7 +67,7 @@ def problems_in(settings: Node) -> Problems:
     return problems
 
 
-def _check(fields: Fields, name: str, parse: Callable[[str], Any]) -> None:
+def _check(fields: "Fields", name: str, parse: Callable[[str], Any]) -> None:
     text = fields.string(name)
     if text is None:
         return
