@@ -17,6 +17,7 @@ OF_A_PATTERN = (
     "90s",
     "2m 30s",
     "500KB",
+    "80%",
     "2 MB",
     "ID",
     "CRM_KEY",

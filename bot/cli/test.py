@@ -12,6 +12,7 @@ from bot.cli.output import counted, echo_json, path_from_here, problem_lines, qu
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
+    from bot.cli.evaluating import Evaluations
     from bot.lang.nodes import Mark
     from bot.testing.coverage import Coverage
     from bot.testing.run import Failure
@@ -27,7 +28,20 @@ INDENT = 6
 @click.option(
     "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print an object: tests, coverage.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object: tests, evaluations, coverage.")
+@click.option(
+    "--model",
+    "models",
+    metavar="[SLUGS]",
+    is_flag=False,
+    flag_value="",
+    help="Hold the evaluations with real models: those of BOT_AI_MODEL, or these, with commas between them.",
+)
+@click.option("--record", is_flag=True, help="With --model: keep the answers, to be used without a model.")
+@click.option("--judge", metavar="SLUG", help="With --model: who judges; else the first of BOT_AI_MODEL.")
+@click.option(
+    "--budget", metavar="N", type=click.IntRange(1), help="With --model: how many tokens may be used up; else 500,000."
+)
 @click.option("--generate", "generates", is_flag=True, help="Write tests to tests/generated: see below.")
 @click.option(
     "--walks", default=0, metavar="N", type=click.IntRange(0, 1000), help="With --generate: N walks by chance, too."
@@ -42,6 +56,10 @@ def command(
     shows_coverage: bool,
     least: int | None,
     as_json: bool,
+    models: str | None,
+    record: bool,
+    judge: str | None,
+    budget: int | None,
     generates: bool,
     walks: int,
     seed: int,
@@ -65,6 +83,9 @@ def command(
     \b
       $ bot test flows -k orders
 
+    With --model the evaluations are held instead: the documents that begin with "evaluate:". A real model answers
+    in them, several times each. Without it they are held with what was recorded.
+
     With --generate none is run: talks that take every step and outcome are looked for, tried, and written down with
     what the bot says to them.
 
@@ -75,6 +96,12 @@ def command(
     from bot.testing.loading import load_with_tests
     from bot.testing.run import run
 
+    if models is None and (record or judge or budget):
+        raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
+    if models and Path(models).is_dir():
+        raise click.UsageError(f"--model: {models} is a folder, no model: write it first: bot test {models} --model")
+    if models is not None and (generates or shows_coverage or least is not None):
+        raise click.UsageError("--model holds evaluations: what tests cover, and --generate, are asked for without it")
     quiet_log()
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
@@ -91,15 +118,25 @@ def command(
         generate(bot, loaded.program, loaded.transcripts, walks=walks, seed=seed, force=force)
         return
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
+    from bot.cli.evaluating import Evaluations, Wanted, hold
+
+    evaluations = [transcript for transcript in chosen if transcript.tries is not None]
+    if models is not None:
+        names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
+        wanted = Wanted(tuple(filter(None, map(str.strip, models.split(",")))), judge, budget, record)
+        ctx.exit(0 if hold(bot, loaded.program, evaluations, names, wanted, as_json) else 1)
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)
     report = _Report(bot.path, as_json)
     coverage = Coverage(loaded.program.library)
     for transcript in chosen:
-        report.add(transcript, run(transcript, loaded.program, bot, coverage))
-    report.end(coverage if shows_coverage or least is not None else None, least)
-    ctx.exit(1 if report.failed or coverage.percent < (least or 0) else 0)
+        if transcript.tries is None:
+            report.add(transcript, run(transcript, loaded.program, bot, coverage))
+    replayed = Evaluations(bot, loaded.program, quiet=as_json)
+    replayed.replay(evaluations)
+    report.end(coverage if shows_coverage or least is not None else None, least, replayed)
+    ctx.exit(1 if report.failed or replayed.failed or coverage.percent < (least or 0) else 0)
 
 
 class _Report:
@@ -121,61 +158,72 @@ class _Report:
         verdict = styled("ok  ", fg="green") if failure is None else styled("FAIL", fg="red")
         click.echo(f"{verdict}  {transcript.name}")
         if failure is not None:
-            self._explain(failure)
+            explain(self._folder, failure)
 
-    def end(self, coverage: "Coverage | None", least: int | None) -> None:
-        """All tests have ended."""
+    def end(self, coverage: "Coverage | None", least: int | None, evaluations: "Evaluations") -> None:
+        """All tests have ended, and all evaluations."""
         if self._tests is not None:
             found = None if coverage is None else self._coverage_object(coverage)
-            echo_json({"tests": self._tests, "coverage": found})
+            echo_json({"tests": self._tests, **evaluations.objects(), "coverage": found})
             return
         seconds = perf_counter() - self._started
         passed = f"{styled(f'{self.failed} failed', fg='red')}, {self._number - self.failed} passed"
         verdict = passed if self.failed else styled("all passed", fg="green")
-        click.echo(f"{counted(self._number, 'test')}: {verdict}, in {seconds:.1f} s.")
+        if self._number:
+            click.echo(f"{counted(self._number, 'test')}: {verdict}, in {seconds:.1f} s.")
+        evaluations.end()
         if coverage is not None:
             self._show(coverage, least)
-
-    def _explain(self, failure: "Failure") -> None:
-        from bot.testing.report import explained
-
-        click.echo(f"{' ' * INDENT}{styled(self._place(failure.mark), bold=True)}: {failure.what}")
-        click.echo()
-        width = shutil.get_terminal_size().columns - INDENT
-        for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
-            click.echo(f"{' ' * INDENT}{line}" if line else "")
-        click.echo()
 
     def _show(self, coverage: "Coverage", least: int | None) -> None:
         missed = coverage.missed()
         if missed:
             click.echo("\nNever taken:")
         for each in missed:
-            click.echo(f"  {styled(self._place(each.mark), bold=True)} {each.what}")
+            click.echo(f"  {styled(where(self._folder, each.mark), bold=True)} {each.what}")
         colour = "red" if coverage.percent < (least or 0) else "green" if not missed else "yellow"
         share = styled(f"{coverage.percent} %", fg=colour)
         wanted = f", and {least} % are wanted" if coverage.percent < (least or 0) else ""
         click.echo(f"{share} of the steps and outcomes are taken, {coverage.taken} of {coverage.total}{wanted}.")
 
     def _object(self, transcript: "Transcript", failure: "Failure | None") -> dict[str, Any]:
-        from bot.testing.report import explained
-
-        found: dict[str, Any] = {"test": transcript.name, **self._where(transcript.mark), "passed": failure is None}
-        if failure is None:
-            return found
-        differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
-        why = {"what": failure.what, **self._where(failure.mark), "differences": differences}
-        return found | {"failure": why | {"complaints": failure.complaints, "lines": list(explained(failure))}}
+        place = _place_object(self._folder, transcript.mark)
+        found: dict[str, Any] = {"test": transcript.name, **place, "passed": failure is None}
+        return found if failure is None else found | {"failure": failure_object(self._folder, failure)}
 
     def _coverage_object(self, coverage: "Coverage") -> dict[str, Any]:
-        missed = [{**self._where(each.mark), "what": each.what} for each in coverage.missed()]
+        missed = [{**_place_object(self._folder, each.mark), "what": each.what} for each in coverage.missed()]
         return {"percent": coverage.percent, "taken": coverage.taken, "total": coverage.total, "missed": missed}
 
-    def _where(self, mark: "Mark") -> dict[str, Any]:
-        return {"path": path_from_here(self._folder, mark.path), "line": mark.line}
 
-    def _place(self, mark: "Mark") -> str:
-        return f"{path_from_here(self._folder, mark.path)}:{mark.line}"
+def explain(folder: Path, failure: "Failure", more: str = "") -> None:
+    """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
+    from bot.testing.report import explained
+
+    click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
+    click.echo()
+    width = shutil.get_terminal_size().columns - INDENT
+    for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
+        click.echo(f"{' ' * INDENT}{line}" if line else "")
+    click.echo()
+
+
+def failure_object(folder: Path, failure: "Failure") -> dict[str, Any]:
+    """Why a test failed, for a program."""
+    from bot.testing.report import explained
+
+    differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
+    why = {"what": failure.what, **_place_object(folder, failure.mark), "differences": differences}
+    return why | {"complaints": failure.complaints, "lines": list(explained(failure))}
+
+
+def where(folder: Path, mark: "Mark") -> str:
+    """A place in a bot's files, as the user would write it."""
+    return f"{path_from_here(folder, mark.path)}:{mark.line}"
+
+
+def _place_object(folder: Path, mark: "Mark") -> dict[str, Any]:
+    return {"path": path_from_here(folder, mark.path), "line": mark.line}
 
 
 def _no_tests(name: str) -> str:

@@ -1,4 +1,4 @@
-"""YAML documents, told apart by what they are: a bot, a flow, a test or a locale."""
+"""YAML documents, told apart by what they are: a bot, a flow, a test, an evaluation or a locale."""
 
 import re
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ class Documents:
 
     bots: list[Map] = field(default_factory=list)
     flows: list[Map] = field(default_factory=list)
-    tests: list[Map] = field(default_factory=list)
+    tests: list[Map] = field(default_factory=list)  # and evaluations
     locales: dict[str, Map] = field(default_factory=dict)  # by language
 
 
 def read_documents(sources: Iterable[Source], problems: Problems) -> Documents:
-    """Read every file; a document that is none of the four is a problem."""
+    """Read every file; a document that is none of these is a problem."""
     documents = Documents()
     for source in sources:
         for node in read(source.path, source.text, problems):
@@ -52,11 +52,13 @@ def _sort_in(documents: Documents, path: str, node: Node, problems: Problems) ->
     first = node.entries[0][0].text if isinstance(node, Map) and node.entries else ""
     if isinstance(node, Map) and first == "flow":
         documents.flows.append(node)
-    elif isinstance(node, Map) and first == "test":
+    elif isinstance(node, Map) and first in ("test", "evaluate"):
         documents.tests.append(node)
     else:
         what = f'this document begins with "{first}"' if first else "this document is no map of keys"
-        problems.add("E101", node.mark, what, 'begin it with "flow: name" or "test: what it shows"')
+        problems.add(
+            "E101", node.mark, what, 'begin it with "flow: name", "test: what it shows" or "evaluate: what it shows"'
+        )
 
 
 def language_of(path: str) -> str | None:

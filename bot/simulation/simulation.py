@@ -16,8 +16,9 @@ from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.emulator import Choice, Emulator, Sent
-from bot.emulator.completion import CompletionService, Model
+from bot.emulator.completion import CompletionService
 from bot.flow.definition import BotDefinition
+from bot.flow.library import Library
 from bot.program import Program
 from bot.requester import Requester
 from bot.settings import ModelService
@@ -31,6 +32,7 @@ from bot.store.reader import DeadLetter, StoreReader
 from bot.store.trace import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
+ANSWERED_WITHIN = 600.0  # real seconds; a model that is asked in earnest may take many rounds
 MOMENT = 1.0  # seconds
 TURNS_LOOKED_AT = 100
 EVERY_TURN = 1_000_000
@@ -47,7 +49,8 @@ class Simulation:
 
     ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
     stands in for the models unless ``models`` are real ones. ``requester`` stands in for whom `http` steps ask; without
-    one they ask in earnest, with ``secrets``. ``contact`` is the number of who talks. Use it as a context manager.
+    one they ask in earnest, with ``secrets``. ``contact`` is the number of who talks. ``asks_models``: the
+    stand-in passes on what it is asked. Use it as a context manager.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class Simulation:
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
         contact: str | None = None,
+        asks_models: bool = False,
     ) -> None:
         self.clock = clock
+        self._asks_models = asks_models or models is not None
         self.contact = contact or FIRST_CONTACT
         self._on_bubble = on_bubble
         self._heard: list[Bubble] = []
@@ -70,7 +75,7 @@ class Simulation:
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)
         self.emulator.behaviour.coordinates = "object"
-        self.service = CompletionService(threads=2, models=[Model(STAND_IN)])
+        self.service = CompletionService(threads=2, models=None)  # steps may name any
         self._models = models
         self._outside = requester, secrets
         self._program = program
@@ -172,9 +177,14 @@ class Simulation:
     # What there is to see
 
     @property
+    def library(self) -> Library:
+        """The bot's flows."""
+        return self._running.program.library
+
+    @property
     def bot(self) -> BotDefinition:
         """What ``bot.yml`` says."""
-        return self._running.program.library.bot
+        return self.library.bot
 
     def heard(self) -> list[Bubble]:
         """What the bot has said since this was asked last."""
@@ -233,11 +243,12 @@ class Simulation:
 
     def settle(self) -> None:
         """Wait until the bot has come to rest, and the gateway has told what became of its messages. Raises `Stuck`."""
-        until = monotonic() + SETTLED_WITHIN
+        within = ANSWERED_WITHIN if self._asks_models else SETTLED_WITHIN
+        until = monotonic() + within
         while monotonic() < until:
             if self._rests():
                 return
-        raise Stuck(f"the bot has not come to rest within {SETTLED_WITHIN:g} seconds: does a handler hang?")
+        raise Stuck(f"the bot has not come to rest within {within:g} seconds: does a handler hang?")
 
     def _rests(self) -> bool:
         """Whether gateway and bot come to rest within a moment: a Ctrl-C is noticed between two of them at the latest."""

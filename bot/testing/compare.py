@@ -1,12 +1,12 @@
 """Holding what a test expects against what there is."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
-from bot.lang.nodes import List, Map, Node, Scalar
+from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.shown import shown
 from bot.simulation.bubble import Bubble
 from bot.testing.matching import is_meant
@@ -79,6 +79,9 @@ class Seen:
     language: str | None = None
     calls: Sequence[Made] = ()
     sent: int = 0
+    exits: Sequence[str] = ()
+    filled: Mapping[str, Any] = field(default_factory=dict)
+    said: Sequence[str] = ()
 
 
 def differences_in(expect: Expect, seen: Seen) -> list[Difference]:
@@ -101,6 +104,47 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterato
         yield Difference(
             "calls", _expected(wanted["calls"]), _found([{call.name: call.arguments} for call in seen.calls])
         )
+    yield from _differing_deeds(wanted, seen)
+    yield from _differing_texts(wanted.get("says"), "\n".join(seen.said))
+
+
+def _differing_deeds(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+    """What a model did otherwise: the exit, of several any; the values; and its tools, however often."""
+    if "exit" in wanted:
+        names = texts_of(wanted["exit"])
+        if not (any(name in seen.exits for name in names) if names else not seen.exits):
+            yield Difference("exit", " or ".join(names) or "null", ", ".join(seen.exits) or "null")
+    yield from _differing_fields(wanted.get("filled"), seen.filled)
+    made = _found([{call.name: call.arguments} for call in seen.calls])
+    for key, should in (("called", True), ("not_called", False)):
+        for node in one_or_more(wanted.get(key)):
+            if any(_call_fits(node, call) for call in seen.calls) is not should:
+                yield Difference(key, _expected(node), made)
+
+
+def _differing_texts(wanted: Node | None, said: str) -> Iterator[Difference]:
+    """What is missing in all that was said, and what should not stand there: capitals and blanks do not matter."""
+    if not isinstance(wanted, Map):
+        return
+    there = _folded(said)
+    missing = [text for text in texts_of(wanted.get("contains")) if _folded(text) not in there]
+    choices = texts_of(wanted.get("any"))
+    unwanted = [text for text in texts_of(wanted.get("without")) if _folded(text) in there]
+    if missing:
+        yield Difference("says: contains", _words(tuple(missing)), said or NOTHING)
+    if choices and not any(_folded(text) in there for text in choices):
+        yield Difference("says: any", " or ".join(choices), said or NOTHING)
+    if unwanted:
+        yield Difference("says: without", _words(tuple(unwanted)), said)
+
+
+def texts_of(node: Node | None) -> tuple[str, ...]:
+    """The texts of a list, or of one value; none of null."""
+    return tuple(item.text for item in one_or_more(node) if isinstance(item, Scalar) and item.value is not None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterator[Difference]:

@@ -11,6 +11,7 @@ from bot.lang.keys import (
     ANY_TEXT,
     DURATION,
     EMPTY,
+    NEVER,
     Schema,
     Schemas,
     by_key,
@@ -21,6 +22,7 @@ from bot.lang.keys import (
     map_of,
     number,
     one_or_several,
+    pattern,
     record,
     shared,
     takes,
@@ -33,7 +35,7 @@ from bot.simulation.happenings import HAPPENINGS
 from bot.steps.custom import all_kinds
 from bot.steps.place import COORDINATES, PLACE_KEYS
 from bot.testing.acts import FAULTS
-from bot.testing.reading import VERBS, WORDS
+from bot.testing.reading import MOST_TIMES, OF_TESTS, PER_CENT, TIMES, VERBS, WORDS
 from bot.testing.stage import HTTP_FAILURES, MODEL_FAILURES
 
 _NULL: Schema = {"type": "null"}
@@ -100,8 +102,20 @@ _EXPECTED: Schemas = {
     "tags": takes(either(ANY_TEXT, list_of(ANY)), "The contact's tags."),
     "language": takes(either(ANY_TEXT, EMPTY), "The contact's language."),
     "calls": takes(list_of(_CALL), "The handlers called and requests made since something happened last."),
+    "called": takes(list_of(_CALL), "Handlers and requests that are among those."),
+    "not_called": takes(list_of(_CALL), "Handlers and requests that are not among those."),
     "sent": takes(integer(0), "How many messages the contact has got in this talk."),
+    "exit": takes(
+        either(one_or_several(ANY_TEXT), _NULL), "The exit that a model took since then, or any of several; null: none."
+    ),
+    "filled": takes(map_of(ANY), "Variables that a model notes, with their values."),
 }
+_SAID: Schemas = {
+    "contains": takes(one_or_several(ANY_TEXT), "What must occur in all that the bot said since then."),
+    "any": takes(one_or_several(ANY_TEXT), "Of which one at least must occur in it."),
+    "without": takes(one_or_several(ANY_TEXT), "What must not occur in it."),
+}
+_JUDGED: Schemas = {"judge": takes(one_or_several(ANY_TEXT), "Questions about the talk that a model says yes to.")}
 _LINES: Schemas = {
     "user": takes(ANY_TEXT, "The contact writes."),
     "tap": takes(ANY_TEXT, "The contact taps the newest button of this title."),
@@ -119,36 +133,59 @@ _LINES: Schemas = {
     "model": takes(_MODEL, "What the model answers, once."),
     "http": takes(_HTTP, "What a service answers, once."),
     "bot": takes(either(ANY_TEXT, record(_MESSAGE)), "The bot sends this."),
-    "expect": takes(record(_EXPECTED), "Where the contact is, and what is known."),
 }
 _ON_ITS_WAY = ("user", "tap", "pick", "send")
 
 
-def _talk() -> Schema:
-    late = {verb: _LATE if verb in _ON_ITS_WAY else {} for verb in VERBS}
-    lines = {verb: record({verb: _LINES[verb], **late[verb]}, verb) for verb in VERBS}
-    begins = f"a line begins with one of {', '.join(VERBS)}"
+def _talk(*, evaluates: bool = False) -> Schema:
+    said = takes(
+        record({**_SAID, **(_JUDGED if evaluates else {"judge": NEVER})}),
+        "What all that the bot said since then is like.",
+    )
+    expected = {"expect": takes(record({**_EXPECTED, "says": said}), "Where the contact is, and what is known.")}
+    known = {**_LINES, **expected}
+    verbs = [verb for verb in VERBS if not (evaluates and verb in OF_TESTS)]
+    late = {verb: _LATE if verb in _ON_ITS_WAY else {} for verb in verbs}
+    lines = {verb: record({verb: known[verb], **late[verb]}, verb) for verb in verbs}
+    begins = f"a line begins with one of {', '.join(verbs)}"
     return list_of(either(choice(*WORDS), by_key(lines, begins)))
 
 
+_STAGE: Schemas = {
+    "now": takes(ANY_TEXT, "When it begins, on the bot's clock; 2030-05-06T10:00 where nothing is said."),
+    "contact": takes(ANY_TEXT, "The number of who talks, with its country code."),
+    "handlers": takes(map_of(one_or_several(record(_RESULT))), "What handlers return, by name; a list: in turn."),
+    "http": takes(
+        map_of(one_or_several(_HTTP["additionalProperties"])), "What services answer, by request; a list: in turn."
+    ),
+    "random": takes(
+        one_or_several({**number(0), "exclusiveMaximum": 1}), "The numbers that are drawn; a list: in turn."
+    ),
+}
 TEST = record(
     {
         "test": takes(ANY_TEXT, "What it shows."),
-        "now": takes(ANY_TEXT, "When it begins, on the bot's clock; 2030-05-06T10:00 where nothing is said."),
-        "contact": takes(ANY_TEXT, "The number of who talks, with its country code."),
-        "handlers": takes(map_of(one_or_several(record(_RESULT))), "What handlers return, by name; a list: in turn."),
-        "http": takes(
-            map_of(one_or_several(_HTTP["additionalProperties"])), "What services answer, by request; a list: in turn."
-        ),
+        **_STAGE,
         "models": takes(
             map_of(one_or_several(_MODEL)), "What models answer, by a part of what is asked; a list: in turn."
-        ),
-        "random": takes(
-            one_or_several({**number(0), "exclusiveMaximum": 1}), "The numbers that are drawn; a list: in turn."
         ),
         "talk": takes(_talk(), "What is said and what happens, in order."),
     },
     "test",
+    "talk",
+)
+EVALUATION = record(
+    {
+        "evaluate": takes(ANY_TEXT, "What it shows of a model."),
+        "times": takes(integer(1, MOST_TIMES), f"How often the talk is held; {TIMES} where nothing is said."),
+        "pass": takes(
+            pattern(PER_CENT, "write how many of the tries have to pass, like 80%"),
+            "How many of the tries have to pass; all where nothing is said.",
+        ),
+        **_STAGE,
+        "talk": takes(_talk(evaluates=True), "What is said and what happens, in order; a model answers."),
+    },
+    "evaluate",
     "talk",
 )
 
@@ -158,7 +195,12 @@ def documents_schema(verbs: Mapping[str, VerbSpec]) -> dict[str, Any]:
 
     A document without its first key may become any of them.
     """
-    flow, test, bot = flow_schema(all_kinds(verbs)), TEST, bot_schema(SETTINGS_KEYS)
-    first = {name: of["properties"][name] for name, of in (("flow", flow), ("test", test))}
-    bot = {**bot, "properties": {**first, **bot["properties"]}}
-    return whole(with_key("flow", flow, with_key("test", test, bot)))
+    documents, bot = (
+        {"flow": flow_schema(all_kinds(verbs)), "test": TEST, "evaluate": EVALUATION},
+        bot_schema(SETTINGS_KEYS),
+    )
+    first = {name: of["properties"][name] for name, of in documents.items()}
+    found: Schema = {**bot, "properties": {**first, **bot["properties"]}}
+    for name, of in reversed(documents.items()):
+        found = with_key(name, of, found)
+    return whole(found)

@@ -10,10 +10,14 @@ from bot.lang.handlers import HandlerSpec
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong."""
+    """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong.
+
+    ``evaluates``: a model answers, not the test.
+    """
 
     flows: Mapping[str, Flow] = field(default_factory=dict)
     handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
     folder: Path = Path()
     complete: bool = True
+    evaluates: bool = False

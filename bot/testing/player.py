@@ -1,16 +1,18 @@
 """Holding a talk with a bot, line by line, up to the first that does not fit."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
 from bot.core.errors import BotError
 from bot.emulator import Fault as Hit
 from bot.lang.durations import words
+from bot.lang.nodes import Map
 from bot.simulation.bubble import Bubble
 from bot.simulation.simulation import Simulation
-from bot.testing.compare import Difference, Seen, differences_in, differences_of
+from bot.testing.compare import NOTHING, Difference, Seen, differences_in, differences_of, texts_of
+from bot.testing.deeds import exits_in, filled_in
 from bot.testing.stand_ins import StandIns, calls_of
 from bot.testing.transcript import (
     Act,
@@ -64,17 +66,25 @@ class TalkFailed(BotError):
         self.found = tuple(found)
 
 
+Judge = Callable[[str, Sequence[Spoken]], str]
+"""Answers a question about a talk: why it is no, empty where it is yes."""
+
+
 class Player:
     """Plays the lines of a talk with a bot. ``talk`` is what was said until now, as far as it was expected.
 
+    With a ``judge`` it plays an evaluation: what the bot says may be any number of messages beside those that are listed.
     Each method raises `TalkFailed`, or another `BotError` that says in words why the talk does not go on.
     """
 
-    def __init__(self, simulation: Simulation, stand_ins: StandIns) -> None:
+    def __init__(self, simulation: Simulation, stand_ins: StandIns, judge: Judge | None = None) -> None:
         self.talk: list[Spoken] = []
         self._simulation = simulation
         self._stand_ins = stand_ins
+        self._judge = judge
         self._unheard: deque[Bubble] = deque()
+        self._said: list[str] = []  # since something happened last
+        self._known: set[str] = set()  # the turns before that
         self._faults: list[Hit] = []
 
     def take(self, line: Line, following: Sequence[Line] = ()) -> None:
@@ -83,7 +93,7 @@ class Player:
             case Says():
                 self._hear(line, following)
             case Silence():
-                self._nothing_more("here")
+                self._silence()
             case Expect():
                 self._look(line)
             case Fault(kind=kind, times=times):
@@ -107,9 +117,14 @@ class Player:
         self._all_asked()
         self._script(_until_next_act(following))
         self._stand_ins.calls.clear()
+        self._known = {turn.event_id for turn in self._simulation.all_turns()}
         self.talk.append(Spoken(*_in_words(act)))
         self._happen(act)
-        self._unheard.extend(self._simulation.heard())
+        heard = self._simulation.heard()
+        self._said = [bubble.text for bubble in heard]
+        self._unheard = deque(heard)
+        if self._judge is not None:
+            self.talk += [Spoken("bot", bubble.text, bubble) for bubble in heard]
         if self._stand_ins.troubles:
             raise TalkFailed(self._stand_ins.troubles[0])
 
@@ -152,12 +167,22 @@ class Player:
         if (unasked := self._stand_ins.unasked) is not None:
             raise TalkFailed(f"the bot does not ask {unasked}, which the test has an answer for")
 
+    def _silence(self) -> None:
+        if self._judge is not None and self._said:
+            raise TalkFailed(
+                "the bot says something, and is to be silent", [Difference("says", NOTHING, self._said[0])]
+            )
+        self._nothing_more("here")
+
     def _nothing_more(self, where: str) -> None:
-        if self._unheard:
+        if self._unheard and self._judge is None:
             what = "something" if where == "here" else f"something {where} this"
             raise TalkFailed(f"the bot says {what} that the test does not list", found=self._unheard)
 
     def _hear(self, line: Says, following: Sequence[Line]) -> None:
+        if self._judge is not None:
+            self._find(line)
+            return
         bubble = self._unheard.popleft() if self._unheard else None
         differences = differences_of(line, bubble or Bubble())
         if bubble is not None and not differences:
@@ -167,14 +192,32 @@ class Player:
         expected = [line, *(after for after in _until_next_act(following) if isinstance(after, Says))]
         raise TalkFailed(what, differences, expected, [] if bubble is None else [bubble, *self._unheard])
 
+    def _find(self, line: Says) -> None:
+        """A message like this is among those that have not been asked for yet."""
+        unheard = list(self._unheard)
+        while self._unheard:
+            if not differences_of(line, self._unheard.popleft()):
+                return
+        differences = differences_of(line, unheard[0] if unheard else Bubble())
+        raise TalkFailed("no message of the bot's is like this", differences, [line], unheard)
+
     def _look(self, line: Expect) -> None:
-        simulation = self._simulation
-        session = simulation.session()
-        language = session.language or next(iter(simulation.bot.languages), None)
-        seen = Seen(session, language, self._stand_ins.calls, simulation.sent)
-        differences = differences_in(line, seen)
+        differences = differences_in(line, self._seen())
+        if not differences and self._judge is not None:
+            says = line.wanted.get("says")
+            for question in texts_of(says.get("judge")) if isinstance(says, Map) else ():
+                if why := self._judge(question, self.talk):
+                    differences.append(Difference(question, "yes", why))
         if differences:
             raise TalkFailed("the conversation is not where it is expected", differences)
+
+    def _seen(self) -> Seen:
+        simulation, calls = self._simulation, self._stand_ins.calls
+        session, turns = simulation.session(), simulation.all_turns()
+        language = session.language or next(iter(simulation.bot.languages), None)
+        exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
+        filled = filled_in(turns, session, simulation.library)
+        return Seen(session, language, calls, simulation.sent, exits, filled, self._said)
 
 
 def _until_next_act(lines: Sequence[Line]) -> list[Line]:

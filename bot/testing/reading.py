@@ -1,6 +1,8 @@
-"""Reading a test out of its document; what is wrong with it becomes a problem."""
+"""Reading a test or an evaluation out of its document; what is wrong with it becomes a problem."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from bot.core.text import digits, is_phone
@@ -11,23 +13,40 @@ from bot.testing.acts import ACTS, Reader
 from bot.testing.expectations import read_expect, read_says
 from bot.testing.known import Known
 from bot.testing.stage import read_model, read_request, read_stage
-from bot.testing.transcript import Again, HttpLine, Line, ModelLine, Restart, Silence, Transcript
+from bot.testing.transcript import Again, HttpLine, Line, ModelLine, Restart, Silence, Transcript, Tries
 
 NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
+TIMES = 3
+MOST_TIMES = 100
+LEAST = 100  # per cent of the tries
+PER_CENT = "(100|[1-9][0-9]?) ?%"
 
 
 def read_transcript(node: Map, known: Known, problems: Problems) -> Transcript:
-    """Read one test; what is wrong with it becomes a problem."""
+    """Read one test or evaluation; what is wrong with it becomes a problem."""
     fields = Fields(node, problems, "this document")
-    name = fields.string("test") or ""
-    fields.what = f'test "{name}"'
+    kind = "evaluate" if node.entries and node.entries[0][0].text == "evaluate" else "test"
+    known = replace(known, evaluates=kind == "evaluate")
+    name = fields.string(kind) or ""
+    fields.what = f'{kind} "{name}"'
+    tries = _read_tries(fields) if known.evaluates else None
     now, contact, stage = _read_now(fields), _read_contact(fields), read_stage(fields, known)
     items = fields.items("talk")
     if fields.require("talk") and isinstance(fields.raw("talk"), List) and not items:
         problems.add("E601", fields.mark_of("talk"), "nothing is said in this talk", "begin it with - user: hello")
     lines = [_read_line(item, known, problems) for item in items]
     fields.close()
-    return Transcript(name, node.mark, now, tuple(line for line in lines if line is not None), stage, contact)
+    talk = tuple(line for line in lines if line is not None)
+    return Transcript(name, node.mark, now, talk, stage, contact, tries)
+
+
+def _read_tries(fields: Fields) -> Tries:
+    times, text = fields.integer("times", 1, MOST_TIMES) or TIMES, fields.string("pass")
+    found = None if text is None else re.fullmatch(PER_CENT, text)
+    if text is not None and found is None:
+        fix = "write how many of the tries have to pass, like pass: 80%"
+        fields.problems.add("E106", fields.mark_of("pass"), f'{fields.what}: pass: "{text}" is no share', fix)
+    return Tries(times, LEAST if found is None else int(found[1]))
 
 
 def _read_now(fields: Fields) -> datetime:
@@ -86,6 +105,9 @@ def _read_word(node: Node, problems: Problems) -> Line | None:
 
 def _read_model(fields: Fields, known: Known) -> Line | None:
     node = fields.raw("model")
+    if known.evaluates:
+        fix = "leave the line out, or begin the document with test:"
+        fields.problems.add("E601", fields.mark, "a model answers here, and this line says what it answers", fix)
     return None if node is None else ModelLine(fields.mark, read_model(node, fields.problems))
 
 
@@ -103,6 +125,9 @@ VERBS: dict[str, Reader] = {
     "expect": read_expect,
 }
 """The lines of a talk by the word that each begins with."""
+
+OF_TESTS = {"model"}
+"""Those that no evaluation has."""
 
 WORDS: dict[str, Callable[[Mark], Line]] = {"silence": Silence, "restart": Restart, "again": Again}
 """The lines of a talk that are one word."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.checker.stories.written import document
-from bot.core.effects import Complete, Effect, HttpRequest, effect_ref
+from bot.core.effects import Complete, Effect, HttpRequest
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.durations import UNITS, words
 from bot.program import Program
@@ -19,6 +19,7 @@ from bot.simulation.screen import NotOnScreen
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
 from bot.store.trace import TurnTraced
 from bot.testing.compare import PARTS
+from bot.testing.deeds import asked_in
 from bot.testing.stage import HTTP_FAILURES
 
 
@@ -123,7 +124,7 @@ class RecordedSimulation(Simulation):
         turns = self.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
-        self._lines.extend(_answers_in(new, _asked_in(turns)))
+        self._lines.extend(_answers_in(new, asked_in(turns)))
         self._lines.extend({"bot": _parts_of(bubble)} for bubble in self.heard())
         return len(self._lines) > known
 
@@ -135,11 +136,6 @@ class RecordedSimulation(Simulation):
             return self._draws[-1]
 
         return replace(program, library=program.library.with_draw(draw))
-
-
-def _asked_in(turns: list[TurnTraced]) -> dict[str, Effect]:
-    """All that was to be done, by the names of the effects."""
-    return {effect_ref(turn.event_id, ordinal): effect for turn in turns for ordinal, effect in enumerate(turn.effects)}
 
 
 def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterator[Mapping[str, Any]]:

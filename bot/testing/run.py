@@ -38,13 +38,14 @@ def run(transcript: Transcript, program: Program, folder: Folder, coverage: Cove
     ``coverage`` notes which steps and outcomes it took.
     """
     with world(program, folder, transcript.now, transcript.stage, transcript.contact) as (simulation, player):
-        failure = _play(transcript, simulation, player)
+        failure = play(transcript, simulation, player)
         if coverage is not None:
             coverage.note(simulation.all_turns())
         return failure
 
 
-def _play(transcript: Transcript, simulation: Simulation, player: Player) -> Failure | None:
+def play(transcript: Transcript, simulation: Simulation, player: Player) -> Failure | None:
+    """Hold a talk in a world that is there; None when it goes as it is written."""
     mark = transcript.mark
     try:
         for number, line in enumerate(transcript.talk, start=1):

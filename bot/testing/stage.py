@@ -28,11 +28,11 @@ _LEAST_STATUS, _MOST_STATUS = 100, 599
 
 
 def read_stage(fields: Fields, known: Known) -> Stage:
-    """Read ``handlers``, ``http``, ``models`` and ``random`` of a test."""
+    """Read ``handlers``, ``http``, ``models`` (but of an evaluation) and ``random`` of a test."""
     return Stage(
         _read_standing(fields, "handlers", lambda name, node: _read_result(name, node, known, fields.problems)),
         _read_standing(fields, "http", lambda request, node: _read_http_of(request, node, fields.problems)),
-        _read_standing(fields, "models", lambda _, node: read_model(node, fields.problems)),
+        {} if known.evaluates else _read_standing(fields, "models", lambda _, node: read_model(node, fields.problems)),
         _read_random(fields),
     )
 

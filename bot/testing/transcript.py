@@ -1,4 +1,4 @@
-"""A test as a value: a document that begins with ``test:``, its time, its stand-ins and its talk."""
+"""A test or an evaluation as a value: its document's time, stand-ins and talk."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -209,8 +209,19 @@ Line = Act | Fault | ModelLine | HttpLine | Says | Silence | Expect
 
 
 @dataclass(frozen=True, slots=True)
+class Tries:
+    """How often an evaluation is tried with a model, and how many per cent of that have to pass."""
+
+    times: int
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the number of who talks."""
+    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the number of who talks.
+
+    With ``tries`` it is an evaluation: a model answers.
+    """
 
     name: str
     mark: Mark
@@ -218,3 +229,4 @@ class Transcript:
     talk: tuple[Line, ...]
     stage: Stage = field(default_factory=Stage)
     contact: str | None = None
+    tries: Tries | None = None

@@ -28,11 +28,11 @@ def flow(steps: str, head: str = "") -> str:
 CASES = {
     "a document of no kind": (
         "floww: main\n",
-        '1:1: E101 this document begins with "floww" (begin it with "flow: name" or "test: what it shows")',
+        '1:1: E101 this document begins with "floww" (begin it with "flow: name", "test: what it shows" or "evaluate: what it shows")',
     ),
     "a document without its first line": (
         "steps: {}\n",
-        '1:1: E101 this document begins with "steps" (begin it with "flow: name" or "test: what it shows")',
+        '1:1: E101 this document begins with "steps" (begin it with "flow: name", "test: what it shows" or "evaluate: what it shows")',
     ),
     "a secret in a flow": (
         flow("  a: {say: '{{ secret.KEY }}', then: end}\n"),

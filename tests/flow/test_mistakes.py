@@ -282,7 +282,7 @@ KEYS: dict[str, Mistake] = {
         "{tempate: {name",
         '7:19: E104 bot: defaults: window_closed: unknown key "tempate" (did you mean "template"?)',
     ),
-    "a flow": ("shop", "flow: track_order", "flwo: track_order", '1:1: E101 this document begins with "flwo" (begin it with "flow: name" or "test: what it shows")'),
+    "a flow": ("shop", "flow: track_order", "flwo: track_order", '1:1: E101 this document begins with "flwo" (begin it with "flow: name", "test: what it shows" or "evaluate: what it shows")'),
 }  # fmt: skip
 
 TEXTS: dict[str, Mistake] = {

@@ -34,7 +34,7 @@ from tests.made_documents import documents
 from tests.own_bots import own_bots
 from tests.schemas import Schema, below, record_in, records
 
-FIRST = {"flow", "test"}
+FIRST = {"flow", "test", "evaluate"}
 """The keys by which a document says what it is: one without them may become any."""
 
 
@@ -146,7 +146,7 @@ def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[
     assert isinstance(node, Map)
     if node.get("flow") is not None:
         read_flow(node, NO_BOT, extensions, {}, found)
-    elif node.get("test") is not None:
+    elif node.get("test") is not None or node.get("evaluate") is not None:
         read_transcript(node, Known(complete=False), found)
     else:
         read_bot(node, extensions, found)

@@ -28,21 +28,25 @@ class Model:
 
 
 class Account:
-    """One key and what it opens. ``closed`` says why it no longer does; ``package`` holds the slugs of its package."""
+    """One key and what it opens. ``closed`` says why it no longer does; ``package`` holds the slugs of its package.
+
+    Without ``models`` the key opens every slug, and each can call tools.
+    """
 
     def __init__(
         self,
         behaviour: Behaviour,
         *,
         key: str,
-        models: Iterable[Model | str],
+        models: Iterable[Model | str] | None,
         package: Collection[str] | None,
         per_minute: int | None,
         quotas: Mapping[str, int],
     ) -> None:
         self.key = key
         self.closed: str | None = None
-        self.models = {m.id: m for m in (Model(m) if isinstance(m, str) else m for m in models)}
+        self.models = {m.id: m for m in (Model(m) if isinstance(m, str) else m for m in models or ())}
+        self._opens_all = models is None
         self.package = package
         self.throttle = Throttle(per_minute, MINUTE)
         self.quotas = Quotas(quotas)
@@ -67,6 +71,8 @@ class Account:
 
     def check_model(self, slug: str, *, with_tools: bool) -> None:
         """Whether a model may be used, and with tools. Raises `Refusal`."""
+        if self._opens_all:
+            return
         model = self.models.get(slug)
         if model is None:
             refuse(self._behaviour.unknown_model, f"there is no model {slug}")

@@ -28,7 +28,7 @@ class Answer:
     """What the model says, and how it comes.
 
     ``calls`` are tool calls: a name, and the arguments as an object or as any text. ``finish`` is ``stop`` or
-    ``tool_calls`` unless it is given. ``think`` is a reasoning block in front of the text, which the service removes.
+    ``tool_calls`` unless it is given: then the text is not cut at the request's ``max_tokens``. ``think`` is a reasoning block in front of the text, which the service removes.
     ``usage``: given or left out, instead of as the service behaves.
 
     ``chunks`` says how a stream cuts the text: None by words, a number by so many characters, or the pieces

@@ -41,7 +41,7 @@ class Completion:
         self._created = created
         self._calls = _calls(answer, serial)
         text = answer.pieces()
-        cut = list(_within(text, most_tokens * 4))
+        cut = text if answer.finish else list(_within(text, most_tokens * 4))
         ended = "length" if len("".join(cut)) < len("".join(text)) else "tool_calls" if self._calls else "stop"
         self._finish = answer.finish or ended
         think = f"<think>{answer.think}</think>\n" if answer.think else ""

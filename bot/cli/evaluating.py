@@ -1,0 +1,199 @@
+"""``bot test --model``: evaluations, with models or with their recordings, and how they went."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import click
+
+from bot.ai.client import Completions
+from bot.cli.operate import load_env
+from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.cli.test import INDENT, explain, failure_object, where
+from bot.folder import Folder
+from bot.program import Program
+from bot.settings import read_model_service
+from bot.testing.evaluation import Evaluated, Try, evaluate, replay
+from bot.testing.models import BUDGET, LiveModel, Purse, Stopped
+from bot.testing.recordings import Recordings
+from bot.testing.transcript import Transcript
+
+SECONDS = 55.0  # for one answer: the bot waits 60 for it
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the options say. ``models`` are those that are named; empty: those of the settings."""
+
+    models: tuple[str, ...]
+    judge: str | None
+    budget: int | None
+    record: bool
+
+
+class Evaluations:
+    """Holds evaluations, and says at once how each went."""
+
+    def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
+        self.held: list[Evaluated] = []
+        self.unrecorded: list[Transcript] = []
+        self.stopped = ""
+        self._bot = bot
+        self._program = program
+        self._quiet = quiet
+        self._recordings = Recordings(bot.path)
+
+    @property
+    def failed(self) -> int:
+        """How many did not go as they should."""
+        return sum(not each.ok for each in self.held)
+
+    def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
+        """Hold them with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
+        load_env(self._bot.path)
+        settings = read_model_service(os.environ, self._bot.settings())
+        models = wanted.models or settings.models
+        if not models:
+            raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
+        judge = wanted.judge or (settings.models or models)[0]
+        purse = Purse(wanted.budget or BUDGET)
+        with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
+            try:
+                for model in models:
+                    source = LiveModel(service, model, judge, purse, alone=bool(wanted.models))
+                    for transcript in evaluations:
+                        self._add(evaluate(transcript, self._program, self._bot, source, model))
+                        if wanted.record:
+                            self._record(self.held[-1], names)
+            except Stopped as error:
+                self.stopped = str(error)
+
+    def replay(self, evaluations: Sequence[Transcript]) -> None:
+        """Hold those that have been recorded, with what was answered then. Raises `bot.testing.recordings.Unreadable`."""
+        for transcript in evaluations:
+            recorded = self._recordings.of(transcript)
+            for model, tries in recorded.items():
+                self._add(replay(transcript, self._program, self._bot, model, tries))
+            if not recorded:
+                self.unrecorded.append(transcript)
+
+    def _record(self, evaluated: Evaluated, names: Sequence[str]) -> None:
+        answers = [each.answers for each in evaluated.tries]
+        self._recordings.keep(evaluated.transcript, evaluated.model, answers, names)
+
+    def _add(self, evaluated: Evaluated) -> None:
+        self.held.append(evaluated)
+        if self._quiet:
+            return
+        verdict = styled("ok  ", fg="green") if evaluated.ok else styled("FAIL", fg="red")
+        passed = f"{evaluated.passed} of {_times(evaluated)}"
+        click.echo(f"{verdict}  {evaluated.transcript.name}: {passed} with {_who(evaluated)}{_cost(evaluated)}")
+        if evaluated.stale:
+            self._say_stale(evaluated)
+        if not evaluated.ok:
+            for failure, numbers in evaluated.failures():
+                tries = f"{'try' if len(numbers) == 1 else 'tries'} {', '.join(map(str, numbers))}"
+                explain(self._bot.path, failure, f" ({tries})")
+
+    def _say_stale(self, evaluated: Evaluated) -> None:
+        place = where(self._bot.path, evaluated.transcript.mark)
+        click.echo(f"{' ' * INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
+        click.echo(f"{' ' * INDENT}Record it anew: {_again(evaluated)}\n")
+
+    def end(self) -> None:
+        """Say what came of all, where there is something."""
+        for who, group in groupby(sorted(self.held, key=_who), key=_who):
+            click.echo(_total(who, list(group)))
+        if self.unrecorded:
+            are = "is" if len(self.unrecorded) == 1 else "are"
+            number = counted(len(self.unrecorded), "evaluation")
+            click.echo(f"{number} {are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
+        if self.stopped:
+            click.echo(styled(self.stopped[:1].upper() + self.stopped[1:], fg="red"))
+
+    def objects(self) -> dict[str, Any]:
+        """How each went and why the run has stopped, for a program."""
+        return {"evaluations": [self._object(each) for each in self.held], "stopped": self.stopped or None}
+
+    def _object(self, evaluated: Evaluated) -> dict[str, Any]:
+        transcript, wanted = evaluated.transcript, evaluated.transcript.tries
+        assert wanted is not None
+        path = path_from_here(self._bot.path, transcript.mark.path)
+        return {
+            "evaluate": transcript.name,
+            "path": path,
+            "line": transcript.mark.line,
+            "model": evaluated.model,
+            "recorded": evaluated.recorded,
+            "passed": evaluated.ok,
+            "times": wanted.times,
+            "pass": wanted.least,
+            "stale": evaluated.stale or None,
+            "tries": [self._try_object(each) for each in evaluated.tries],
+        }
+
+    def _try_object(self, each: Try) -> dict[str, Any]:
+        prompt, completion = each.tokens
+        tokens = {"prompt": prompt, "completion": completion}
+        why = {} if each.failure is None else {"failure": failure_object(self._bot.path, each.failure)}
+        return {"passed": not why, "seconds": round(each.seconds, 3), "tokens": tokens, **why}
+
+
+def hold(
+    bot: Folder,
+    program: Program,
+    evaluations: Sequence[Transcript],
+    names: Sequence[str],
+    wanted: Wanted,
+    as_json: bool,
+) -> bool:
+    """Ask models, and say how it went; whether all went as it should. ``names`` are those of all evaluations."""
+    if not evaluations:
+        click.echo(f'{bot.name} has no such evaluation: a document that begins with "evaluate:" is one.', err=as_json)
+        return False
+    held = Evaluations(bot, program, quiet=as_json)
+    held.ask(evaluations, names, wanted)
+    if as_json:
+        echo_json({"tests": [], **held.objects(), "coverage": None})
+    else:
+        held.end()
+    return not (held.failed or held.stopped)
+
+
+def _times(evaluated: Evaluated) -> int:
+    wanted = evaluated.transcript.tries
+    assert wanted is not None
+    return wanted.times
+
+
+def _who(evaluated: Evaluated) -> str:
+    return f"{evaluated.model}, recorded" if evaluated.recorded else evaluated.model
+
+
+def _cost(evaluated: Evaluated) -> str:
+    seconds = [answer.seconds for each in evaluated.tries for answer in each.answers]
+    tokens = sum(sum(each.tokens) for each in evaluated.tries)
+    return f", {tokens:,} tokens, {sum(seconds) / len(seconds):.1f} s an answer" if seconds else ""
+
+
+def _total(who: str, held: Sequence[Evaluated]) -> str:
+    """One line for a model or its recordings: what passed, what it cost, how long it took."""
+    failed, tries = sum(not each.ok for each in held), [each for one in held for each in one.tries]
+    passed = sum(each.failure is None for each in tries)
+    verdict = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
+    share = (
+        f"{100 * passed // len(tries)} % of {counted(len(tries), 'try').replace('trys', 'tries')}"
+        if tries
+        else "no try"
+    )
+    asked, answered = (sum(each.tokens[part] for each in tries) for part in (0, 1))
+    slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)
+    cost = f"{asked:,} + {answered:,} tokens, {sum(each.seconds for each in tries):.1f} s, {slowest:.1f} s at most"
+    return f"{who}: {counted(len(held), 'evaluation')}, {verdict} ({share}); {cost} an answer."
+
+
+def _again(evaluated: Evaluated) -> str:
+    return f"bot test --model {evaluated.model} --record -k {evaluated.transcript.name!r}"

@@ -1,0 +1,162 @@
+"""``bot test --model``, and what ``bot test`` does with recordings."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.emulator.completion import CompletionService
+from tests.cli.terminal import call, make_bot
+
+SWIFT, WISE = "acme/swift", "acme/wise"
+FLOWS = """
+flow: main
+start: {otherwise: true}
+steps: {talk: {ai: You greet., exits: {done: {when: they go, then: end}}, errors: {else: end}}}
+"""
+TESTS = """test: a greeting
+talk: [{user: hi}, {model: Hello}, {bot: Hello}]
+---
+evaluate: it greets
+times: 2
+pass: 50%
+talk: [{user: hi}, {expect: {says: {contains: hello}}}]
+"""
+RECORDING = Path("flows", "tests.recorded.json")
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[CompletionService]:
+    with CompletionService(models=(SWIFT, WISE), threads=2) as emulated:
+        emulated.answer_with(lambda body: "Hello!" if body["model"] == SWIFT else "Good bye")
+        for name, value in {"URL": emulated.url, "KEY": emulated.key, "MODEL": SWIFT}.items():
+            monkeypatch.setenv(f"BOT_AI_{name}", value)
+        yield emulated
+
+
+@pytest.fixture
+def greeter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    make_bot(tmp_path, FLOWS, tests=TESTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: CompletionService) -> None:
+    held = call("test", "--model", f"{SWIFT},{WISE}")
+    assert held.code == 1
+    good, bad, *shown = held.lines[:-2]
+    assert good.startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ") and good.endswith(" s an answer")
+    assert bad.startswith(f"FAIL  it greets: 0 of 2 with {WISE}, ")
+    assert shown == [
+        "      flows/tests.yml:7: the conversation is not where it is expected (tries 1, 2)",
+        "",
+        "      user   hi",
+        "      bot    Good bye",
+        "",
+        "      expected                   got",
+        "      says: contains: hello    ≠ says: contains: Good bye",
+        "",
+    ]
+    assert held.lines[-2].startswith(f"{SWIFT}: 1 evaluation, all passed (100 % of 2 tries); ")
+    assert held.lines[-1].startswith(f"{WISE}: 1 evaluation, 1 failed (0 % of 2 tries); ")
+    assert service.counts["requests"] == 4
+
+
+def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, service: CompletionService) -> None:
+    before = call("test")
+    assert before.code == 0
+    assert before.lines[-1] == (
+        "1 evaluation is not held, since nothing is recorded: `bot test --model --record` asks a model."
+    )
+    assert call("test", "--model", "--record").code == 0
+    asked = service.counts["requests"]
+    after = call("test")
+    assert (after.code, service.counts["requests"]) == (0, asked)
+    assert after.lines[1].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, recorded, ")
+    assert after.lines[-1].startswith(f"{SWIFT}, recorded: 1 evaluation, all passed")
+
+
+def test_a_stale_recording_fails_and_says_how_to_make_it_anew(greeter: Path, service: CompletionService) -> None:
+    call("test", "--model", "--record")
+    (greeter / "flows" / "main.yml").write_text(FLOWS.replace("greet", "greet warmly"))
+    stale = call("test", "-k", "it greets")
+    assert stale.code == 1
+    assert stale.lines[:3] == [
+        f"FAIL  it greets: 0 of 2 with {SWIFT}, recorded",
+        "      flows/tests.yml:4: the recording is of other questions: what the model is told has changed: its "
+        "instructions, the facts or the values that are known",
+        f"      Record it anew: bot test --model {SWIFT} --record -k 'it greets'",
+    ]
+    assert call("test", "--model", SWIFT, "--record", "-k", "it greets").code == 0
+    assert call("test").code == 0
+
+
+def test_a_file_that_is_no_recording_is_named_with_what_to_do(greeter: Path, service: CompletionService) -> None:
+    (greeter / RECORDING).write_text('{"it greets": {"acme/swift": [[{}]]}}')
+    broken = call("test")
+    assert broken.code == 1
+    assert broken.err.startswith("flows/tests.recorded.json cannot be read as a recording: delete it, or write it anew")
+    assert call("test", "--model", "--record").code == 0
+    assert call("test").code == 0
+
+
+def test_only_what_was_recorded_of_evaluations_that_are_there_is_kept(
+    greeter: Path, service: CompletionService
+) -> None:
+    call("test", "--model", f"{SWIFT},{WISE}", "--record")
+    tests = greeter / "flows" / "tests.yml"
+    tests.write_text(tests.read_text().replace("it greets", "it says hello"))
+    call("test", "--model", "--record")
+    recorded = json.loads((greeter / RECORDING).read_text())
+    assert {name: [*models] for name, models in recorded.items()} == {"it says hello": [SWIFT]}
+
+
+def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionService) -> None:
+    held = json.loads(call("test", "--model", WISE, "--json").out)
+    (one,) = held["evaluations"]
+    assert (one["evaluate"], one["model"], one["line"]) == ("it greets", WISE, 4)
+    assert (one["passed"], one["recorded"], one["times"], one["pass"], one["stale"]) == (False, False, 2, 50, None)
+    assert one["tries"][0]["failure"]["differences"] == [
+        {"what": "says: contains", "expected": "hello", "got": "Good bye"}
+    ]
+    assert one["tries"][0]["tokens"]["prompt"] > 0 and one["tries"][0]["seconds"] >= 0
+    assert held["stopped"] is None
+    assert [test["test"] for test in json.loads(call("test", "--json").out)["tests"]] == ["a greeting"]
+
+
+def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: CompletionService) -> None:
+    short = call("test", "--model", "--budget", "1200")
+    assert short.code == 1
+    assert short.lines[-1].startswith("The run stops: ") and "--budget" in short.lines[-1]
+    service.close_key()
+    refused = call("test", "--model", "--json")
+    assert refused.code == 1
+    assert "BOT_AI_KEY" in json.loads(refused.out)["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--record"], "are for evaluations with a model: add --model"),
+        (["--model", "flows"], "flows is a folder, no model: write it first: bot test flows --model"),
+        (["--coverage", "--model"], "--model holds evaluations"),
+    ],
+)
+def test_options_that_mean_nothing_together_are_refused(
+    greeter: Path, service: CompletionService, options: list[str], what: str
+) -> None:
+    refused = call("test", *options)
+    assert refused.code == 2
+    assert what in " ".join(refused.err.split())
+
+
+def test_without_a_model_or_an_evaluation_nothing_is_held(
+    greeter: Path, service: CompletionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = call("test", "--model", "-k", "a greeting")
+    assert none.code == 1
+    assert none.out.startswith("Test Bot has no such evaluation: ")
+    monkeypatch.delenv("BOT_AI_MODEL")
+    unnamed = call("test", "--model")
+    assert unnamed.code != 0 and "BOT_AI_MODEL" in unnamed.err
