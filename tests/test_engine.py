@@ -164,6 +164,33 @@ steps:
         assert talk.tap_id(talk.shown[0].id) == expected, policy
 
 
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("ignore", []),
+        ("explain", ["That was an earlier question."]),
+        ("message", ["Write hi."]),
+        ("reopen", [["How can we help?", "Order"]]),
+    ],
+)
+def test_old_taps_of_who_is_in_no_flow_are_treated_as_declared(policy: str, expected: list[object]) -> None:
+    talk = Talk(
+        """
+flow: main
+start: {words: [hi]}
+steps: {menu: {ask: How can we help?, buttons: {Order: end}}}
+---
+flow: rest
+start: {otherwise: true}
+steps: {s: {say: Write hi., then: end}}
+""",
+        f"name: T\ndefaults: {{timeout: {{after: 1h, then: end}}, old_taps: {policy}}}",
+    )
+    talk.user("hi"), talk.tap("Order")
+    assert talk.at is None
+    assert talk.tap_id(talk.shown[0].id, "Order") == expected
+
+
 def test_an_id_that_somebody_types_opens_no_step_without_buttons() -> None:
     talk = Talk(
         """

@@ -62,7 +62,7 @@ def _lines(restored: "Restored") -> list[str]:
             f"Those from {age.cursor + 1:,} to {age.taken:,} are taken once more: each message has the key that it had."
         )
     if restored.left:
-        lines.append(f"{counted(restored.left, 'event')} came after the backup, and will not be taken.")
+        lines.append(f"{counted(restored.left, 'event')} came after that, and will not be taken.")
     if restored.replaced is not None:
         lines.append(f"What the store held is in {restored.replaced}: delete it once the bot runs as it should.")
     return [*lines, "Start the bot."]

@@ -36,8 +36,8 @@ class Pacing:
 
     def __init__(
         self,
-        per_minute: int = 60,
-        per_day: int = 10_000,
+        per_minute: int,
+        per_day: int,
         recent: Iterable[tuple[float, int]] = (),
         *,
         crashed: bool = False,

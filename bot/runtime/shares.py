@@ -27,8 +27,8 @@ class Shares:
     def __init__(
         self,
         alarms: Alarms,
-        per_minute: int = 60,
-        per_day: int = 10_000,
+        per_minute: int,
+        per_day: int,
         per_contact: int | None = None,
         recent: Iterable[tuple[float, str, int]] = (),
     ) -> None:

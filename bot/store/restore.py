@@ -41,7 +41,7 @@ class CannotRestore(BotError):
 class Restored:
     """What the store holds now. ``replaced``: where what it held lies; None where it held nothing.
 
-    ``left`` counts the events that only the old log has: they came after the backup, and are not taken.
+    ``left`` counts the events that only the old log has: they came later, and are not taken.
     """
 
     age: Age
@@ -63,7 +63,7 @@ def restore(store: Path, backup: Path | None, now: datetime, *, keep_inbox: bool
             engine = None if backup is None else _engine_file(backup, store)
             _prepare(draft, store, engine, keep_inbox, now)
             age = check_pair(draft / "new" / store.name)
-            left = 0 if keep_inbox or backup is None else _newer(inbox_path(store), age.last)
+            left = _newer(inbox_path(store), age.last)
             draft.rename(restoring_folder(store))
         except StoresDiffer as error:
             shutil.rmtree(draft)

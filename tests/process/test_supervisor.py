@@ -6,14 +6,32 @@ from pathlib import Path
 import pytest
 
 from bot.process.child import UNFIT
-from bot.process.supervisor import Supervisor, _Child
+from bot.process.supervisor import Supervisor, _Child, _locks
 from bot.settings import read_settings
+from bot.store.files import children_lock
 
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",
     "BOT_GATEWAY_KEY": "key-of-the-gateway",
     "BOT_WEBHOOK_SECRET": "signing-secret",
 }
+
+
+def test_a_server_waits_until_the_children_of_a_killed_one_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "bot.db"
+    left = children_lock(store)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        left.release()
+
+    monkeypatch.setattr("bot.process.supervisor.sleep", wait)
+    for lock in _locks(store):
+        lock.release()
+    assert len(waits) == 1
 
 
 @pytest.mark.parametrize(

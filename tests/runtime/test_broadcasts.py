@@ -17,6 +17,7 @@ from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import fill_outbox, read_template
 from bot.runtime.operator import operate
+from bot.store.broadcasts import RUNNING
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
@@ -327,6 +328,9 @@ def test_a_retry_of_a_broadcasts_message_waits_with_the_others_under_a_new_key(w
     world.report(first, "failed", "no")
     world.report(second, "unknown", "timed out")
     world.delivery.rows.clear()
+    spring = world.reader.broadcast("spring")
+    assert spring is not None and (spring.name, spring.state) == ("spring", RUNNING)
+    assert world.reader.broadcast("autumn") is None
     assert world.reader.letters(sends_only=True, code=None, broadcast="autumn") == []
     ids = world.reader.letters(sends_only=True, code=None, broadcast="spring")
     assert world.turns.operate({"do": "retry", "ids": ids}) == {"done": ids, "missing": [], "held": [], "opted_out": []}

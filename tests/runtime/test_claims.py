@@ -80,6 +80,14 @@ def test_a_held_channel_keeps_no_other_out_and_goes_on_in_order(server: Peer, qu
     assert queue.claims.idle() and queue.claims.done_upto(23)
 
 
+def test_rows_of_one_commit_that_find_no_room_are_read_once_there_is_some(queue: Queue) -> None:
+    queue.settle()
+    queue.write(*[queue.bench.row(f"1{n}") for n in range(15)])
+    assert len(queue.claims) == 10
+    queue.settle()
+    assert sorted(queue.sent) == list(range(1, 16))
+
+
 def test_a_flood_of_one_contact_keeps_no_other_out_and_goes_on_in_order(server: Peer, queue: Queue) -> None:
     bench = queue.bench
     server.answers(refused("unauthorized", 401))

@@ -31,7 +31,6 @@ from bot.store.rows import CallRow
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)
-LONGEST_WAIT = timedelta(seconds=30)
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 ONE, TWO = "acme/one", "acme/two"
 ANN, BOB = "6281234567890", "6289876543210"
@@ -172,6 +171,13 @@ def test_what_matters_of_the_facts_is_told_behind_the_instructions(bench: Bench)
     assert second == ASKED
 
 
+def test_the_facts_fill_fifteen_hundred_tokens_at_most(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    room: list[int] = []
+    monkeypatch.setattr(Facts, "search", lambda self, names, query, most_tokens: room.append(most_tokens))
+    bench.answer(facts=("shop",), query="returns?")
+    assert room == [1_500]
+
+
 def test_without_a_match_the_messages_go_as_they_are(bench: Bench) -> None:
     bench.answer(facts=("shop",), query="🎈")
     assert bench.service.requests("chat/completions")[0].body["messages"] == [SYSTEM, ASKED]
@@ -236,7 +242,13 @@ def test_what_the_operator_has_to_mend_is_an_error_in_the_log_and_all_else_a_war
 
 def test_a_rate_limit_says_how_long_to_wait(bench: Bench) -> None:
     bench.service.fail("rate_limit_exceeded", reset_in=5)
-    assert bench.ask().wait == timedelta(seconds=5) < LONGEST_WAIT
+    assert bench.ask().wait == timedelta(seconds=5)
+
+
+@pytest.mark.parametrize(("seconds", "again"), [(30, True), (31, False)])
+def test_a_wait_of_half_a_minute_is_waited_for_and_no_longer_one(bench: Bench, seconds: int, again: bool) -> None:
+    bench.service.fail("rate_limit_exceeded", reset_in=seconds)
+    assert bench.ask().again == again
 
 
 @pytest.mark.parametrize("name", ["provider_error", "server_error", "quota_exceeded", "model_not_in_package"])

@@ -1043,11 +1043,11 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
     delivery = Delivery(
         gateway,
         clock,
-        Pacing(),
+        Pacing(60, 10_000),
         lambda r: None,
         lambda c: None,
         alarms=alarms,
-        shares=Shares(alarms),
+        shares=Shares(alarms, 60, 10_000),
         replaced=lambda c: None,
         opted_out=lambda c: False,
         claim=lambda r: None,

@@ -17,6 +17,7 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasts import AHEAD
 from bot.runtime.turns import Turns
+from bot.store.commit import Commit
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.store.reader import StoreReader
@@ -71,6 +72,23 @@ def test_a_broadcast_that_waits_for_it_is_cancelled(world: World, contact: str, 
     assert contact not in campaigns(world)
     assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": AHEAD + 1}
     assert ask(world, contact) == {"added": 0, "known": 1, "differ": 0, "opted_out": 0}
+
+
+def test_who_opts_out_just_before_the_outbox_is_filled_gets_no_broadcast(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, words = world.store.write, ["stop"]
+
+    def written_and_then_stopped(commit: Commit) -> bool:
+        something = write(commit)
+        if commit.recipients and words:
+            world.say(ANN, words.pop(), settle=False)
+        return something
+
+    monkeypatch.setattr(world.store, "write", written_and_then_stopped)
+    ask(world, ANN, LAST)
+    assert campaigns(world) == [LAST]
+    assert world.reader.outcomes("spring") == {"opted_out": 1, "waiting": 1}
 
 
 def test_what_may_have_been_sent_ends_as_it_ends(world: World) -> None:

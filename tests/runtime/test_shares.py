@@ -80,7 +80,7 @@ def test_of_what_is_given_up_the_first_is_told_apart_until_there_is_a_share_agai
 
 
 def test_ten_thousand_contacts_are_forgotten_after_a_day(alarms: Alarms) -> None:
-    shares = Shares(alarms)
+    shares = Shares(alarms, 60, 10_000)
     for contact in range(10_000):
         shares.count(str(contact), float(contact))
     shares.count("1", 2 * DAY)

@@ -170,7 +170,9 @@ def test_a_message_that_failed_can_be_sent_again_under_a_new_key(world: World) -
     world.report(row, message_ids=("m1",))
     world.tell("message.failed", message_id="m1")
     (letter,) = world.reader.dead_letters()
+    requests = world.reader.requests(START)
     world.turns.operate({"do": "retry", "ids": [letter.id]})
+    assert world.reader.requests(START) == requests, "what was sent counts against the limits once"
     again = world.delivery.rows[-1]
     assert (again.contact, again.effect) == (row.contact, row.effect)
     assert again.key != row.key

@@ -11,7 +11,7 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.store.files import StoreLocked, inbox_path
-from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.groups import InboxBusy, InboxRefused, Write
 from bot.store.inbox import InboxReader, InboxWriter
 from tests.process.serving import until
 from tests.store.store_kit import START, append
@@ -36,6 +36,7 @@ def test_an_event_is_kept_once_by_its_own_id_and_by_the_deliverys(inbox: InboxWr
     assert not append(inbox, "evt_3").duplicate
     assert not append(inbox, "evt_4").duplicate  # no delivery id is no duplicate of another without one
     assert ids(log) == ["evt_1", "evt_3", "evt_4"]
+    assert [log.has(f"evt_{n}") for n in range(1, 5)] == [True, False, True, True]
 
 
 def test_many_callers_are_each_answered_and_their_order_of_numbers_is_the_logs(
@@ -129,6 +130,21 @@ def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
         assert not first.result().duplicate and not second.result().duplicate
     blocker.close()
     assert ids(log) == ["evt_before", "evt_1", "evt_2"]
+
+
+def test_a_full_queue_refuses_at_once(path: Path, inbox: InboxWriter) -> None:
+    append(inbox, "evt_before")
+    blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as callers:
+        first = callers.submit(append, inbox, "evt_1")
+        until(lambda: inbox._writer._committing_since is not None)
+        inbox._writer._gathering.writes.extend(Write("SELECT 1", (), erases=False) for _ in range(1000))
+        with pytest.raises(InboxBusy, match="has 1000 events waiting for their commit"):
+            append(inbox, "evt_2")
+        blocker.execute("ROLLBACK")
+        assert not first.result().duplicate
+    blocker.close()
 
 
 def test_a_full_disk_gives_busy_and_the_writer_recovers_when_there_is_space(

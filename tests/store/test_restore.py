@@ -115,6 +115,12 @@ def test_a_new_inbox_goes_on_where_the_engines_file_is(path: Path, lost: bool) -
     migrate(path)
 
 
+def test_a_new_inbox_says_how_many_events_of_the_old_one_are_not_taken(path: Path) -> None:
+    with closing(InboxWriter(path, clock())) as inbox:
+        append(inbox, "evt_4")
+    assert restore(path, None, START).left == 1
+
+
 def test_where_there_was_no_store_it_is_the_backup(path: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere.db"
     assert restore(elsewhere, backup(path), START).replaced is None
