@@ -135,7 +135,7 @@ class Walk:
         target = None if objection is not None and target == AGAIN else self._corrected(way, target)
         taken.outcome, taken.target = outcome, target
         if target is not None:
-            self.go(target, expired=expired)
+            self.go(target, expired=expired, failed=outcome.startswith("errors."))
 
     def _corrected(self, way: Way, target: str | None) -> str | None:
         """The target, but for an answer that is to be corrected: after it comes the step that sent there."""
@@ -188,15 +188,15 @@ class Walk:
 
     # -- going on ---------------------------------------------------------------------------------
 
-    def go(self, target: str, *, expired: bool = False) -> None:
-        """Go to a target from the active step."""
+    def go(self, target: str, *, expired: bool = False, failed: bool = False) -> None:
+        """Go to a target from the active step: ``expired`` by silence, ``failed`` by an error of it."""
         self.work.leave((self.work.frame,))
         if target == AGAIN:
             self.put_again()
         elif target == BACK and self.work.frame.left is not None:
             self._return_to(self.work.frame.left)
         elif target in (END, BACK):
-            self.end(expired=expired and target == END)
+            self.end(expired=expired and target == END, failed=failed and target == END)
         elif target == ROUTE:
             reroute(self)
         elif target.startswith("/"):
@@ -294,15 +294,17 @@ class Walk:
         """Go over to another flow, with the conversation's variables."""
         self.enter(frames.go_over(self.work, target))
 
-    def end(self, *, expired: bool = False) -> None:
-        """End the active flow: a caller goes on, an interrupted flow is returned to unless this one has expired."""
+    def end(self, *, expired: bool = False, failed: bool = False) -> None:
+        """End the active flow: its caller goes on by `then`, `expired` or `errors`; an interrupted flow is returned to
+        unless this one has expired.
+        """
         ended, self.work.expired = frames.pop(self.work), expired
         if ended.interrupts and expired:
             self.work.end_all()
         elif ended.interrupts:
             come_back(self)
         elif self.work.session.frame is not None and not meet_edit(self) and self.work.session.frame is not None:
-            self.resume(FlowEnded(expired, ended.vars), "returned")
+            self.resume(FlowEnded(expired, ended.vars, failed), "returned")
 
     def resume(self, event: Awaited, rule: str) -> None:
         """What the active step waited for has happened."""

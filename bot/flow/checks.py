@@ -9,6 +9,7 @@ from bot.flow.loops import check_loops
 from bot.flow.targets import Targets, doors_of_bot, doors_of_flow
 from bot.flow.timing import check_timing
 from bot.flow.uses import uses_of_bot, uses_of_flow
+from bot.flow.wiring import failing_flows
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.templates import FUNCTIONS, Expression
@@ -36,16 +37,18 @@ def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, unr
     if not unread:
         _check_bot_assignments(bot, flows, problems)
         check_timing(bot, flows, problems)
+    failing = failing_flows(flows, bot.words)
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
         _check_assignments(flow, problems)
         _check_saves(flow, problems)
         _check_runs(flow, flows, targets, problems)
+        _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
     _check_needs(bot, flows, problems)
     check_collisions(bot, flows, problems)
     if not problems:  # a way that is mended may be in no circle
-        check_loops(flows, problems)
+        check_loops(flows, failing, problems)
 
 
 def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
@@ -172,6 +175,17 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
                 if run.listed and variable is not None and variable.type != "list":
                     what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
                     problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
+
+
+def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems) -> None:
+    """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
+    for step in flow.steps.values():
+        for run in step.kind.flows_run():
+            if run.flow in failing and not step.ways.keys() & {"errors.failed", "errors.else"}:
+                what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
+                problems.add(
+                    "E130", run.mark, what, "add errors: {else: ...}; errors: {failed: next} goes on all the same"
+                )
 
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:

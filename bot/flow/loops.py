@@ -10,9 +10,9 @@ from bot.steps.doors import AGAIN, BACK, END
 Place = tuple[str, str]  # a flow and one of its steps
 
 
-def check_loops(flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Report the first circle that a turn could go round in for ever."""
-    onward = _onward(flows)
+def check_loops(flows: Mapping[str, Flow], failing: Collection[str], problems: Problems) -> None:
+    """Report the first circle that a turn could go round in for ever. ``failing`` are the flows that can fail."""
+    onward = _onward(flows, failing)
     done: set[Place] = set()
     for place in onward:
         circle = _circle_from(place, onward, done)
@@ -44,10 +44,10 @@ class _Leads(NamedTuple):
         return [*self.used_up, *(past if passes else ())]
 
 
-def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
+def _onward(flows: Mapping[str, Flow], failing: Collection[str]) -> dict[Place, list[Place]]:
     """Where a turn can go on to from each step, again and again: by its ways, into a flow that it runs, and past that."""
     steps = {(flow.name, step.name): step for flow in flows.values() for step in flow.steps.values()}
-    leads = {place: _leads(place, step, flows) for place, step in steps.items()}
+    leads = {place: _leads(place, step, flows, failing) for place, step in steps.items()}
     through = _through(leads)
     return {
         place: [*each.runs, *(found for found in each.on(each.freely, through) if found in steps)]
@@ -55,10 +55,10 @@ def _onward(flows: Mapping[str, Flow]) -> dict[Place, list[Place]]:
     }
 
 
-def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
+def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collection[str]) -> _Leads:
     """A bound on visits counts them in each frame; `again` is none.
 
-    A failure leads on where it comes from outside, again and again: of calls and refusals, not of texts.
+    A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of texts.
     """
 
     def places(ways: Iterable[Way]) -> list[Place | None]:
@@ -66,7 +66,8 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow]) -> _Leads:
 
     bounded = step.riders.visits is not None and step.ways["visits.else"].target != AGAIN
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
-    fails = "errors.else" in step.outcomes or step.refusal is not None
+    run_fails = any(run.flow in failing for run in step.kind.flows_run())
+    fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
     past = [way for name, way in step.ways.items() if passes and (fails or not name.startswith("errors."))]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(

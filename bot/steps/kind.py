@@ -75,10 +75,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class FlowEnded:
-    """The flow that a `run` step opened has come to its end."""
+    """The flow that a `run` step opened has come to its end; ``failed``: because a step of it failed."""
 
     expired: bool
     vars: Mapping[str, Any]
+    failed: bool = False
 
 
 Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded

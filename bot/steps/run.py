@@ -102,6 +102,8 @@ class Run(StepKind):
             return None
         if event.expired:
             return ending("expired")
+        if event.failed:
+            raise StepFailed("failed", f"flow {self.flow} has failed")
         if self.each is None or _LIST not in at.hold:
             return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
         brought = [event.vars.get(theirs) for theirs in self.outputs.values()]

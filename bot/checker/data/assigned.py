@@ -192,7 +192,13 @@ class Assigned:
     def _is_unsure(self, place: Place) -> bool:
         """Whether a step may fail without any null."""
         step = self._graph.steps[place]
-        if step.kind.fails or step.refusal is not None or not all(text.never_fails for text in self._texts[place]):
+        breaks = any(edge.cause is Cause.FAILED for edge in self._graph.edges[place])
+        if (
+            breaks
+            or step.kind.fails
+            or step.refusal is not None
+            or not all(text.never_fails for text in self._texts[place])
+        ):
             return True
         return not all(way.never_fails for way in self._ways[place] if not way.fails)
 
@@ -238,4 +244,4 @@ class Assigned:
 
 def _ends(edge: Edge) -> bool:
     """Whether a frame ends by an edge so that what runs it goes on."""
-    return edge.target is None and not (edge.ends_all or edge.expires)
+    return edge.target is None and not (edge.ends_all or edge.expires or edge.breaks)

@@ -172,7 +172,7 @@ def suits(edge: Edge, move: Move) -> bool:
     failing = edge.outcome.startswith("errors.")
     match move:
         case Waits():
-            return edge.cause in (Cause.FLOW, Cause.EXPIRED)
+            return edge.cause in (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
         case Writes(text) if edge.word is not None:
             return normalise(text) == edge.word
         case Taps(title=title):

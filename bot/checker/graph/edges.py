@@ -22,6 +22,7 @@ class Cause(Enum):
     PERSON = "person"  # a hand-over was closed
     FLOW = "flow"  # a flow that was run has ended
     EXPIRED = "expired"  # ... because nobody answered
+    FAILED = "failed"  # ... because a step of it failed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,5 +53,13 @@ class Edge:
     @property
     def expires(self) -> bool:
         """Whether the frame ends here because nobody answered."""
-        ends = self.door is None or self.door.then is None or self.door.then.text != BACK
-        return self.target is None and self.outcome == "timeout" and ends
+        return self.outcome == "timeout" and self._ends_here
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the frame ends here because its step failed."""
+        return self.outcome.startswith("errors.") and self._ends_here
+
+    @property
+    def _ends_here(self) -> bool:
+        return self.target is None and (self.door is None or self.door.then is None or self.door.then.text != BACK)

@@ -8,6 +8,7 @@ from bot.checker.graph.reaching import reached
 from bot.checker.graph.reopening import Reopening
 from bot.flow.definition import Step, Way
 from bot.flow.library import Library
+from bot.flow.wiring import failing_flows
 from bot.lang.templates import Expression, Template
 from bot.steps.declared import RestFor
 from bot.steps.doors import AGAIN, BACK, END, NEXT, ROUTE
@@ -32,6 +33,8 @@ class Leading:
     def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
         self._library, self._steps = library, steps
         self._failing = Failing(library)
+        self._broken = failing_flows(library.flows, library.bot.words)
+        self._breakable = failing_flows(library.flows, library.bot.words, texts=True)
 
     def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
         """What leads on from each step."""
@@ -69,6 +72,8 @@ class Leading:
         self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
         if found and any(run.listed for run in step.kind.flows_run()):
             found[Cause.FLOW] = found[Cause.TURN]
+        if any(run.flow in self._breakable for run in step.kind.flows_run()):
+            found[Cause.FAILED] = True
         for way in step.ways.values():
             if not way.outcome.startswith("errors."):
                 self._note(found, self._causes(step, way, cause), place, tuple(_texts_on(step, way)))
@@ -87,6 +92,9 @@ class Leading:
                 yield Cause.TURN
         if way.outcome == step.refusal:
             yield Cause.RESULT
+        named = "errors.failed" if "errors.failed" in step.ways else "errors.else"
+        if way.outcome == named and any(run.flow in self._broken for run in step.kind.flows_run()):
+            yield Cause.FAILED
 
     def _edge(self, place: Place, way: Way, cause: Cause, *, fails: bool = False, idle: bool = False) -> Edge:
         target, puts, ends_all = self._lead(place, way.target)

@@ -41,7 +41,7 @@ class Passages:
         """The times of the flows that run before an edge, to the end that it follows."""
         for opened, most in lead.runs:
             ends = self._stages.every(opened) if most > 1 else self._stages.first(opened).ends
-            yield ends[lead.edge.cause is Cause.EXPIRED]
+            yield ends[lead.edge.cause is not Cause.FLOW]
 
     def _in_frames(self) -> list[Place]:
         """The steps that such frames come to."""
@@ -55,7 +55,7 @@ class Passages:
         """An edge leads to the end of its frame, or on. What goes back to a flow below does neither."""
         edge, here = lead.edge, self._stages.of(lead.edge).ends
         if edge.target is None and not edge.ends_all:
-            yield from self._link(lead, here[edge.expires], (None, None))
+            yield from self._link(lead, here[edge.expires or edge.breaks], (None, None))
         elif edge.target is not None and edge.target[0] not in self._graph.below[edge.source[0]]:
             for after in self._stages.after(edge):
                 yield from self._link(lead, here[False], after.ends[False])

@@ -118,4 +118,4 @@ class Passing:
 
 
 def _how(edge: Edge) -> Cause:
-    return Cause.EXPIRED if edge.expires else Cause.FLOW
+    return Cause.EXPIRED if edge.expires else Cause.FAILED if edge.breaks else Cause.FLOW

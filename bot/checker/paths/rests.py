@@ -8,7 +8,7 @@ from bot.checker.paths.terms import UNBOUNDED
 from bot.flow.definition import Step
 from bot.steps.declared import RestFor
 
-AFTER_RUN = (Cause.FLOW, Cause.EXPIRED)
+AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 """How a frame can end, as what ran it sees it."""
 
 
@@ -54,7 +54,7 @@ def _different(graph: Graph, place: Place, step: Step) -> tuple[Lead, ...]:
             continue
         own = edge if edge.cause is not Cause.REPLY and speaks(edge) else None
         puts = edge.ends_all, stays(edge), edge.again or edge.returns
-        alike = edge.cause, edge.target, *puts, edge.success and plans, edge.outcome in _APART, own
+        alike = edge.cause, edge.target, *puts, edge.success and plans, edge.outcome in _APART, edge.breaks, own
         if alike not in found:
             found[alike] = Lead(edge, _seconds(step, edge, reminders), runs if edge.cause in AFTER_RUN else ())
     return tuple(found.values())

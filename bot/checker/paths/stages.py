@@ -23,7 +23,7 @@ class Stage:
     """The silence with which a stage of a step is come to: what ``puts`` it sends its message. A first visit comes before
     that where others count, and what leads past the step when its visits are used up.
 
-    ``ends`` are those of its frame: where it does not expire, and where it does.
+    ``ends`` are those of its frame: where it neither expires nor fails, and where it does.
     """
 
     place: Place

@@ -12,6 +12,9 @@ from bot.checker.paths.stages import Stage, Stages
 from bot.checker.paths.terms import Node, Term, by_node
 from bot.checker.paths.waits import Waits
 
+_AT_ONCE = (Cause.FLOW, Cause.FAILED)
+"""How a flow that is run may end in the turn that opens it."""
+
 
 class Through(NamedTuple):
     """What is sent from a stage to the end of its frame, where one turn can come there."""
@@ -70,7 +73,7 @@ class Turns:
                 yield put, Term(own, opened, Through(opened), most - 1, opens=True)
 
     def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Term]]:
-        here, runs = self._stages.of(edge), self._stages.run_at(edge.source) if edge.cause is Cause.FLOW else []
+        here, runs = self._stages.of(edge), self._stages.run_at(edge.source) if edge.cause in _AT_ONCE else []
         sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
         inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Term(sent, None, inner, times)
@@ -83,7 +86,7 @@ class Turns:
     def _at_once(self, place: Place) -> Iterator[Edge]:
         """The edges that a turn can take through a step: past a wait too that may be over when it is come to."""
         passes = not self._graph.steps[place].kind.pauses
-        causes = (Cause.TURN, Cause.FLOW) if passes else (Cause.TIME,) if place in self._over else ()
+        causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
         for edge in self._graph.edges[place]:
             if (edge.cause in causes or edge.outcome == "visits.else") and not edge.fails:
                 yield edge
