@@ -306,11 +306,14 @@ def test_a_service_that_cannot_be_reached_is_down(bench: Bench) -> None:
     assert (ended.outcome, ended.again, ended.usage) == ("down", True, ())
 
 
-def test_an_answer_that_is_cut_before_its_first_character_has_used_nothing(bench: Bench) -> None:
+def test_an_answer_that_is_cut_before_its_first_character_has_used_up_its_question(bench: Bench) -> None:
     for _ in range(2):
         bench.service.say("One.", cut_after=10)
     ended = bench.ask()
-    assert (ended.outcome, bench.asked(), ended.usage) == ("down", [ONE, TWO], ())
+    assert (ended.outcome, bench.asked()) == ("down", [ONE, TWO])
+    assert [(used.model, used.prompt_tokens > 0, used.completion_tokens) for used in ended.usage] == [
+        *((ONE, True, 0), (TWO, True, 0))
+    ]
 
 
 def test_an_empty_answer_is_one_of_the_outcomes(bench: Bench) -> None:
