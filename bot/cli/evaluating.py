@@ -41,6 +41,7 @@ class Evaluations:
         self.held: list[Evaluated] = []
         self.unrecorded: list[Transcript] = []
         self.stopped = ""
+        self._purse: Purse | None = None
         self._bot = bot
         self._program = program
         self._quiet = quiet
@@ -59,7 +60,7 @@ class Evaluations:
         if not models:
             raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
         judge = wanted.judge or (settings.models or models)[0]
-        purse = Purse(wanted.budget or BUDGET)
+        purse = self._purse = Purse(wanted.budget or BUDGET)
         with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
             try:
                 for model in models:
@@ -70,6 +71,12 @@ class Evaluations:
                             self._record(self.held[-1], names)
             except Stopped as error:
                 self.stopped = str(error)
+            except KeyboardInterrupt:
+                self.stopped = "the run was interrupted"
+            if left := len(models) * len(evaluations) - len(self.held):
+                self.stopped += (
+                    f"; {left} of {counted(len(models) * len(evaluations), 'evaluation')} {_are(left)} not held"
+                )
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:
         """Hold those that have been recorded, with what was answered then. Raises `bot.testing.recordings.Unreadable`."""
@@ -81,6 +88,11 @@ class Evaluations:
                 self.unrecorded.append(transcript)
 
     def _record(self, evaluated: Evaluated, names: Sequence[str]) -> None:
+        """Keep the answers, where they are good: a recording shows later what an edit has broken."""
+        if not evaluated.ok:
+            if not self._quiet:
+                click.echo(f"{' ' * INDENT}Not recorded, since it failed.\n")
+            return
         answers = [each.answers for each in evaluated.tries]
         self._recordings.keep(evaluated.transcript, evaluated.model, answers, names)
 
@@ -108,11 +120,12 @@ class Evaluations:
         for who, group in groupby(sorted(self.held, key=_who), key=_who):
             click.echo(_total(who, list(group)))
         if self.unrecorded:
-            are = "is" if len(self.unrecorded) == 1 else "are"
-            number = counted(len(self.unrecorded), "evaluation")
+            number, are = counted(len(self.unrecorded), "evaluation"), _are(len(self.unrecorded))
             click.echo(f"{number} {are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
+        if self._purse is not None:
+            click.echo(f"{self._purse.used:,} of {self._purse.most:,} tokens used up.")
         if self.stopped:
-            click.echo(styled(self.stopped[:1].upper() + self.stopped[1:], fg="red"))
+            click.echo(styled(f"{self.stopped[:1].upper()}{self.stopped[1:]}.", fg="red"))
 
     def objects(self) -> dict[str, Any]:
         """How each went and why the run has stopped, for a program."""
@@ -161,6 +174,10 @@ def hold(
     else:
         held.end()
     return not (held.failed or held.stopped)
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _times(evaluated: Evaluated) -> int:

@@ -86,8 +86,10 @@ def _end(report: Report) -> Iterator[str]:
     if program is not None and not codes:
         flows = program.library.flows.values()
         steps = counted(sum(len(flow.steps) for flow in flows), "step")
-        tests = counted(len(report.loaded.transcripts), "test")
-        yield f"{report.folder.name}: no problems in {counted(len(flows), 'flow')}, {steps} and {tests}."
+        evaluations = sum(transcript.tries is not None for transcript in report.loaded.transcripts)
+        parts = [counted(len(flows), "flow"), steps, counted(len(report.loaded.transcripts) - evaluations, "test")]
+        parts += [counted(evaluations, "evaluation")] if evaluations else []
+        yield f"{report.folder.name}: no problems in {', '.join(parts[:-1])} and {parts[-1]}."
         return
     yield styled(report.summary, fg=_colour(min(codes)))
     if program is None:

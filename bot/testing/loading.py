@@ -1,5 +1,6 @@
 """Loading a bot together with its tests: what `bot check` and `bot test` start from."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.flow.documents import read_documents
@@ -35,4 +36,15 @@ def load_with_tests(folder: Folder) -> Loaded:
     library = program.library
     known = Known(library.flows, program.extensions.calls, library.bot.languages, folder.path)
     transcripts = [read_transcript(node, known, found) for node in program.tests]
+    _check_names(transcripts, found)
     return Loaded(program, transcripts, found.sorted())
+
+
+def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:
+    """Recordings know evaluations by their names."""
+    first: dict[tuple[str, str], Transcript] = {}
+    for each in transcripts:
+        known = first.setdefault((each.mark.path, each.name), each) if each.tries is not None else each
+        if known is not each:
+            what = f'a second evaluation "{each.name}", the first is in line {known.mark.line}'
+            problems.add("E108", each.mark, what, "give it another name")

@@ -104,15 +104,15 @@ class Purse:
 
     def __init__(self, most: int) -> None:
         self.used = 0
-        self._most = most
+        self.most = most
         self._lock = threading.Lock()
 
     def check(self, request: ChatRequest) -> None:
         """Raise `Stopped` where a question with its longest answer might come to more than there is."""
         cost = request.estimate("").prompt_tokens + request.max_tokens
-        if self.used + cost > self._most:
-            left = self._most - self.used
-            what = f"{left:,} of {self._most:,} tokens are left, and the next question may use up {cost:,}"
+        if self.used + cost > self.most:
+            left = self.most - self.used
+            what = f"{left:,} of {self.most:,} tokens are left, and the next question may use up {cost:,}"
             raise Stopped(f"the run stops: {what}. Allow more with --budget, or choose evaluations with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:

@@ -45,7 +45,7 @@ def greeter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: CompletionService) -> None:
     held = call("test", "--model", f"{SWIFT},{WISE}")
     assert held.code == 1
-    good, bad, *shown = held.lines[:-2]
+    good, bad, *shown = held.lines[:-3]
     assert good.startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ") and good.endswith(" s an answer")
     assert bad.startswith(f"FAIL  it greets: 0 of 2 with {WISE}, ")
     assert shown == [
@@ -58,8 +58,9 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
         "      says: contains: hello    ≠ says: contains: Good bye",
         "",
     ]
-    assert held.lines[-2].startswith(f"{SWIFT}: 1 evaluation, all passed (100 % of 2 tries); ")
-    assert held.lines[-1].startswith(f"{WISE}: 1 evaluation, 1 failed (0 % of 2 tries); ")
+    assert held.lines[-3].startswith(f"{SWIFT}: 1 evaluation, all passed (100 % of 2 tries); ")
+    assert held.lines[-2].startswith(f"{WISE}: 1 evaluation, 1 failed (0 % of 2 tries); ")
+    assert held.lines[-1].endswith(" of 500,000 tokens used up.")
     assert service.counts["requests"] == 4
 
 
@@ -104,12 +105,33 @@ def test_a_file_that_is_no_recording_is_named_with_what_to_do(greeter: Path, ser
 def test_only_what_was_recorded_of_evaluations_that_are_there_is_kept(
     greeter: Path, service: CompletionService
 ) -> None:
+    (greeter / "flows" / "tests.yml").write_text(TESTS.replace("hello", "o"))
     call("test", "--model", f"{SWIFT},{WISE}", "--record")
     tests = greeter / "flows" / "tests.yml"
     tests.write_text(tests.read_text().replace("it greets", "it says hello"))
     call("test", "--model", "--record")
     recorded = json.loads((greeter / RECORDING).read_text())
     assert {name: [*models] for name, models in recorded.items()} == {"it says hello": [SWIFT]}
+
+
+def test_what_fails_is_not_recorded(greeter: Path, service: CompletionService) -> None:
+    held = call("test", "--model", WISE, "--record")
+    assert held.code == 1
+    assert "      Not recorded, since it failed." in held.lines
+    assert not (greeter / RECORDING).exists()
+
+
+def test_two_evaluations_of_one_name_in_a_file_are_a_problem(greeter: Path, service: CompletionService) -> None:
+    make_bot(greeter, FLOWS, tests=f"{TESTS}---\nevaluate: it greets\ntalk: [user: hi]\n")
+    doubled = call("test")
+    assert doubled.code == 1
+    assert doubled.lines[0].startswith(
+        'flows/tests.yml:9:1: E108 a second evaluation "it greets", the first is in line 4'
+    )
+
+
+def test_the_check_counts_them_beside_the_tests(greeter: Path) -> None:
+    assert call("check").lines[-1].endswith(" and 1 evaluation.")
 
 
 def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionService) -> None:
@@ -126,9 +148,11 @@ def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionSer
 
 
 def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: CompletionService) -> None:
-    short = call("test", "--model", "--budget", "1200")
+    short = call("test", "--model", "--budget", "1300")
     assert short.code == 1
     assert short.lines[-1].startswith("The run stops: ") and "--budget" in short.lines[-1]
+    assert short.lines[-1].endswith("; 1 of 1 evaluation is not held.")
+    assert short.lines[-2].endswith(" of 1,300 tokens used up.") and not short.lines[-2].startswith("0 ")
     service.close_key()
     refused = call("test", "--model", "--json")
     assert refused.code == 1

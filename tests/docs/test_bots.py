@@ -1,11 +1,13 @@
-"""The bots that come with the project are clean, and their own tests pass."""
+"""The bots that come with the project are clean, and their own tests and evaluations pass."""
 
 from pathlib import Path
 
 import pytest
 
 from bot.folder import read_folder
+from bot.testing.evaluation import replay
 from bot.testing.loading import load_with_tests
+from bot.testing.recordings import Recordings
 from bot.testing.run import run
 
 ROOT = Path(__file__).parent.parent.parent
@@ -21,3 +23,18 @@ def test_it_is_clean_and_its_tests_pass(path: Path) -> None:
     tests = [transcript for transcript in loaded.transcripts if transcript.tries is None]
     assert len(tests) > 1
     assert [failure for t in tests if (failure := run(t, loaded.program, folder)) is not None] == []
+
+
+def test_the_evaluations_of_the_shop_hold_with_what_is_recorded() -> None:
+    """Where models are told something else than before: `python -m tests.testing.recorded_shop`."""
+    folder = read_folder(ROOT / "examples" / "shop")
+    loaded, recordings = load_with_tests(folder), Recordings(folder.path)
+    assert loaded.program is not None
+    evaluations = [transcript for transcript in loaded.transcripts if transcript.tries is not None]
+    held = [
+        replay(evaluation, loaded.program, folder, model, tries)
+        for evaluation in evaluations
+        for model, tries in recordings.of(evaluation).items()
+    ]
+    assert [(each.stale, each.failures()) for each in held] == [("", [])] * len(evaluations)
+    assert len(evaluations) > 1

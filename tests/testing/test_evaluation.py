@@ -207,7 +207,7 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
         (("tools: [orders.find, orders.cancel]", "tools: [orders.find]"), FOUND, "the tools or the exits"),
         (("", ""), FOUND.replace("order 7", "my order 7"), 'the model is asked "where is my order 7?", and was asked'),
         (("", ""), FOUND + "  - user: thanks\n", 'more is asked than was recorded: "thanks"'),
-        (("", ""), "\n  - start: main\n", "the talk goes another way"),
+        (("", ""), "\n  - wait: 1m\n", 'less is asked than was recorded: "where is order 7?"'),
     ],
 )
 def test_a_recording_of_other_questions_is_stale_and_says_why(

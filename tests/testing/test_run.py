@@ -146,3 +146,14 @@ def test_a_message_that_the_gateway_refuses_is_named_with_its_words(tmp_path: Pa
     found = run(loaded.transcripts[0], loaded.program, bot)
     assert found is not None and found.what == "the bot says nothing here"
     assert "VALIDATION_INVALID_URL" in found.complaints[0]
+
+
+def test_steps_that_name_a_model_are_answered_by_the_test(tmp_path: Path) -> None:
+    flows = """flow: main
+start: {otherwise: true}
+steps: {talk: {ai: Help., model: plus/great, exits: {done: end}, errors: {else: end}}}
+"""
+    bot = read_folder(make_bot(tmp_path, flows, tests="test: t\ntalk: [{user: hi}, {model: Hello}, {bot: Hello}]\n"))
+    loaded = load_with_tests(bot)
+    assert loaded.program is not None
+    assert run(loaded.transcripts[0], loaded.program, bot) is None

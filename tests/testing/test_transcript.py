@@ -34,6 +34,7 @@ from bot.testing.transcript import (
     Start,
     Tap,
     Transcript,
+    Tries,
     User,
     Wait,
 )
@@ -246,6 +247,12 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
         ("expect: {}", "3:13: E601 nothing is expected here (write flow:, step:, vars: or another of the keys)"),
         ("expect: {vars: 3}", "3:20: E106 expect: vars: a map of keys is expected"),
         ("expect: {calls: shop.find}", '3:21: E106 expect: calls: "shop.find" is not a list'),
+        ("expect: {exit: person}", '3:20: E109 no exit "person" (no step has exits)'),
+        ("expect: {filled: {cups: 1}}", '3:23: E301 no variable "cups" that a model may note (there are none)'),
+        ("expect: {not_called: [shop.fnd]}", '3:27: E501 no handler "shop.fnd" (did you mean "shop.find"?)'),
+        ("expect: {called: [GET crm:/orders, shop.fin]}", '3:40: E501 no handler "shop.fin" (did you mean'),
+        ("expect: {says: {}}", "3:20: E601 nothing is expected of what is said (write contains, any, without"),
+        ("expect: {says: {judge: Is it?}}", "3:28: E601 a judging question needs a model, which a test has none of"),
         ("expect: {flow: [a]}", "3:20: E106 expect: flow: a text is expected, YAML reads a list here"),
     ],
 )
@@ -304,3 +311,36 @@ def test_a_test_needs_a_talk_and_takes_no_other_keys() -> None:
     assert [problem.split(" ")[1] for problem in problems] == ["E104"]
     _, problems = transcript_of("test: t")
     assert [problem.split(" ")[1] for problem in problems] == ["E105"]
+
+
+def evaluation_of(text: str) -> tuple[Transcript, list[str]]:
+    transcript, problems = transcript_of(f"evaluate: e\n{text}")
+    return transcript, [problem.removeprefix("tests/t.yml:") for problem in problems]
+
+
+def test_an_evaluation_says_how_often_it_is_tried_and_how_many_tries_must_pass() -> None:
+    assert evaluation_of("times: 5\npass: 80 %\ntalk: [user: hi]")[0].tries == Tries(5, 80)
+    assert evaluation_of("talk: [user: hi]")[0].tries == Tries(3, 100)
+    assert transcript_of("test: t\ntalk: [user: hi]")[0].tries is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("pass: 80\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "80" is no share (write how many of the tries'),
+        ("pass: 0%\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "0%" is no share'),
+        ("times: 101\ntalk: [user: hi]", '2:8: E106 evaluate "e": times: "101" is not a whole number from 1 to 100'),
+        ("models: {hi: Hello}\ntalk: [user: hi]", '2:1: E104 evaluate "e": unknown key "models"'),
+        (
+            "talk: [user: hi, model: Hello]",
+            "2:18: E601 a model answers here, and this line says what it answers (leave",
+        ),
+    ],
+)
+def test_each_mistake_in_an_evaluation_is_named_at_its_place(text: str, problem: str) -> None:
+    found = evaluation_of(text)[1]
+    assert len(found) == 1 and found[0].startswith(problem), found
+
+
+def test_a_judging_question_is_for_evaluations() -> None:
+    assert evaluation_of("talk: [user: hi, expect: {says: {judge: [Is it?, Was it?]}}]")[1] == []
