@@ -476,6 +476,28 @@ def test_what_a_contact_writes_is_no_error_for_the_operator(bench: Bench, caplog
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
 
 
+@pytest.mark.parametrize(
+    ("name", "http", "costs"),
+    [
+        ("context_length_exceeded", 400, True),
+        ("content_filter", 400, True),
+        ("invalid_request_error", None, True),
+        ("server_error", None, True),
+        ("provider_error", None, True),
+        ("rate_limit_exceeded", None, False),
+        ("quota_exceeded", None, False),
+        ("model_requires_package", None, False),
+        ("model_not_in_package", None, False),
+    ],
+)
+def test_a_question_is_counted_where_a_model_may_have_read_it(
+    bench: Bench, name: str, http: int | None, costs: bool
+) -> None:
+    bench.completing = bench.make(ONE)
+    bench.service.fail(name, http)
+    assert bool(bench.ask().usage) == costs
+
+
 def test_a_conversation_that_is_too_long_for_the_model_is_asked_about_once_more_without_its_earlier_turns(
     bench: Bench,
 ) -> None:
