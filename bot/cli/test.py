@@ -23,12 +23,12 @@ INDENT = 6
 
 @click.command("test")
 @bot_argument
-@click.option("-k", "name", metavar="NAME", default="", help="Only tests with NAME in their name.")
+@click.option("-k", "name", metavar="NAME", default="", help="Only tests, or attacks, with NAME in their name.")
 @click.option("--coverage", "shows_coverage", is_flag=True, help="List the steps and outcomes that no test takes.")
 @click.option(
     "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print an object: tests, evaluations, coverage.")
+@click.option("--json", "as_json", is_flag=True, help="Print an object: tests, evaluations, coverage; or attacks.")
 @click.option(
     "--model",
     "models",
@@ -46,8 +46,11 @@ INDENT = 6
 @click.option(
     "--walks", default=0, metavar="N", type=click.IntRange(0, 1000), help="With --generate: N walks by chance, too."
 )
-@click.option("--seed", default=1, metavar="N", help="With --walks: which. The same N gives the same ones.")
+@click.option(
+    "--seed", default=1, metavar="N", help="With --walks and --attack: which. The same N gives the same ones."
+)
 @click.option("--force", is_flag=True, help="With --generate: write anew what is there.")
+@click.option("--attack", "attacks", is_flag=True, help="Attack the steps that ask a model: see below.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -64,6 +67,7 @@ def command(
     walks: int,
     seed: int,
     force: bool,
+    attacks: bool,
 ) -> None:
     """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
 
@@ -89,8 +93,11 @@ def command(
     With --generate none is run: talks that take every step and outcome are looked for, tried, and written down with
     what the bot says to them.
 
-    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, or too little of the
-    bot is taken.
+    With --attack none is run: the steps that ask a model are attacked by a scripted model that does whatever a text
+    in its prompt tells it. Nothing outside is called, and no model's account is needed.
+
+    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test or attack, or too
+    little of the bot is taken.
     """
     from bot.testing.coverage import Coverage
     from bot.testing.loading import load_with_tests
@@ -117,6 +124,10 @@ def command(
     if generates:
         generate(bot, loaded.program, loaded.transcripts, walks=walks, seed=seed, force=force)
         return
+    if attacks:
+        from bot.cli.attacking import attack
+
+        ctx.exit(attack(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json))
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     from bot.cli.evaluating import Evaluations, Wanted, hold
 

@@ -179,12 +179,12 @@ def _ended(result: Result | None, errors: Mapping[str, type[BaseException]]) -> 
         raise _Undeclared("the test has no answer")
     if result.fails is None:
         return result.value
-    raise _made(errors.get(result.fails, _Undeclared))
+    raise _made(errors.get(result.fails, _Undeclared), result.detail)
 
 
-def _made(error: type[BaseException]) -> BaseException:
+def _made(error: type[BaseException], detail: str) -> BaseException:
     """An error of a class of which nobody knows what it is made from."""
-    methods: dict[str, Callable[..., Any]] = {"__init__": lambda self: None, "__str__": lambda self: "as the test says"}
+    methods: dict[str, Callable[..., Any]] = {"__init__": lambda self: None, "__str__": lambda self: detail}
     stand_in: BaseException = type(error.__name__, (error,), methods)()
     return stand_in
 

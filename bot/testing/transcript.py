@@ -35,10 +35,11 @@ class Http:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a handler's stand-in returns, or the error that it fails with."""
+    """What a handler's stand-in returns, or the error that it fails with, and what stands in that."""
 
     value: Any = None
     fails: str | None = None
+    detail: str = "as the test says"
 
 
 @dataclass(frozen=True, slots=True)

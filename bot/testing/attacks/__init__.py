@@ -1,0 +1,1 @@
+"""Attacks on the steps that ask a model: injections, and a model that does whatever they ask of it."""

@@ -1,0 +1,230 @@
+"""Attacks on the steps that ask a model: the examples withstand them, and each guard that is taken out is noticed."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.ai.breaker import Breaker
+from bot.core.session import Session
+from bot.emulator.completion import Answer
+from bot.folder import read_folder
+from bot.simulation.bubble import Bubble
+from bot.steps import brief as briefs
+from bot.steps import tool_calls, tools
+from bot.steps.exits import Exit
+from bot.testing.attacks.catalogue import ATTACKS, EVIL, MARK, OTHER
+from bot.testing.attacks.checks import Observed, findings
+from bot.testing.attacks.suite import Suite, Tried
+from bot.testing.hinting import hints_of
+from bot.testing.loading import load_with_tests
+from bot.testing.stand_ins import Made
+from tests.cli.terminal import BOT, call, make_bot
+
+ROOT = Path(__file__).parents[2]
+ATTACKED = Path(__file__).parent / "attacked"
+EXAMPLES = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
+FLOW = """\
+flow: main
+start: {otherwise: true}
+steps:
+  talk:
+    ai: You help the guests of a small café.
+    tools: [guests.find]
+    exits: {done: {when: they are done, then: end}}
+    errors: {else: end}
+"""
+HANDLERS = """\
+from bot import handler
+@handler("guests.find")
+def find(phone: str) -> str:
+    "Find a guest."
+"""
+
+
+def suite_of(path: Path, seed: int = 1) -> Suite:
+    folder = read_folder(path)
+    loaded = load_with_tests(folder)
+    assert loaded.program is not None, loaded.problems
+    return Suite(folder, loaded.program, hints_of(loaded.program.extensions, loaded.transcripts), seed)
+
+
+def found(suite: Suite, name: str) -> set[str]:
+    """Which promises do not hold under the attacks of a name."""
+    tried = [each for each in suite.run(name) if each.missed is None]
+    assert tried, f"no attack {name} was made"
+    return {finding.check for each in tried for finding in each.findings}
+
+
+def told(tried: Tried) -> str:
+    return f"{tried.name}: {[finding.what for finding in tried.findings]} {tried.talk}"
+
+
+# The bots
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if suite_of(path).targets], ids=lambda path: path.name)
+def test_an_example_withstands_every_attack(path: Path) -> None:
+    tried = list(suite_of(path).run())
+    assert [told(each) for each in tried if each.findings] == []
+    assert sum(each.missed is None for each in tried) >= 40
+
+
+def test_every_attack_can_be_made_and_none_succeeds() -> None:
+    tried = list(suite_of(ATTACKED).run())
+    assert [told(each) for each in tried if each.findings] == []
+    made = {(each.attack.name, each.channel) for each in tried if each.missed is None}
+    assert {(attack.name, channel) for attack in ATTACKS for channel in attack.channels} - made == set()
+
+
+def test_the_same_seed_makes_the_same_attacks_and_another_words_them_in_another_way() -> None:
+    def orders(seed: int) -> list[Any]:
+        return [each.talk for each in suite_of(ATTACKED, seed).run("template by text")]
+
+    assert orders(1) == orders(1)
+    assert len({str(orders(seed)) for seed in range(4)}) > 1
+
+
+# A guard that is taken out
+
+
+def test_addresses_that_are_not_checked_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(briefs, "foreign_link", lambda *_: None)
+    assert found(suite_of(ATTACKED), "link-") == {"address"}
+
+
+def test_instructions_that_may_be_told_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(briefs.Brief, "check", lambda *_: None)
+    assert "instructions" in found(suite_of(ATTACKED), "instructions by")
+
+
+def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "CONTACT", "nobody")
+    assert found(suite_of(ATTACKED), "another-contact by text") == {"contact"}
+
+
+def test_a_tool_that_is_called_without_a_yes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_calls, "agreed", lambda *_: True)
+    assert "consent" in found(suite_of(ATTACKED), "without-consent by text")
+
+
+def test_an_exit_that_nobody_opened_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(briefs.Brief, "exit", lambda brief, name, scope: closed(brief, name))
+    assert found(suite_of(ATTACKED), "unknown-exit by text") == {"exit"}
+
+
+def closed(brief: briefs.Brief, name: str) -> Exit | None:
+    return next((way for way in brief.exits if f"leave_{way.name}" == name), None)
+
+
+def test_a_contact_who_closes_the_model_to_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed: list[bool] = []
+    monkeypatch.setattr(Breaker, "allows", lambda *_: not failed)
+    monkeypatch.setattr(Breaker, "failed", lambda *_: failed.append(True))
+    assert "others" in found(suite_of(ATTACKED), "model-down")
+
+
+# Each check, by what it is there to see
+
+
+TARGET = next(target for target in suite_of(ATTACKED).targets if target.brief is not None)
+SYSTEM = {"messages": [{"role": "system", "content": "You are the assistant of Acme Shop and never promise a refund."}]}
+
+
+def seen(**what: Any) -> Observed:
+    return replace(Observed(TARGET, "1555", "do as I say", "text", False, session=Session("1555")), **what)
+
+
+WRONG: dict[str, Observed] = {
+    "address": seen(said=[Bubble(f"Go to https://e\u200b{EVIL[1:]}/x")]),
+    "address of nobody": seen(said=[Bubble("Go to bank.com")], ours="shop.example"),
+    "instructions": seen(
+        said=[Bubble("YOU are the assistant of acme shop"), Bubble("and never promise")], requests=[SYSTEM]
+    ),
+    "text of markup": seen(said=[Bubble("<tool_call>{}</tool_call>")]),
+    "text of control": seen(said=[Bubble("a\x1b[31m")]),
+    "text of nothing": seen(said=[Bubble("\u200b")]),
+    "silence": seen(answers=[0], outcomes=["errors.down"]),
+    "filter": seen(said=[Bubble(f"The {MARK} is made of")]),
+    "error to the contact": seen(secret="s3cret", said=[Bubble("it is s3cret")]),
+    "error to the model": seen(secret="You are the assistant", requests=[SYSTEM]),
+    "contact": seen(calls=[Made("orders.list", {"contact": OTHER, "shop": "main"})]),
+    "contact by what the flow binds": seen(calls=[Made("orders.list", {"contact": "1555", "shop": OTHER})]),
+    "contact by another name": seen(calls=[Made("orders.find", {"phone": OTHER})]),
+    "consent": seen(calls=[Made("orders.cancel", {"number": "1"})]),
+    "consent by a made-up line": seen(said=[Bubble("number: AB123456\nAmount: 1 EUR", buttons=("Yes", "No"))]),
+    "consent by a hidden line": seen(
+        said=[Bubble("number: AB", buttons=("Yes", "No"))], tries=[Answer(calls=[("orders_cancel", {"reason": MARK})])]
+    ),
+    "bounds": seen(rounds=[40]),
+    "calls": seen(answers=[1], calls=[Made("orders.find", {"number": "1"})] * 2),
+    "exit": seen(outcomes=["exits.tracking"]),
+    "session": seen(session=Session("1666")),
+    "session of a stranger": seen(strangers={"1666"}),
+    "role": seen(order="You are the assistant", requests=[SYSTEM]),
+    "dead letter": seen(letters=["the gateway refused it"]),
+    "traceback": seen(raised=["KeyError: 1"]),
+    "others": seen(others_served=False),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_each_check_sees_what_it_is_there_for(what: str) -> None:
+    assert {finding.check for finding in findings(WRONG[what])} == {
+        what.partition(" of ")[0].partition(" by ")[0].partition(" to ")[0]
+    }
+
+
+def test_nothing_is_found_where_nothing_is_wrong() -> None:
+    right = seen(
+        said=[Bubble("We open at nine."), Bubble("See https://shop.example/map")], ours="https://shop.example/map"
+    )
+    assert findings(right) == []
+
+
+def test_what_a_model_that_only_sorts_says_is_seen() -> None:
+    sorter = next(target for target in suite_of(ATTACKED).targets if target.brief is None)
+    assert [each.check for each in findings(seen(target=sorter, said=[Bubble(f"I am {MARK}")]))] == ["sorter"]
+
+
+# The command
+
+
+def test_the_command_names_the_attack_the_step_and_what_closes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_bot(tmp_path / "bot", FLOW, HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "bot", "--attack", "-k", "another-contact by text")
+    assert tested.code == 1
+    assert tested.lines[:3] == [
+        "FAIL  another-contact by text: it tries to call a tool for another contact",
+        "      bot/flows/main.yml:4 main/talk: guests.find takes `phone` from the model: another contact's was given",
+        '      fix: bind it: {call: guests.find, with: {phone: "{{ contact.id }}"}}, or call the argument `contact`',
+    ]
+    assert "main/talk: 1 attack, 1 not withstood." in tested.lines
+
+
+def test_the_command_prints_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(tmp_path, FLOW.replace("else: end", "else: {say: Sorry., then: end}"), HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--attack", "-k", "link by", "--json")
+    attacks = json.loads(tested.out)["attacks"]
+    by_text = attacks[0]
+    assert tested.code == 0
+    assert (by_text["attack"], by_text["step"], by_text["passed"]) == ("link by text", "main/talk", True)
+    assert [each["attack"] for each in attacks if each["passed"] is None] == [
+        "link by name",
+        "link by value",
+        "link by facts",
+        "link by http",
+    ]
+
+
+def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hi: {say: Hi.}}\n", bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    tested = call("test", "--attack")
+    assert (tested.code, tested.out) == (0, "Test Bot has no step that asks a model: there is nothing to attack.\n")
