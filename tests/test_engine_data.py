@@ -295,7 +295,7 @@ steps:
 ---
 flow: one
 vars: {n: {type: integer}, t: {type: text, value: x}}
-steps: {try: {set: {n: "{{ t }}"}, errors: {mismatch: end}}}
+steps: {try: {set: {n: "{{ t }}"}, errors: {mismatch: over}}, over: {set: {}, then: end}}
 """
     talk = Talk(flows)
     assert talk.user("hi") == ["3 tried."]
