@@ -243,7 +243,7 @@ def assert_asks_well(complete: Complete) -> None:
 
 
 # to load a bot takes as long as fifty events: few bots, and long talks
-@settings(max_examples=120, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(bots(), st.lists(EVENTS, min_size=20, max_size=60))
 def test_no_flow_and_no_event_makes_the_engine_raise_or_leaves_a_contact_stuck(
     bots: tuple[Library, Library], events: list[tuple[str, Any]]

@@ -29,7 +29,7 @@ from tests.tried_bot import TriedBot
 
 ROOT = Path(__file__).parent.parent
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
-CONTACTS = 6  # that each bot meets, at once
+CONTACTS = 4  # that each bot meets, at once
 ROUNDS = 4  # of others, where those have seen little of it
 LEAST_PERCENT = 50  # of a bot's steps and outcomes that they take together
 OFTEN = {"answer": 8, "tap": 8, "title": 2, "text": 3, "word": 2, "junk": 2, "minutes": 2, "resolved": 2}

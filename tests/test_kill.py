@@ -22,9 +22,9 @@ from bot.store.inbox import InboxReader
 from bot.store.reader import StoreReader
 from tests.patience import PATIENCE
 
-KILLS = 30
+KILLS = 20
 VICTIMS = {"web": 3, "engine": 3, "supervisor": 1, "all": 1}  # how often each; a new supervisor takes a second
-EVENTS = 500
+EVENTS = 350
 CONTACTS = 50
 BOT = "name: Echo\ndefaults: {timeout: {after: 20h, then: end}}\n"
 FLOW = """
@@ -153,7 +153,7 @@ def expected_replies(rows: list[Any]) -> dict[str, list[str]]:
     return replies
 
 
-def test_killed_at_thirty_instants_it_loses_nothing_and_repeats_nothing(tmp_path: Path, gateway: Emulator) -> None:
+def test_killed_at_twenty_instants_it_loses_nothing_and_repeats_nothing(tmp_path: Path, gateway: Emulator) -> None:
     (tmp_path / "bot.yml").write_text(BOT)
     (tmp_path / "main.yml").write_text(FLOW)
     for kind, settings in FAULTS.items():

@@ -1,4 +1,4 @@
-"""An hour of replies and an endless broadcast, sent to the emulated gateway: delivery and HTTP in earnest, time by hand."""
+"""Replies and an endless broadcast, sent to the emulated gateway: delivery and HTTP in earnest, time by hand."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

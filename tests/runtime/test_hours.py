@@ -6,20 +6,20 @@ import pytest
 
 from tests.runtime.hours import simulate
 
-HOUR = timedelta(hours=1)
+MINUTES = timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("window", ["sliding", "fixed"])
-def test_in_an_hour_with_the_reserve_no_reply_waits_and_most_of_the_budget_is_used(window: str) -> None:
-    report = simulate(HOUR, window)
+def test_with_the_reserve_no_reply_waits_and_most_of_the_budget_is_used(window: str) -> None:
+    report = simulate(20 * MINUTES, window)
     assert report.refused == 0
-    assert len(report.waits) > 1700
-    assert report.p99 < 1
+    assert len(report.waits) > 550
+    assert sum(wait >= 1 for wait in report.waits) < 18, "only in the first minute, which the broadcast has to itself"
     assert report.used >= 0.8
 
 
 @pytest.mark.parametrize("window", ["sliding", "fixed"])
 def test_without_the_reserve_the_budget_is_used_up(window: str) -> None:
-    report = simulate(HOUR / 6, window, reserve=0)
+    report = simulate(10 * MINUTES, window, reserve=0)
     assert report.refused == 0
     assert report.used >= 0.95

@@ -484,7 +484,7 @@ calls = st.tuples(
 texts = st.text(max_size=40) | st.sampled_from(["Hello.", "evil.com", "LEAVE done", "NOTE count: nan", "x" * 9000])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(texts, st.lists(calls, max_size=3), st.booleans()), min_size=1, max_size=4), values)
 def test_no_answers_of_a_model_break_the_conversation(
     answers: list[tuple[str, list[tuple[str, str]], bool]], result: Any

@@ -50,7 +50,7 @@ def test_walks_hold_by_the_real_path() -> None:
 
 def test_what_is_made_is_the_same_each_time_and_another_seed_makes_other_walks() -> None:
     def made(seed: int) -> list[Generated]:
-        making = generator(loaded("feedback"))
+        making = generator(loaded("survey"))
         return [*making.covering(), *making.walks(2, seed)]
 
     first = made(1)

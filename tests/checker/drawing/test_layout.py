@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.checker.drawing.flags import Flags
@@ -76,7 +76,6 @@ def graphs(draw: st.DrawFn) -> tuple[list[Size], list[Ends], list[Size | None]]:
     return sizes, ends, [draw(label) for _ in ends]
 
 
-@settings(max_examples=150)
 @given(graphs())
 def test_nothing_lies_on_anything_else(graph: tuple[list[Size], list[Ends], list[Size | None]]) -> None:
     sizes, ends, labels = graph
