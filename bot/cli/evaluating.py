@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
 
 from bot.ai.client import Completions
+from bot.ai.errors import CompletionError
 from bot.cli.operate import load_env
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.cli.test import INDENT, explain, failure_object, where
 from bot.folder import Folder
+from bot.lang.problems import did_you_mean
 from bot.program import Program
 from bot.settings import read_model_service
 from bot.testing.evaluation import Evaluated, Try, evaluate, replay
@@ -62,6 +66,7 @@ class Evaluations:
         judge = wanted.judge or (settings.models or models)[0]
         purse = self._purse = Purse(wanted.budget or BUDGET)
         with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
+            _check_models(service, (*models, judge))
             try:
                 for model in models:
                     source = LiveModel(service, model, judge, purse, alone=bool(wanted.models))
@@ -113,7 +118,10 @@ class Evaluations:
     def _say_stale(self, evaluated: Evaluated) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
         click.echo(f"{' ' * INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
-        click.echo(f"{' ' * INDENT}Record it anew: {_again(evaluated)}\n")
+        again = f"bot test {quote(str(self._bot.path))} --model {evaluated.model} --record"
+        click.echo(f"{' ' * INDENT}Record it anew: {again} -k {quote(evaluated.transcript.name)}")
+        file = path_from_here(Path(), str(self._recordings.path(evaluated.transcript)))
+        click.echo(f"{' ' * INDENT}Or take {evaluated.model} out of {file}, where it is not used any more.\n")
 
     def end(self) -> None:
         """Say what came of all, where there is something."""
@@ -176,6 +184,19 @@ def hold(
     return not (held.failed or held.stopped)
 
 
+def _check_models(service: Completions, models: Sequence[str]) -> None:
+    """Raise `click.UsageError` for a model that the service does not list: each try with it would fail."""
+    try:
+        listed = [model.id for model in service.models()]
+    except CompletionError:
+        return  # the first question says what is wrong
+    for model in models if listed else ():
+        if model not in listed:
+            raise click.UsageError(
+                f'there is no model "{model}" ({did_you_mean(model, listed, "`bot models` lists them")})'
+            )
+
+
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
@@ -210,7 +231,3 @@ def _total(who: str, held: Sequence[Evaluated]) -> str:
     slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)
     cost = f"{asked:,} + {answered:,} tokens, {sum(each.seconds for each in tries):.1f} s, {slowest:.1f} s at most"
     return f"{who}: {counted(len(held), 'evaluation')}, {verdict} ({share}); {cost} an answer."
-
-
-def _again(evaluated: Evaluated) -> str:
-    return f"bot test --model {evaluated.model} --record -k {evaluated.transcript.name!r}"

@@ -167,7 +167,7 @@ class Chat:
         self._take(Silence(HERE))
 
     def expect(self, **wanted: Any) -> None:
-        """Where the contact is and what is known: flow, step, vars, kept, tags, language, calls, sent."""
+        """Where the contact is, what is known and what was done: the keys under `expect` in a test."""
         if strange := wanted.keys() - {*EXPECTED}:
             raise TypeError(f"nothing is known of {', '.join(sorted(strange))}")
         self._take(Expect(HERE, {key: _node(value) for key, value in wanted.items()}))

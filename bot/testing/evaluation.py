@@ -11,6 +11,7 @@ from bot.folder import Folder
 from bot.program import Program
 from bot.testing.models import THE_QUESTION, Answered, PutOff, RecordedModel, Source, Stale, Stopped, Voice
 from bot.testing.player import Spoken
+from bot.testing.report import lines_of
 from bot.testing.run import Failure, play
 from bot.testing.transcript import Transcript
 from bot.testing.world import world
@@ -154,7 +155,9 @@ def judging(question: str, talk: Sequence[Spoken]) -> list[dict[str, str]]:
 
 
 def _line(spoken: Spoken) -> str:
-    return spoken.text if spoken.who in ("bot", "user") else f"({spoken.who}) {spoken.text}".strip()
+    if spoken.bubble is not None:
+        return "\n".join(lines_of(spoken.bubble))
+    return spoken.text if spoken.who == "user" else f"({spoken.who}) {spoken.text}".strip()
 
 
 def verdict(answer: str) -> str:

@@ -202,14 +202,17 @@ class Player:
         raise TalkFailed("no message of the bot's is like this", differences, [line], unheard)
 
     def _look(self, line: Expect) -> None:
-        differences = differences_in(line, self._seen())
-        if not differences and self._judge is not None:
-            says = line.wanted.get("says")
-            for question in texts_of(says.get("judge")) if isinstance(says, Map) else ():
-                if why := self._judge(question, self.talk):
-                    differences.append(Difference(question, "yes", why))
+        differences = differences_in(line, self._seen()) or self._judged(line)
         if differences:
             raise TalkFailed("the conversation is not where it is expected", differences)
+
+    def _judged(self, line: Expect) -> list[Difference]:
+        says = line.wanted.get("says")
+        questions = texts_of(says.get("judge")) if isinstance(says, Map) else ()
+        if questions and self._judge is None:
+            raise TalkFailed("a judging question needs a model: it is for evaluations")
+        verdicts = [(question, self._judge(question, self.talk)) for question in questions if self._judge is not None]
+        return [Difference(question, "yes", why) for question, why in verdicts if why]
 
     def _seen(self) -> Seen:
         simulation, calls = self._simulation, self._stand_ins.calls

@@ -28,14 +28,14 @@ class Recordings:
 
     def of(self, evaluation: Transcript) -> Mapping[str, Tried]:
         """The recorded tries of an evaluation, by model. Raises `Unreadable`."""
-        return self._file(self._path(evaluation)).get(evaluation.name, {})
+        return self._file(self.path(evaluation)).get(evaluation.name, {})
 
     def keep(self, evaluation: Transcript, model: str, tries: Tried, names: Collection[str]) -> Path:
         """Write an evaluation's tries with a model in place of those that are there. Raises `OSError`.
 
         ``names`` are those of all evaluations: what was recorded of others in that file is no longer wanted.
         """
-        path = self._path(evaluation)
+        path = self.path(evaluation)
         try:
             known = self._file(path)
         except Unreadable:
@@ -46,7 +46,8 @@ class Recordings:
         path.write_text(_written(known), encoding="utf-8")
         return path
 
-    def _path(self, evaluation: Transcript) -> Path:
+    def path(self, evaluation: Transcript) -> Path:
+        """The file that its recordings stand in, or will."""
         return (self._folder / evaluation.mark.path).with_suffix(SUFFIX)
 
     def _file(self, path: Path) -> dict[str, dict[str, Tried]]:

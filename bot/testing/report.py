@@ -75,10 +75,13 @@ def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) ->
 
 def _spoken(spoken: Spoken, paint: Paint) -> Iterator[str]:
     """A line of the talk: who, and what was said, with what there was to choose from."""
-    lines = [spoken.text]
-    if spoken.bubble is not None:
-        parts = [_part(key, part(spoken.bubble)) for key, part in PARTS.items()]
-        lines = [line for part in parts if part for line in part.split("\n")] or [""]
+    lines = [spoken.text] if spoken.bubble is None else lines_of(spoken.bubble) or [""]
     for number, line in enumerate(lines):
         who = f"{spoken.who if number == 0 else '':{WHO_WIDTH}}"
         yield f"{paint(who, COLOURS.get(spoken.who, 'white'))}{line}".rstrip()
+
+
+def lines_of(bubble: Bubble) -> list[str]:
+    """A message with all that there is to see of it."""
+    parts = [_part(key, part(bubble)) for key, part in PARTS.items()]
+    return [line for part in parts if part for line in part.split("\n")]

@@ -1,8 +1,10 @@
 """``bot test --model``, and what ``bot test`` does with recordings."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +63,7 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
     assert held.lines[-3].startswith(f"{SWIFT}: 1 evaluation, all passed (100 % of 2 tries); ")
     assert held.lines[-2].startswith(f"{WISE}: 1 evaluation, 1 failed (0 % of 2 tries); ")
     assert held.lines[-1].endswith(" of 500,000 tokens used up.")
-    assert service.counts["requests"] == 4
+    assert len(service.requests("chat/completions")) == 4
 
 
 def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, service: CompletionService) -> None:
@@ -83,13 +85,14 @@ def test_a_stale_recording_fails_and_says_how_to_make_it_anew(greeter: Path, ser
     (greeter / "flows" / "main.yml").write_text(FLOWS.replace("greet", "greet warmly"))
     stale = call("test", "-k", "it greets")
     assert stale.code == 1
-    assert stale.lines[:3] == [
+    assert stale.lines[:4] == [
         f"FAIL  it greets: 0 of 2 with {SWIFT}, recorded",
         "      flows/tests.yml:4: the recording is of other questions: what the model is told has changed: its "
         "instructions, the facts or the values that are known",
-        f"      Record it anew: bot test --model {SWIFT} --record -k 'it greets'",
+        f"      Record it anew: bot test . --model {SWIFT} --record -k 'it greets'",
+        f"      Or take {SWIFT} out of flows/tests.recorded.json, where it is not used any more.",
     ]
-    assert call("test", "--model", SWIFT, "--record", "-k", "it greets").code == 0
+    assert call("test", ".", "--model", SWIFT, "--record", "-k", "it greets").code == 0
     assert call("test").code == 0
 
 
@@ -184,3 +187,27 @@ def test_without_a_model_or_an_evaluation_nothing_is_held(
     monkeypatch.delenv("BOT_AI_MODEL")
     unnamed = call("test", "--model")
     assert unnamed.code != 0 and "BOT_AI_MODEL" in unnamed.err
+
+
+def test_a_model_that_is_not_listed_is_named_before_anything_is_asked(
+    greeter: Path, service: CompletionService
+) -> None:
+    unknown = call("test", "--model", "acme/swfit")
+    assert unknown.code == 2
+    assert 'there is no model "acme/swfit" (did you mean "acme/swift"?)' in unknown.err
+    assert call("test", "--model", "--judge", "acme/judge").code == 2
+    assert service.requests("chat/completions") == []
+
+
+def test_an_interrupted_run_says_what_was_held_and_used_up(greeter: Path, service: CompletionService) -> None:
+    def speak(body: dict[str, Any]) -> str:
+        if body["model"] == WISE:
+            signal.raise_signal(signal.SIGINT)  # Ctrl-C, while the second model is asked
+        return "Hello"
+
+    service.answer_with(speak)
+    held = call("test", "--model", f"{SWIFT},{WISE}")
+    assert held.code == 1
+    assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
+    assert held.lines[-2].endswith(" of 500,000 tokens used up.")
+    assert held.lines[-1] == "The run was interrupted; 1 of 2 evaluations is not held."

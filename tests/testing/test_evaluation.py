@@ -1,5 +1,6 @@
 """Evaluations: talks that are held several times with a model, over HTTP, and again with what it answered."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from bot.ai.client import Completions
 from bot.emulator.completion import Answer, CompletionService, Model
 from bot.folder import Folder, read_folder
 from bot.program import Program
+from bot.simulation.bubble import Bubble
 from bot.testing.evaluation import Evaluated, evaluate, judging, replay, verdict
 from bot.testing.loading import load_with_tests
 from bot.testing.models import BUDGET, LiveModel, Purse, Stopped
@@ -171,8 +173,15 @@ def test_only_a_clear_yes_is_one(answer: str, why: str) -> None:
 
 
 def test_what_happens_stands_in_the_talk_that_is_judged() -> None:
-    asked = judging("Well?", [Spoken("user", "hi"), Spoken("tap", "Tea"), Spoken("bot", "Coming")])[1]["content"]
-    assert '"says": "(tap) Tea"' in asked and '"who": "chatbot"' in asked and asked.endswith("The question: Well?")
+    asks = Bubble("Tea?", buttons=("Sure", "Never"))
+    asked = judging("Well?", [Spoken("user", "hi"), Spoken("bot", "Tea?", asks), Spoken("tap", "Sure")])[1]["content"]
+    talk, question = asked.split("The question: ")
+    assert json.loads(talk.removeprefix("The conversation:")) == [
+        {"who": "contact", "says": "hi"},
+        {"who": "chatbot", "says": "Tea?\n[Sure] [Never]"},
+        {"who": "contact", "says": "(tap) Sure"},
+    ]
+    assert question == "Well?"
 
 
 def test_a_recording_answers_without_the_service(tmp_path: Path, service: CompletionService) -> None:

@@ -60,6 +60,7 @@ def test_a_handler_fails(chat):
 def test_somebody_talks(chat):
     chat.user("hi")
     chat.says("Which drink?", buttons=["Tea", "Surprise"])
+    chat.expect(exit=None, not_called=["price"], says={"contains": "which", "without": ["sorry"]})
     assert chat.session.contact == "6281234567890"
 
 @pytest.mark.bot(random=0.9)
@@ -98,6 +99,7 @@ WRONG = {
     "chat.says('Which one?')": ["Which one?", "≠ Which drink?", "the bot says something else"],
     "pass": ["the bot says something after this that the test does not list", "Which drink?"],
     "chat.says(contains='Which'); chat.expect(step='cups')": ["step: cups", "≠ step: drink"],
+    "chat.says(contains='Which'); chat.expect(says={'judge': 'Is it polite?'})": ["a judging question needs a model"],
     "chat.says(contains='Which'); chat.tap('Milk')": ['there is no button "Milk"'],
     "chat.says(contains='W'); chat.http('GET crm:/a'); chat.user('Tea'); chat.says('How many?')":
         ["does not ask GET crm:/a"],
