@@ -190,6 +190,20 @@ def test_an_exception_that_a_handler_does_not_declare_stays_in_the_trace(
     assert any("admin:s3cret" in str(turn.event) for turn in simulation.trace())
 
 
+def test_a_contact_is_asked_about_all_that_is_done_and_the_exit_waits_for_it(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start(flow=FLOW.replace("[orders.count]", "[{call: orders.book, confirm: true}]"))
+    booked = ("orders_book", {"number": "1\nnumber: 2\u202e"})
+    service.say("All is booked, bye!", calls=[("leave_done", {}), booked, ("remember", {"number": "7"})])
+    simulation.user("book it")
+    assert said(simulation) == ["All is booked, bye!", "Book an order.\nnumber: 1 ⏎ number: 2\ufffd"]
+    simulation.tap("Yes")
+    assert said(simulation) == ["Bye, 7."]
+    assert len(service.requests()) == 1
+    assert simulation.dead_letters() == []
+
+
 def test_a_handler_has_one_key_for_equal_calls_of_a_turn_and_another_for_each_other_call(
     start: Start, service: CompletionService
 ) -> None:

@@ -66,9 +66,16 @@ def _spoken(context: Context) -> str:
 
 def local(context: Context, value: Any) -> Any:
     """A time with a zone as the bot's clock shows it; anything else is that already."""
-    now = context.parent.get("now")
+    return _at_home(value, context.parent)
+
+
+def _at_home(value: Any, scope: Mapping[str, Any]) -> Any:
+    now = scope.get("now")
     if isinstance(value, datetime) and value.tzinfo is not None and isinstance(now, datetime):
-        return value.astimezone(now.tzinfo)
+        try:
+            return value.astimezone(now.tzinfo)
+        except OverflowError:  # on the first day of all, or the last one
+            return value
     return value
 
 
@@ -92,10 +99,8 @@ def _time(context: Context, value: Any, form: str = "short") -> str:
 
 def as_spoken(value: Any, scope: Mapping[str, Any]) -> str:
     """A date, a time or a number as the contact's language writes it; anything else as it is shown."""
-    language, now = scope.get(LANGUAGE) or ENGLISH, scope.get("now")
+    value, language = _at_home(value, scope), scope.get(LANGUAGE) or ENGLISH
     if isinstance(value, datetime):
-        if value.tzinfo is not None and isinstance(now, datetime):
-            value = value.astimezone(now.tzinfo)
         return f"{_in_words(value, language)}, {_on_the_clock(value, language)}"
     if isinstance(value, date):
         return _in_words(value, language)

@@ -18,7 +18,6 @@ from bot.steps.links import links_in
 from bot.steps.notes import noted
 from bot.steps.prompt import REMEMBER, result_text
 from bot.steps.tools import Tool, read_arguments
-from bot.steps.wire import jsonable
 
 NOT_DONE = "Not done: the contact did not agree."
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
@@ -186,5 +185,10 @@ class ToolCalls:
 
 def _key(tool: Tool, values: Mapping[str, Any]) -> str:
     """What equal calls have in common: the tool, and the arguments as the handler sees them."""
-    text = json.dumps([tool.name, values], default=jsonable, sort_keys=True)
+    text = json.dumps([tool.name, values], default=_in_json, sort_keys=True)
     return sha256(text.encode()).hexdigest()[:16]
+
+
+def _in_json(value: Any) -> Any:
+    """A text that no other value of its type has; a number like 1E+1000000 is not written out."""
+    return dict(value) if isinstance(value, Mapping) else str(value)

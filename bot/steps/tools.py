@@ -135,6 +135,8 @@ def read_arguments(text: str) -> dict[str, Any] | None:
 
 def _kept(value: Any, given: Any) -> Any:
     """A value of a handler's own type as a conversation has it; what it was made from where it has no such form."""
+    if type(value) is type(given) and value == given:  # most are; to copy a long list takes time
+        return given
     try:
         return plain(value)
     except (UnstorableValue, TypeError):  # a set of things that have no order

@@ -436,6 +436,19 @@ def test_where_not_everything_fits_nobody_is_asked_and_the_model_hears_why(more:
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"rate": "1E+1000000"}, "rate: 1E+1000000"),
+        ({"rate": "-1E-1000000"}, "rate: -1E-1000000"),
+        ({"at": "0001-01-01T00:00:00+14:00"}, "at: 1 January 1, 00:00"),
+        ({"at": "9999-12-31T23:59:00-14:00"}, "at: 31 December 9999, 23:59"),
+    ],
+)
+def test_values_at_the_edge_of_what_there_is_cost_no_turn(given: dict[str, Any], line: str) -> None:
+    assert question(payee="Ann", **given) == ["Pay.", "payee: Ann", line]
+
+
 def test_the_authors_own_question_has_the_same_values() -> None:
     own = "confirm: 'Pay {{ it.payee }} {{ it.amount | number }} on {{ it.day | date }}{{ it.gift }}?'"
     ((body, *buttons),) = asked_for(tool=own, payee="A\nnn\u202e" + "x" * 300, amount=1000, day="2030-05-12")

@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.checker.exploring.answers import Answer, Keeps, Responds, Returns, Speaks
 from bot.checker.exploring.hints import NO_HINTS, Hints, Read
-from bot.checker.exploring.samples import NAME, answers_to, lengthened, values_for, values_of
+from bot.checker.exploring.samples import NAME, answers_to, lengthened, value_by, values_for, values_of
 from bot.checker.exploring.state import State
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
@@ -119,17 +119,19 @@ class Responses:
 
     def _arguments(self, tool: Mapping[str, Any], state: State, flow: Flow) -> Mapping[str, Any]:
         """Arguments that fit a tool, from the hints or the variables of the same names."""
-        properties = tool.get("parameters", {}).get("properties", {})
-        return {name: self._argument(name, schema, state, flow) for name, schema in properties.items()}
+        parameters, now = tool.get("parameters", {}), state.local(self._library.bot.timezone)
+        return {
+            name: self._argument(flow.variables.get(name), schema, parameters.get("$defs", {}), now)
+            for name, schema in parameters.get("properties", {}).items()
+        }
 
-    def _argument(self, name: str, schema: Mapping[str, Any], state: State, flow: Flow) -> Any:
-        variable = flow.variables.get(name)
-        if variable is not None:
-            now = state.local(self._library.bot.timezone)
+    def _argument(
+        self, variable: Variable | None, schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime
+    ) -> Any:
+        if variable is not None and schema.get("type") == "string" and "format" not in schema:
             texts = (*answers_to(variable, now), *self._hints.texts)
             return next((text for text in texts if _fits(variable, text, now)), "x")
-        samples = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
-        return samples.get(str(schema.get("type")), "x")
+        return value_by(schema, named, now)
 
 
 def _errors_of(step: Step) -> list[str]:

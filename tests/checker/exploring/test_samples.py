@@ -3,7 +3,8 @@
 import dataclasses
 import enum
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.checker.exploring.patterns import text_like
-from bot.checker.exploring.samples import answers_to, lengthened, values_of
+from bot.checker.exploring.samples import answers_to, lengthened, value_by, values_of
+from bot.lang.arguments import Arguments
+from bot.lang.handlers import spec_of
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
 from bot.lang.results import reader
+from bot.lang.schemas import parameters_schema
 from bot.lang.source import read
 from bot.lang.variables import Answer, Unfit, Variable, read_variable
 
@@ -109,3 +113,25 @@ def test_a_map_of_which_nothing_is_known_is_returned_empty() -> None:
 
 def test_a_list_is_lengthened_wherever_it_is() -> None:
     assert len(lengthened({"a": {"b": [1]}})["a"]["b"]) == 100
+
+
+@dataclasses.dataclass
+class Parcel:
+    day: date
+    weight: Decimal
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [str, int, float, bool, date, datetime, time, timedelta, Decimal, Parcel, list[Parcel], dict[str, int], date | None,
+     Literal["post", "courier"], Any],
+)  # fmt: skip
+def test_what_a_model_is_made_to_give_a_tool_fits_the_handler(annotation: Any) -> None:
+    def ship(it: Any) -> None: ...
+
+    ship.__annotations__["it"] = annotation
+    spec = spec_of("ship", ship, "handler")
+    schema = parameters_schema(spec, ())
+    given = {name: value_by(each, schema.get("$defs", {}), NOW) for name, each in schema["properties"].items()}
+    assert Arguments(spec).fitted(given).keys() == {"it"}
