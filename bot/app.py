@@ -260,8 +260,8 @@ class Engine:
 
 
 def _is_moderated(row: CallRow) -> bool:
-    """Whether a model's answer is judged by a handler, which may end the process as any other."""
-    return isinstance(row.effect, Complete) and row.effect.moderate is not None
+    """Whether what a model hears or says is judged by a handler, which may end the process as any other."""
+    return isinstance(row.effect, Complete) and bool(row.effect.heard or row.effect.said)
 
 
 def _as_json(alarm: Alarm) -> dict[str, str]:

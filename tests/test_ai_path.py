@@ -52,6 +52,10 @@ def book(number: str, idempotency_key: str) -> str:
     \"\"\"Book an order.\"\"\"
     return idempotency_key
 
+@handler("shop.polite")
+def polite(text: str) -> bool:
+    return "stupid" not in text
+
 @handler("orders.ship")
 def ship() -> None:
     \"\"\"Ship the order.\"\"\"
@@ -424,6 +428,24 @@ def test_a_step_that_an_edit_takes_away_while_the_model_works_ends_in_words_or_n
     simulation.settle()
     assert said(simulation) == ["Plain."]
     assert simulation.dead_letters() == []
+
+
+def test_what_a_moderator_refuses_reaches_nobody_is_traced_and_is_forgotten(
+    start: Start, service: CompletionService
+) -> None:
+    polite = "moderate: shop.polite\n    errors: {unsafe: {say: Let us stay polite., then: again}, "
+    simulation = start(flow=FLOW.replace("errors: {", polite))
+    service.say("Hello.\n\nYou are\n\nstupid.")
+    service.say("Yes.")
+    for text in ("you stupid thing", "hi", "are you open?"):
+        simulation.user(text)
+    assert said(simulation) == ["Let us stay polite.", "Hello.", "You are", "Let us stay polite.", "Yes."]
+    assert asked(service) == [["hi"], ["are you open?"]]
+    notes = [note for turn in simulation.all_turns() for note in turn.notes]
+    assert notes == [
+        'main/talk: unsafe: moderate: "shop.polite" refused what the model was to read',
+        'main/talk: unsafe: moderate: "shop.polite" refused what the model said',
+    ]
 
 
 def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(

@@ -82,7 +82,8 @@ class Complete:
     ``messages`` and ``tools`` are in the wire form; ``history`` of the messages, behind the first, are of earlier turns,
     and are left out where the whole is too long for the model. Passages of the documents ``facts`` that match ``query`` are
     added to the first message. ``paragraphs`` is how many are reported as each is complete, before the end.
-    ``moderate`` names the handler that judges each text before it is sent.
+    ``heard`` names the handler that judges the messages ``fresh`` before the model gets any of them, ``said`` the one that
+    judges each text of the model's and what it gives to tools.
     """
 
     messages: tuple[dict[str, Any], ...]
@@ -96,7 +97,9 @@ class Complete:
     query: str = ""
     paragraphs: int = 0
     budget: Budget = field(default_factory=Budget)
-    moderate: str | None = None
+    heard: str | None = None
+    said: str | None = None
+    fresh: tuple[int, ...] = ()  # which messages have come from outside, and no model has answered yet
     flow: str = ""  # for whom the usage is counted
     within: float = 60.0
     tries: int = 3

@@ -74,7 +74,7 @@ def visible(text: str) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, those that name something included."""
+    """Every text in a JSON value, the names in it included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -8,7 +8,7 @@ from bot.ai.chat import ChatRequest, Completion, ToolCall
 from bot.ai.client import Stream
 from bot.ai.errors import EmptyAnswer, TimedOut
 from bot.core.errors import BotError
-from bot.core.text import is_blank
+from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage
 from bot.runtime.paragraphs import Paragraphs
 from bot.runtime.performers import Ended, Say
@@ -27,7 +27,8 @@ class Stopped(BotError):
 class Answer:
     """Takes an answer's stream. The first ``most`` paragraphs are said as each is complete; the rest is its text.
 
-    ``judge`` gets each text and its number before it is said or given back, and raises `Stopped` if it may not be sent.
+    ``judge`` gets each text before it is said or given back, what a call gives included, and then all so far together;
+    it raises `Stopped` if that may not be sent.
     ``is_late`` tells whether the time for the whole answer is up.
     """
 
@@ -36,7 +37,7 @@ class Answer:
         request: ChatRequest,
         most: int,
         say: Say,
-        judge: Callable[[str, int], None],
+        judge: Callable[[str], None],
         is_late: Callable[[], bool],
     ) -> None:
         self.request = request
@@ -45,6 +46,7 @@ class Answer:
         self._say = say
         self._judge = judge
         self._is_late = is_late
+        self._judged: list[str] = []
         self._paragraphs = Paragraphs()
         self._rest: list[str] = []
         self._characters = 0
@@ -87,19 +89,30 @@ class Answer:
                 self._rest.append(paragraph)
 
     def _send(self, paragraph: str) -> None:
-        self._judge(paragraph, self.said)
+        self._check(paragraph)
         if not self._say(paragraph):
             raise Stopped("timeout", "nobody waits for the answer any more")
         self.said += 1
+
+    def _check(self, text: str) -> None:
+        """Have a text judged by itself, and with all before it: words may be harmless one by one only."""
+        if not text:
+            return
+        self._judge(text)
+        self._judged.append(text)
+        if len(self._judged) > 1:
+            self._judge("\n\n".join(self._judged))
 
     def _done(self, calls: Sequence[ToolCall], finish: str, usage: Usage) -> Ended:
         text = "\n\n".join([*self._rest, self._paragraphs.rest()]).strip()
         if is_blank(text):
             text = ""
         if text:
-            self._judge(text, self.said)
+            self._check(text)
         elif not calls and not self.said:
             raise EmptyAnswer("the model has answered nothing")
+        for call in calls:
+            self._check(_given(call.arguments))
         called = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
         return Ended("done", answered(self.request.model, text, self.said, finish, called, usage), usage=(usage,))
 
@@ -119,6 +132,11 @@ def answered(
     """
     tokens = 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
     return {"text": text, "said": said, "calls": list(calls), "finish": finish, "model": model, "tokens": tokens}
+
+
+def _given(arguments: str) -> str:
+    """The texts that a call gives. What is no object is given to nothing."""
+    return "\n".join(texts_in(list(json_object(arguments).values())))
 
 
 def _finish(completion: Completion) -> str:

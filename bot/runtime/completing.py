@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from typing import Any, Protocol
 
 from bot.ai.breaker import Breaker
@@ -112,7 +113,7 @@ class Completing:
     each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while the budget of all
     contacts is used up. Outcomes beside ``done`` (see
     `bot.runtime.answering.answered`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
-    ``unsafe`` (the moderator did not let a text through), ``empty``.
+    ``unsafe`` (a moderator or the service's filter did not let a text through), ``empty``.
     """
 
     def __init__(
@@ -168,6 +169,11 @@ class Completing:
         """Ask the first model that may be asked, and the next ones while nothing has been said."""
         until = self._clock.elapsed() + effect.within * _OWN_TIME
         models = effect.models or self._models
+        try:
+            for place in effect.fresh:
+                self._judge(row, effect.heard, "the model was to read", effect.messages[place]["content"])
+        except Stopped as stopped:
+            return Ended(stopped.outcome, detail=str(stopped))
         failed = self._none_asked(models)
         used: tuple[Usage, ...] = ()
         whole = self._messages(effect, effect.messages)
@@ -179,7 +185,7 @@ class Completing:
             model, messages = left.popleft()
             if not self._breaker.allows(model):
                 continue
-            judge = partial(self._judge, row, effect)
+            judge = partial(self._judge, row, effect.said, "the model said")
             request = _request(effect, model, messages)
             answer = Answer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
             try:
@@ -216,15 +222,17 @@ class Completing:
         self._breaker.succeeded(answer.request.model)
         return ended
 
-    def _judge(self, row: CallRow, effect: Complete, text: str, number: int) -> None:
-        """Raise `Stopped` unless the effect's moderator says True: one that fails lets nothing through."""
-        if effect.moderate is None:
+    def _judge(self, row: CallRow, moderator: str | None, what: str, text: str) -> None:
+        """Raise `Stopped` unless the moderator says True: one that fails lets nothing through."""
+        if moderator is None:
             return
-        verdict = self._call(effect.moderate, {"text": text}, f"{row.key}.{number}")
+        verdict = self._call(moderator, {"text": text}, f"{row.key}.{sha256(text.encode()).hexdigest()[:16]}")
         if verdict is None:
-            raise Stopped("unsafe", f'there is no handler "{effect.moderate}" to judge the text')
-        if verdict.outcome != "done" or verdict.value is not True:
-            raise Stopped("unsafe", verdict.detail or f'"{effect.moderate}" does not let the text through')
+            raise Stopped("unsafe", f'moderate: there is no handler "{moderator}" to judge what {what}')
+        if verdict.outcome != "done":
+            raise Stopped("unsafe", f'moderate: "{moderator}" failed to judge what {what}: {verdict.detail}')
+        if verdict.value is not True:
+            raise Stopped("unsafe", f'moderate: "{moderator}" refused what {what}')
 
     def _failure(self, row: CallRow, answer: Answer, error: CompletionError) -> Ended:
         """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""

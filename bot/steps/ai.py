@@ -27,7 +27,7 @@ from bot.steps.tools import TOOLS
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
-ERRORS = ("unsafe", "empty", "confused", "turns")  # beside those of every question to a model
+ERRORS = ("confused", "turns")  # beside those of every question to a model
 CUT = "…"
 _TURNS: Schemas = {
     "max": takes(integer(1, 1000), "How many messages of the contact are answered."),

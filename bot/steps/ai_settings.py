@@ -8,7 +8,7 @@ from typing import Any, Self
 from bot.core.effects import Budget
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
-from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, integer, number, one_or_several, record, takes
+from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, either, integer, number, one_or_several, record, takes
 from bot.lang.problems import did_you_mean
 from bot.steps.error_names import check_error_names
 from bot.steps.guard import has_letters
@@ -18,7 +18,7 @@ HISTORY = 2000  # tokens
 MOST_TOKENS = 100_000  # of an answer (spec: Limits)
 ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
 MESSAGES = 3
-MODEL_ERRORS = ("timeout", "down", "quota", "refused", "over_budget", "mismatch", "failed")
+MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
 MODEL_KEYS: Schemas = {
     "model": takes(one_or_several(ANY_TEXT), "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
 }
@@ -27,6 +27,10 @@ BUDGET_KEYS: Schemas = {
     "all": takes(integer(0), "How many tokens a day all contacts may use up."),
 }
 BUDGET_ABOUT = "How many tokens may be used up in a day (UTC); no bound where nothing is said."
+_MODERATORS: Schemas = {
+    "heard": takes(ANY_TEXT, "A handler that judges what contacts write and tools give before a model reads it."),
+    "said": takes(ANY_TEXT, "A handler that judges each text of the model's, and what it gives to tools."),
+}
 SETTINGS_KEYS: Schemas = {
     **MODEL_KEYS,
     "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
@@ -47,7 +51,9 @@ SETTINGS_KEYS: Schemas = {
         one_or_several(ANY_TEXT),
         "Secrets: texts that no message of the model's may have in it; none where nothing is said.",
     ),
-    "moderate": takes(ANY_TEXT, "A handler that judges each text of the model's."),
+    "moderate": takes(
+        either(ANY_TEXT, record(_MODERATORS)), "A handler that judges what the model hears and says, or one for each."
+    ),
     "max_tokens": takes(
         integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
     ),
@@ -63,8 +69,8 @@ class AiSettings:
     """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
 
     ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a model may send addresses
-    of, ``never`` are secrets that it may not say, ``moderate`` is the handler that judges each text, ``merges``: what a contact writes while the model works
-    is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
+    of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that judge what it is
+    given and what comes from it, ``merges``: what a contact writes while the model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
     request).
     """
 
@@ -72,7 +78,8 @@ class AiSettings:
     history: int | None = None
     messages: int | None = None
     links: tuple[str, ...] = ()
-    moderate: str | None = None
+    heard: str | None = None
+    said: str | None = None
     budget: Budget = field(default_factory=Budget)
     merges: bool | None = None
     max_tokens: int | None = None
@@ -89,7 +96,8 @@ class AiSettings:
             messages=inherited.messages if self.messages is None else self.messages,
             links=(*self.links, *inherited.links),
             never=(*self.never, *inherited.never),
-            moderate=self.moderate or inherited.moderate,
+            heard=self.heard or inherited.heard,
+            said=self.said or inherited.said,
             budget=Budget(
                 inherited.budget.contact if self.budget.contact is None else self.budget.contact,
                 inherited.budget.all if self.budget.all is None else self.budget.all,
@@ -114,7 +122,7 @@ def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, ste
         fields.integer("history", 0, 100_000),
         fields.integer("messages", 1, 10),
         links,
-        _read_moderator(fields, handlers),
+        *_read_moderators(fields, handlers),
         read_budget(fields, "else" if step else None),
         None if busy is None else busy == "merge",
         fields.integer("max_tokens", 1, MOST_TOKENS),
@@ -146,23 +154,39 @@ def read_budget(fields: Fields, needs: str | None = None) -> Budget:
     return budget
 
 
-def _read_moderator(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> str | None:
+def _read_moderators(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> tuple[str | None, str | None]:
+    """Read `moderate`: who judges what is heard, and what is said. One name is both."""
+    if not fields.has("moderate") or fields.is_text("moderate"):
+        both = _read_moderator(fields, "moderate", handlers)
+        return both, both
+    inner = fields.fields("moderate", "moderate: {heard: shop.polite, said: shop.polite}")
+    if inner is None:
+        return None, None
+    found = _read_moderator(inner, "heard", handlers), _read_moderator(inner, "said", handlers)
+    if not (inner.has("heard") or inner.has("said")):
+        fix = "name a handler: heard: shop.polite, or said: shop.polite"
+        fields.problems.add("E105", inner.mark, f"{inner.what}: nothing is judged", fix)
+    inner.close()
+    return found
+
+
+def _read_moderator(fields: Fields, key: str, handlers: Mapping[str, HandlerSpec]) -> str | None:
     """The handler that judges takes a text, nothing else that it needs, and says yes or no."""
-    name = fields.string("moderate")
+    name = fields.string(key)
     if name is None:
         return None
     spec = handlers.get(name)
     if spec is None:
         fix = did_you_mean(name, handlers, "declare it in handlers.py")
-        fields.problems.add("E501", fields.mark_of("moderate"), f'{fields.what}: no handler "{name}"', fix)
+        fields.problems.add("E501", fields.mark_of(key), f'{fields.what}: no handler "{name}"', fix)
         return name
     needed = {parameter.name for parameter in spec.parameters.values() if parameter.required}
     if "text" not in spec.parameters or needed - {"text"}:
         what = f'{fields.what}: handler "{name}" judges texts, so it takes one argument, `text`'
-        fields.problems.add("E502", fields.mark_of("moderate"), what, "declare it as def f(text: str) -> bool")
+        fields.problems.add("E502", fields.mark_of(key), what, "declare it as def f(text: str) -> bool")
     if spec.returns not in (bool, Any):
         what = f'{fields.what}: handler "{name}" judges texts, so its result is true or false'
-        fields.problems.add("E507", fields.mark_of("moderate"), what, "declare it as def f(text: str) -> bool")
+        fields.problems.add("E507", fields.mark_of(key), what, "declare it as def f(text: str) -> bool")
     return name
 
 

@@ -114,7 +114,9 @@ class Brief:
             query=exchange.query,
             paragraphs=0 if exchange.plain else self.messages - 1,
             budget=self.settings.budget,
-            moderate=self.settings.moderate,
+            heard=self.settings.heard,
+            said=self.settings.said,
+            fresh=tuple(1 + len(exchange.history) + place for place in exchange.fresh),
             flow=at.flow,
             within=self.within,
         )

@@ -102,6 +102,8 @@ class Classify(StepKind):
             models=self.settings.models,
             temperature=0,
             budget=self.settings.budget,
+            heard=self.settings.heard,
+            fresh=(1,),
             flow=at.flow,
             within=self.within,
         )

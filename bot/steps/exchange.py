@@ -38,6 +38,7 @@ class Exchange:
     made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
     uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
     succeeded: list[str] = field(default_factory=list)  # handlers that have, in this visit
+    fresh: list[int] = field(default_factory=list)  # places in the turn of what came from outside since the last answer
 
     @classmethod
     def of(cls, hold: Mapping[str, Any]) -> Self:
@@ -52,6 +53,7 @@ class Exchange:
         """A new turn, by the contact's message; without one the model begins."""
         first = {"role": "user", "content": ARRIVED} if reply is None else from_contact(reply)
         self.turn, self.said, self.spoken, self.queue, self.made = [first], [], [], [], {}
+        self.fresh = [] if reply is None else [0]
         self.running = self.asking = None
         self.turns += 1
         self.rounds = self.merged = 0
@@ -80,6 +82,11 @@ class Exchange:
     def add_reply(self, reply: Reply) -> None:
         """More of what the contact writes in this turn."""
         self.turn.append(from_contact(reply))
+        self.note_fresh()
+
+    def note_fresh(self) -> None:
+        """What was added last has come from outside, and no model has read it yet."""
+        self.fresh.append(len(self.turn) - 1)
 
     def add_answer(self, calls: list[dict[str, Any]]) -> None:
         """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last."""
@@ -89,7 +96,7 @@ class Exchange:
         if message["content"] or "tool_calls" in message:  # an empty message is one that services refuse
             self.turn.append(message)
         self.queue = sorted(calls, key=_place)
-        self.failed = False
+        self.failed, self.fresh = False, []
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:
         """What became of a call. Where the model knows no tools there is no role for it."""

@@ -77,6 +77,7 @@ class ToolCalls:
         if tool is not None:
             self._exchange.note_use(tool.handler, event.outcome)
         self._add(call, _Result(result, failed=not done))
+        self._exchange.note_fresh()
         self._exchange.note_made(running["key"], failed=not done)
 
     def ask(self) -> Decision:
@@ -148,7 +149,7 @@ class ToolCalls:
             body = tool.question({name: values[name] for name in arguments}, self._scope)
         except TooLong:
             return _Result(UNASKED)
-        self._brief.check(self._at, self._exchange, "\n".join(texts_in(arguments)))
+        self._brief.check(self._at, self._exchange, "\n".join(texts_in(list(arguments.values()))))
         self._brief.check(self._at, self._exchange, body, links_in(body))  # those that are left are the flow's
         self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
         self._exchange.questions += 1

@@ -116,9 +116,9 @@ CASES = {
         '5:32: E123 step "a": exit "b": "needs" where nothing is noted (leave it out, or let an `ai` step ask for it)',
     ),
     "an error that no choice of a model's ends with": (
-        flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {unsafe: end, else: end}}\n"),
-        '4:62: E504 step "a": a model has no error "unsafe" '
-        "(write one of timeout, down, quota, refused, over_budget, mismatch, failed or else)",
+        flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {turns: end, else: end}}\n"),
+        '4:62: E504 step "a": a model has no error "turns" '
+        "(write one of timeout, down, quota, refused, unsafe, empty, over_budget, mismatch, failed or else)",
     ),
     "a key of AI turns that says nothing of a choice": (
         flow("  a: {classify: What?, exits: {b: end}, other: end, errors: {else: end}, messages: 2}\n"),

@@ -4,6 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -63,6 +64,7 @@ class Bench:
         self.service = service
         self.clock = MovableClock(NOON)
         self.said: list[str] = []
+        self.judged: list[str] = []
         self.used: dict[str | None, int] = {}
         self.since: set[datetime] = set()
         self.client = Completions(service.url, service.key, seconds=60, idle=20)
@@ -70,7 +72,12 @@ class Bench:
         self.completing = self.make(ONE, TWO)
 
     def make(self, *models: str) -> Completing:
-        functions = {function.__name__: function for function in (allows, breaks, answers_nothing)}
+        @handler("notes")
+        def notes(text: str) -> bool:
+            self.judged.append(text)
+            return True
+
+        functions = {function.__name__: function for function in (allows, breaks, answers_nothing, notes)}
         moderator = Calling(extensions_in([functions])).call
         breaker = Breaker(self.clock)
         return Completing(
@@ -81,9 +88,9 @@ class Bench:
         self.since.add(since)
         return self.used.get(contact, 0)
 
-    def row(self, said: int = 0, contact: str = ANN, **effect: Any) -> CallRow:
+    def row(self, already: int = 0, contact: str = ANN, **effect: Any) -> CallRow:
         messages = effect.pop("messages", (SYSTEM, ASKED))
-        return CallRow(1, "e1#0", "key1", contact, Complete(messages, **effect), 0, NOON, said)
+        return CallRow(1, "e1#0", "key1", contact, Complete(messages, **effect), 0, NOON, already)
 
     def say(self, text: str) -> bool:
         self.said.append(text)
@@ -295,7 +302,7 @@ def test_what_was_said_stays_said_and_the_cut_answer_is_not_asked_for_again(benc
 
 
 def test_after_a_crash_in_the_middle_of_an_answer_nothing_is_asked_again(bench: Bench) -> None:
-    ended = bench.ask(said=2, paragraphs=3)
+    ended = bench.ask(already=2, paragraphs=3)
     assert (ended.outcome, ended.value["finish"], ended.value["said"]) == ("done", "cut", 2)
     assert bench.service.requests() == []
 
@@ -597,7 +604,7 @@ def test_a_model_that_hangs_is_counted_before_the_question_is_given_up(bench: Be
 
 
 def test_after_a_crash_in_the_middle_of_an_answer_its_question_is_counted(bench: Bench) -> None:
-    assert bench.ask(said=1).usage == (ChatRequest(ONE, [SYSTEM, ASKED]).estimate(""),)
+    assert bench.ask(already=1).usage == (ChatRequest(ONE, [SYSTEM, ASKED]).estimate(""),)
 
 
 def reports(service: CompletionService, asked: int, answered: int) -> None:
@@ -672,7 +679,7 @@ def test_a_budget_that_cannot_be_read_is_not_spent(bench: Bench) -> None:
 
 def test_each_text_is_judged_before_it_is_sent(bench: Bench) -> None:
     bench.service.say("One.\n\nTwo.\n\nThree.")
-    assert bench.answer(paragraphs=1, moderate="allows")["text"] == "Two.\n\nThree."
+    assert bench.answer(paragraphs=1, said="allows")["text"] == "Two.\n\nThree."
     assert bench.said == ["One."]
 
 
@@ -681,7 +688,7 @@ def test_each_text_is_judged_before_it_is_sent(bench: Bench) -> None:
 )
 def test_what_is_not_let_through_is_not_sent_nor_asked_for_again(bench: Bench, text: str, said: list[str]) -> None:
     bench.service.say(text)
-    ended = bench.ask(paragraphs=3, moderate="allows")
+    ended = bench.ask(paragraphs=3, said="allows")
     assert (ended.outcome, ended.again, bench.said, bench.asked()) == ("unsafe", False, said, [ONE])
     assert ended.usage
 
@@ -691,9 +698,43 @@ def test_a_moderator_that_fails_lets_nothing_through(
     bench: Bench, moderator: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.service.say("One.\n\nTwo.")
-    assert bench.ask(paragraphs=3, moderate=moderator).outcome == "unsafe"
+    assert bench.ask(paragraphs=3, said=moderator).outcome == "unsafe"
     assert bench.said == []
     assert "One." not in caplog.text
+
+
+def test_an_answer_is_judged_by_its_parts_and_as_a_whole(bench: Bench) -> None:
+    bench.service.say("You are not\n\nba\n\nd.", calls=[("cancel", {"why": "d", "of": {"it": ["a", 1]}})])
+    assert bench.answer(paragraphs=1, said="notes")["said"] == 1
+    first, rest, given = "You are not", "ba\n\nd.", "d\nit\na"
+    assert bench.judged == [first, rest, f"{first}\n\n{rest}", given, f"{first}\n\n{rest}\n\n{given}"]
+
+
+def test_what_a_call_gives_is_judged_before_anything_is_done_with_it(bench: Bench) -> None:
+    bench.service.say("One moment.", calls=[("cancel", '{"why": "b\\u0061d"}')])
+    ended = bench.ask(said="allows")
+    assert (ended.outcome, ended.detail) == ("unsafe", 'moderate: "allows" refused what the model said')
+
+
+def test_what_the_model_is_to_read_is_judged_before_it_does(bench: Bench) -> None:
+    messages = (
+        SYSTEM,
+        {"role": "user", "content": "a bad word of before"},
+        ASKED,
+        {"role": "user", "content": "a bad word"},
+    )
+    effect = Complete(messages, fresh=(2, 3), heard="allows")
+    row = replace(bench.row(), effect=effect)
+    ended = bench.completing(row, bench.say)
+    assert (ended.outcome, ended.again, ended.usage, bench.asked()) == ("unsafe", False, (), [])
+    assert ended.detail == 'moderate: "allows" refused what the model was to read'
+    assert bench.completing(replace(row, effect=replace(effect, fresh=(2,))), bench.say).outcome == "done"
+
+
+@pytest.mark.parametrize("moderator", ["breaks", "answers_nothing", "gone"])
+def test_where_the_moderator_fails_the_model_reads_nothing(bench: Bench, moderator: str) -> None:
+    assert bench.ask(heard=moderator, fresh=(1,)).outcome == "unsafe"
+    assert bench.asked() == []
 
 
 # With the performers

@@ -582,9 +582,39 @@ def test_budget_and_moderator_go_along() -> None:
     chat.user("hi")
     _, complete = chat.asked[-1]
     assert complete.models == ("acme/large", "acme/small")
-    assert complete.moderate == "judge"
+    assert (complete.heard, complete.said) == ("judge", "judge")
     assert complete.budget == Budget(contact=5, all=9)
     assert chat.model_ends("over_budget") == ["Enough."]
+
+
+def fresh(chat: Talk) -> list[str]:
+    _, complete = chat.asked[-1]
+    return [complete.messages[place]["content"] for place in complete.fresh]
+
+
+def test_what_has_come_from_outside_since_the_last_answer_is_to_be_judged() -> None:
+    chat = talk(FLOW.replace("turns: {", "moderate: {heard: judge}\n    while_busy: merge\n    turns: {"))
+    chat.user("hi")
+    chat.user("where is it?")
+    assert fresh(chat) == ["hi", "where is it?"]
+    assert (chat.asked[-1][1].heard, chat.asked[-1][1].said) == ("judge", None)
+    chat.model("", ("nothing", {}), ("orders_find", {"number": "AB123456"}))
+    chat.returns("on its way")
+    assert fresh(chat) == ["on its way"]
+    chat.model("On its way.")
+    chat.user("thanks")
+    assert fresh(chat) == ["thanks"]
+    chat.model("", ("orders_cancel", {"number": "AB123456"}))
+    chat.user("what?")
+    assert fresh(chat) == ["what?"]
+
+
+def test_the_step_names_its_own_moderators_and_takes_the_others_from_the_bot() -> None:
+    for own, found in {"": ("judge", None), "moderate: {said: judge}": ("judge", "judge")}.items():
+        bot = BOT + "ai: {moderate: {heard: judge}}\n"
+        chat = talk(FLOW.replace("    turns: {", f"    {own}\n    turns: {{"), bot)
+        chat.user("hi")
+        assert (chat.asked[-1][1].heard, chat.asked[-1][1].said) == found
 
 
 def test_what_goes_to_the_model_as_it_is_stands_on_the_step_or_in_the_bots_file() -> None:
@@ -707,6 +737,19 @@ CASES = {
     "a moderator that says neither yes nor no": (
         "    moderate: loud\n",
         'E507 step "t": handler "loud" judges texts, so its result is true or false (declare it as def f(text: str) -> bool)',
+    ),
+    "a moderator of what is heard that takes no text": (
+        "    moderate: {heard: cancelled, said: judge}\n",
+        'E502 step "t": moderate: handler "cancelled" judges texts, so it takes one argument, `text` '
+        "(declare it as def f(text: str) -> bool)",
+    ),
+    "a moderator that judges nothing": (
+        "    moderate: {}\n",
+        'E105 step "t": moderate: nothing is judged (name a handler: heard: shop.polite, or said: shop.polite)',
+    ),
+    "a secret of no letters": (
+        "    never: ['*-*', INSIDER20]\n",
+        'E105 step "t": never: "*-*" is no secret: it has less than two letters or digits (write the whole text, like INSIDER20)',
     ),
     "a tool that no model can call": (
         "    tools: [odd]\n",

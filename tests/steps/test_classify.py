@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.talk import Talk
+from bot.lang.handlers import handler
+from tests.talk import BOT, Talk
 
 FLOW = """\
 flow: front
@@ -60,6 +61,19 @@ def test_what_is_no_door_as_a_whole_is_other(answer: str) -> None:
     chat = Talk(FLOW.replace("other: route", "other: broken"))
     chat.user("hm")
     assert chat.model(answer) == ["Broken."]
+
+
+def test_what_is_sorted_is_judged_like_all_that_a_model_reads() -> None:
+    @handler("judge")
+    def judge(text: str) -> bool:
+        return True
+
+    chat = Talk(FLOW.replace("errors: {else: broken}", "errors: {unsafe: broken, empty: broken, else: order}"),
+                BOT + "ai: {moderate: judge}\n", {"judge": judge})  # fmt: skip
+    chat.user("hm")
+    _, complete = chat.asked[-1]
+    assert ([complete.messages[place]["content"] for place in complete.fresh], complete.heard) == (["hm"], "judge")
+    assert chat.model_ends("unsafe") == ["Broken."]
 
 
 def test_a_failure_leads_where_the_flow_says() -> None:

@@ -308,7 +308,8 @@ def _within(target: Target) -> float:
 def _judges(program: Program) -> set[str]:
     """The handlers that judge texts."""
     briefs = (target.brief for target in targets(program.library))
-    return {brief.settings.moderate for brief in briefs if brief is not None and brief.settings.moderate is not None}
+    settings = [brief.settings for brief in briefs if brief is not None]
+    return {name for each in settings for name in (each.heard, each.said) if name is not None}
 
 
 def _with_facts(folder: Folder, text: str) -> Folder:
