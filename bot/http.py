@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from queue import LifoQueue
 from time import monotonic
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
@@ -139,7 +140,7 @@ class Http:
             host = f"[{address}]" if ":" in address else address
             url = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
         proxy = proxy_of(url) if own and address is None else None
-        options: dict[str, Any] = {"maxsize": connections}
+        options: dict[str, Any] = {"maxsize": 1}
         if parts.scheme == "https" or (proxy is not None and proxy.startswith("https:")):
             options |= _trusted() if own else {"ca_certs": TRUSTED}
         if address is not None and parts.scheme == "https":
@@ -148,6 +149,7 @@ class Http:
         if proxy is not None and parts.scheme == "http":  # such a proxy is told the whole address
             self._prefix = f"http://{self._peer}{self._prefix}"
         if self._pool is not None:
+            self._pool.pool = LifoQueue(connections)  # urllib3 fills its own with empty places, a lock taken for each
             self._pool.ConnectionCls = Secure if self._pool.scheme == "https" else Plain
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:

@@ -12,7 +12,18 @@ import pytest
 
 MEMORY = Path("/dev/shm")
 ROOM = 1 << 30  # bytes; the tests take a fifth of it at most
-LONGEST = ("test_kill.py", "test_trouble.py", "test_soundness.py", "test_engine_random.py", "test_hours.py")
+LONGEST = (
+    "test_kill.py",
+    "test_trouble.py",
+    "test_soundness.py",
+    "test_engine_random.py",
+    "test_turns_killed.py",
+    "test_examples.py",
+    "test_ai_turns.py",
+    "test_faults.py",
+    "test_hours.py",
+    "test_mutants.py",
+)
 
 if sys.dont_write_bytecode:  # else each of some hundred processes would compile all that it imports
     sys.dont_write_bytecode = False

@@ -1,5 +1,6 @@
 """The command line: ``bot``. Each command is a module of this package, imported when it is called."""
 
+import gc
 import importlib
 import sys
 
@@ -57,7 +58,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        gc.disable()  # what is imported stays: to look through it again and again took a seventh of the start
         module = importlib.import_module(f"bot.cli.{name}")
+        gc.enable()
         command: click.Command = module.command
         return command
 
