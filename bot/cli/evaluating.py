@@ -39,12 +39,12 @@ class Wanted:
 
 
 class Evaluations:
-    """Holds evaluations, and says at once how each went."""
+    """Holds evaluations, and says at once how each went. ``stopped`` says of models why not all were held."""
 
     def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
         self.held: list[Evaluated] = []
-        self.unrecorded: list[Transcript] = []
-        self.stopped = ""
+        self.stopped: list[str] = []
+        self._unrecorded = 0
         self._purse: Purse | None = None
         self._bot = bot
         self._program = program
@@ -67,30 +67,39 @@ class Evaluations:
         purse = self._purse = Purse(wanted.budget or BUDGET)
         with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
             _check_models(service, (*models, judge))
-            try:
-                for model in models:
-                    source = LiveModel(service, model, judge, purse, alone=bool(wanted.models))
-                    for transcript in evaluations:
-                        self._add(evaluate(transcript, self._program, self._bot, source, model))
-                        if wanted.record:
-                            self._record(self.held[-1], names)
-            except Stopped as error:
-                self.stopped = str(error)
-            except KeyboardInterrupt:
-                self.stopped = "the run was interrupted"
-            if left := len(models) * len(evaluations) - len(self.held):
-                self.stopped += (
-                    f"; {left} of {counted(len(models) * len(evaluations), 'evaluation')} {_are(left)} not held"
-                )
+            for model in models:
+                source = LiveModel(service, model, judge, purse, alone=bool(wanted.models))
+                if not self._ask(source, evaluations, names if wanted.record else None):
+                    break
+
+    def _ask(self, source: LiveModel, evaluations: Sequence[Transcript], names: Sequence[str] | None) -> bool:
+        """Hold them with one model, and record them where there are ``names``; False where no other is to be asked."""
+        before, why, goes_on = len(self.held), "", True
+        try:
+            for transcript in evaluations:
+                self._add(evaluate(transcript, self._program, self._bot, source, source.model))
+                if names is not None:
+                    self._record(self.held[-1], names)
+        except Stopped as error:
+            why = str(error)
+        except KeyboardInterrupt:
+            why, goes_on = "interrupted", False
+        if why:
+            left = len(evaluations) - (len(self.held) - before)
+            number = f"{left} of {counted(len(evaluations), 'evaluation')} {_are(left)}"
+            self.stopped.append(f"{source.model}: {number} not held: {why}")
+        return goes_on
+
+    def look(self, evaluations: Sequence[Transcript]) -> None:
+        """Read what is recorded of them. Raises `bot.testing.recordings.Unreadable`."""
+        for transcript in evaluations:
+            self._unrecorded += not self._recordings.of(transcript)
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:
-        """Hold those that have been recorded, with what was answered then. Raises `bot.testing.recordings.Unreadable`."""
+        """Hold those that have been recorded, with what was answered then."""
         for transcript in evaluations:
-            recorded = self._recordings.of(transcript)
-            for model, tries in recorded.items():
+            for model, tries in self._recordings.of(transcript).items():
                 self._add(replay(transcript, self._program, self._bot, model, tries))
-            if not recorded:
-                self.unrecorded.append(transcript)
 
     def _record(self, evaluated: Evaluated, names: Sequence[str]) -> None:
         """Keep the answers, where they are good: a recording shows later what an edit has broken."""
@@ -110,7 +119,7 @@ class Evaluations:
         click.echo(f"{verdict}  {evaluated.transcript.name}: {passed} with {_who(evaluated)}{_cost(evaluated)}")
         if evaluated.stale:
             self._say_stale(evaluated)
-        if not evaluated.ok:
+        elif not evaluated.ok:
             for failure, numbers in evaluated.failures():
                 tries = f"{'try' if len(numbers) == 1 else 'tries'} {', '.join(map(str, numbers))}"
                 explain(self._bot.path, failure, f" ({tries})")
@@ -127,17 +136,17 @@ class Evaluations:
         """Say what came of all, where there is something."""
         for who, group in groupby(sorted(self.held, key=_who), key=_who):
             click.echo(_total(who, list(group)))
-        if self.unrecorded:
-            number, are = counted(len(self.unrecorded), "evaluation"), _are(len(self.unrecorded))
+        if self._unrecorded:
+            number, are = counted(self._unrecorded, "evaluation"), _are(self._unrecorded)
             click.echo(f"{number} {are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
         if self._purse is not None:
             click.echo(f"{self._purse.used:,} of {self._purse.most:,} tokens used up.")
-        if self.stopped:
-            click.echo(styled(f"{self.stopped[:1].upper()}{self.stopped[1:]}.", fg="red"))
+        for why in self.stopped:
+            click.echo(styled(why, fg="red"))
 
     def objects(self) -> dict[str, Any]:
-        """How each went and why the run has stopped, for a program."""
-        return {"evaluations": [self._object(each) for each in self.held], "stopped": self.stopped or None}
+        """How each went, and of which models not all were held, for a program."""
+        return {"evaluations": [self._object(each) for each in self.held], "stopped": self.stopped}
 
     def _object(self, evaluated: Evaluated) -> dict[str, Any]:
         transcript, wanted = evaluated.transcript, evaluated.transcript.tries

@@ -96,19 +96,18 @@ def command(
     With --attack none is run: the steps that ask a model are attacked by a scripted model that does whatever a text
     in its prompt tells it. Nothing outside is called, and no model's account is needed.
 
-    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test or attack, or too
-    little of the bot is taken.
+    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, evaluation or attack, or
+    too little of the bot is taken, or not all could be held.
     """
+    from bot.cli.evaluating import Evaluations, Wanted, hold
     from bot.testing.coverage import Coverage
     from bot.testing.loading import load_with_tests
     from bot.testing.run import run
 
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
-    if models and Path(models).is_dir():
-        raise click.UsageError(f"--model: {models} is a folder, no model: write it first: bot test {models} --model")
-    if models is not None and (generates or shows_coverage or least is not None):
-        raise click.UsageError("--model holds evaluations: what tests cover, and --generate, are asked for without it")
+    if models is not None:
+        _check_options(models, generates or attacks or shows_coverage or least is not None)
     quiet_log()
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
@@ -129,8 +128,6 @@ def command(
 
         ctx.exit(attack(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json))
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
-    from bot.cli.evaluating import Evaluations, Wanted, hold
-
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]
     if models is not None:
         names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
@@ -139,15 +136,26 @@ def command(
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
         ctx.exit(1)
+    replayed = Evaluations(bot, loaded.program, quiet=as_json)
+    replayed.look(evaluations)
     report = _Report(bot.path, as_json)
     coverage = Coverage(loaded.program.library)
     for transcript in chosen:
         if transcript.tries is None:
             report.add(transcript, run(transcript, loaded.program, bot, coverage))
-    replayed = Evaluations(bot, loaded.program, quiet=as_json)
     replayed.replay(evaluations)
     report.end(coverage if shows_coverage or least is not None else None, least, replayed)
     ctx.exit(1 if report.failed or replayed.failed or coverage.percent < (least or 0) else 0)
+
+
+def _check_options(models: str, others: bool) -> None:
+    """Raise `click.UsageError` for what means nothing beside --model."""
+    if models and Path(models).is_dir():
+        raise click.UsageError(f"--model: {models} is a folder, no model: write it first: bot test {models} --model")
+    if others:
+        raise click.UsageError(
+            "--model holds evaluations: leave out --coverage, --min-coverage, --generate and --attack"
+        )
 
 
 class _Report:

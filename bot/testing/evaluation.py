@@ -122,10 +122,10 @@ def _tried(
             return _try(transcript, program, folder, source)
         except PutOff as error:
             if number == len(PAUSES):
-                raise Stopped(f"the run stops: the service has failed {number + 1} times in a row: {error}") from error
+                raise Stopped(f"the service has failed {number + 1} times in a row: {error}") from error
             seconds = PAUSES[number] if error.seconds is None else error.seconds
             if seconds > LONGEST_PAUSE:
-                raise Stopped(f"the run stops: {error}") from error
+                raise Stopped(str(error)) from error
             pause(seconds)
     raise AssertionError
 

@@ -41,7 +41,7 @@ _OF_THE_MODEL = "server_error"
 
 
 class Stopped(BotError):
-    """The whole run cannot go on: what to do is in the text."""
+    """A model cannot be asked any more: what to do is in the text."""
 
 
 class PutOff(BotError):
@@ -113,7 +113,7 @@ class Purse:
         if self.used + cost > self.most:
             left = self.most - self.used
             what = f"{left:,} of {self.most:,} tokens are left, and the next question may use up {cost:,}"
-            raise Stopped(f"the run stops: {what}. Allow more with --budget, or choose evaluations with -k")
+            raise Stopped(f"{what}: allow more with --budget, or choose evaluations with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
         """Count what was used up: the tokens of the question, and of the answer."""
@@ -174,7 +174,7 @@ def _failing(error: CompletionError) -> str:
         return _OF_THE_MODEL
     if isinstance(error, _PUTS_OFF):
         raise PutOff(error) from error
-    raise Stopped(f"the run stops: {error}") from error
+    raise Stopped(str(error)) from error
 
 
 class RecordedModel:

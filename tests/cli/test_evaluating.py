@@ -146,20 +146,19 @@ def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionSer
         {"what": "says: contains", "expected": "hello", "got": "Good bye"}
     ]
     assert one["tries"][0]["tokens"]["prompt"] > 0 and one["tries"][0]["seconds"] >= 0
-    assert held["stopped"] is None
+    assert held["stopped"] == []
     assert [test["test"] for test in json.loads(call("test", "--json").out)["tests"]] == ["a greeting"]
 
 
 def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: CompletionService) -> None:
     short = call("test", "--model", "--budget", "1300")
     assert short.code == 1
-    assert short.lines[-1].startswith("The run stops: ") and "--budget" in short.lines[-1]
-    assert short.lines[-1].endswith("; 1 of 1 evaluation is not held.")
+    assert short.lines[-1].startswith(f"{SWIFT}: 1 of 1 evaluation is not held: ") and "--budget" in short.lines[-1]
     assert short.lines[-2].endswith(" of 1,300 tokens used up.") and not short.lines[-2].startswith("0 ")
     service.close_key()
     refused = call("test", "--model", "--json")
     assert refused.code == 1
-    assert "BOT_AI_KEY" in json.loads(refused.out)["stopped"]
+    assert "BOT_AI_KEY" in json.loads(refused.out)["stopped"][0]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,8 @@ def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: Comple
     [
         (["--record"], "are for evaluations with a model: add --model"),
         (["--model", "flows"], "flows is a folder, no model: write it first: bot test flows --model"),
-        (["--coverage", "--model"], "--model holds evaluations"),
+        (["--coverage", "--model"], "--model holds evaluations: leave out --coverage"),
+        (["--attack", "--model"], "--model holds evaluations: leave out --coverage"),
     ],
 )
 def test_options_that_mean_nothing_together_are_refused(
@@ -210,4 +210,21 @@ def test_an_interrupted_run_says_what_was_held_and_used_up(greeter: Path, servic
     assert held.code == 1
     assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
     assert held.lines[-2].endswith(" of 500,000 tokens used up.")
-    assert held.lines[-1] == "The run was interrupted; 1 of 2 evaluations is not held."
+    assert held.lines[-1] == f"{WISE}: 1 of 1 evaluation is not held: interrupted"
+
+
+def test_a_model_that_fails_leaves_the_others_to_be_compared(greeter: Path, service: CompletionService) -> None:
+    service.fail("quota_exceeded", reset_in="3h")
+    held = call("test", "--model", f"{WISE},{SWIFT}")
+    assert held.code == 1
+    assert held.lines[0].startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ")
+    assert held.lines[-1].startswith(f"{WISE}: 1 of 1 evaluation is not held: quota_exceeded: ")
+
+
+def test_a_judge_cannot_move_the_cursor(greeter: Path, service: CompletionService) -> None:
+    tests = greeter / "flows" / "tests.yml"
+    tests.write_text(TESTS.replace("contains: hello", "judge: Is it?").replace("times: 2", "times: 1"))
+    service.say("Hello")
+    service.say("No, \x1b[2Jit is not.")
+    held = call("test", "--model")
+    assert "\x1b" not in held.out and "it is not." in held.out
