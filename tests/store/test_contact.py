@@ -176,13 +176,13 @@ def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -
                 db, "sent", **message, outcome="sent", detail="", message_ids="[]", at=time_of(at), attempts=attempts
             )
         insert(db, "outbox", **message, attempts=5, due_at=AT, expires_at=AT)
-        used = {"prompt_tokens": 100, "completion_tokens": 20, "estimated": 0}
+        used = {"prompt_tokens": 1000, "completion_tokens": 200, "estimated": 0}
         insert(db, "usage", at=time_of(START), contact=ANN, flow="main", model="acme/swift", **used)
     store.erase(ANN, 0, START)
     with closing(StoreReader(path)) as reader:
         assert sum(count for _, count in reader.requests(START)) == 2 + 5
         assert reader.requests_for(START) == []
-        assert reader.used(None, START) == 120 and reader.used(ANN, START) == 0
+        assert reader.used(None, START) == 1200 and reader.used(ANN, START) == 0
         assert [each.name for each in reader.usage(START, "contact")] == ["erased"]
 
 
