@@ -169,15 +169,20 @@ def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
 
 
 def _check_question(fields: Fields, tool: Tool) -> None:
-    """What the question calls `it` is what the model gives: nothing that is bound, or that is no argument."""
+    """What the question calls `it` is what the model gives: nothing that is bound or no argument, and nothing less."""
     if tool.confirm is None:
         return
     known = tool.schema["properties"]
-    for path in sorted(tool.confirm.paths):
-        if path[0] == "it" and len(path) > 1 and path[1] not in known:
-            what = f'{fields.what}: confirm: a model gives "{tool.handler}" no "{path[1]}"'
-            fix = did_you_mean(path[1], known, f"it gives {', '.join(known) or 'nothing'}")
-            fields.problems.add("E502", tool.confirm.mark, what, fix)
+    named = {path[1] for path in tool.confirm.paths if path[0] == "it" and len(path) > 1}
+    for name in sorted(named - known.keys()):
+        what = f'{fields.what}: confirm: a model gives "{tool.handler}" no "{name}"'
+        fix = did_you_mean(name, known, f"it gives {', '.join(known) or 'nothing'}")
+        fields.problems.add("E502", tool.confirm.mark, what, fix)
+    if named or "it" not in tool.confirm.names:  # else all of it is shown at once
+        for name in (name for name in known if name not in named):
+            what = f'{fields.what}: confirm: nobody sees the argument "{name}", which the model gives "{tool.handler}"'
+            fix = f"put {{{{ it.{name} }}}} into the question, give it under `with`, or write confirm: true"
+            fields.problems.add("E503", tool.confirm.mark, what, fix)
 
 
 def _spec(fields: Fields, name: str, mark: Any, reading: Reading) -> HandlerSpec | None:

@@ -668,6 +668,13 @@ CASES = {
     "a question about what no model gives": (
         "    tools: [{call: orders.cancel, confirm: 'Cancel {{ it.nmuber }}?'}]\n",
         'E502 step "t": confirm: a model gives "orders.cancel" no "nmuber" (did you mean "number"?)',
+        'E503 step "t": confirm: nobody sees the argument "number", which the model gives "orders.cancel" '
+        "(put {{ it.number }} into the question, give it under `with`, or write confirm: true)",
+    ),
+    "a question that hides what the model gives": (
+        "    tools: [{call: orders.cancel, confirm: Cancel it?}]\n",
+        'E503 step "t": confirm: nobody sees the argument "number", which the model gives "orders.cancel" '
+        "(put {{ it.number }} into the question, give it under `with`, or write confirm: true)",
     ),
     "a question about what the flow binds": (
         "    tools: [{call: orders.cancel, with: {number: 1}, confirm: 'Cancel {{ it.number }}?'}]\n",
@@ -799,7 +806,7 @@ DOCUMENTS = {"flows/empty.md": b" \n", "flows/latin.md": "Schönes".encode("lati
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_check_finds_it_and_nothing_else(name: str) -> None:
-    line, expected = CASES[name]
+    line, *expected = CASES[name]
     plain = {"errors": "    errors: {else: end}\n", "exits": "    exits: {x: end}\n"}
     more = "".join(text for key, text in plain.items() if f"{key}:" not in line)
     own = "" if line == "exits: none" else line
@@ -807,7 +814,7 @@ def test_the_check_finds_it_and_nothing_else(name: str) -> None:
         "flow: a\nstart: {otherwise: true}\nvars: {n: {type: text}, rows: {type: list}}\n"
         f"steps:\n  t:\n    ai: x\n{more}{own}"
     )
-    assert [text.partition(" ")[2] for text in problems_of(flow, handlers=CHECKED, documents=DOCUMENTS)] == [expected]
+    assert [text.partition(" ")[2] for text in problems_of(flow, handlers=CHECKED, documents=DOCUMENTS)] == expected
 
 
 def test_a_value_that_another_step_gives_may_be_needed() -> None:

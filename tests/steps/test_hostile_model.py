@@ -431,9 +431,7 @@ def test_values_stand_there_as_the_contacts_language_writes_them() -> None:
 )  # fmt: skip
 def test_where_not_everything_fits_nobody_is_asked_and_the_model_hears_why(more: dict[str, Any]) -> None:
     assert asked_for(payee="Ann", **more) == [UNASKED]
-    assert asked_for(tool='confirm: "Pay {{ it.payee }} {{ it.rows }} {{ it.more }}?"', payee="Ann", **more) == [
-        UNASKED
-    ]
+    assert asked_for(tool='confirm: "Pay {{ it }}?"', payee="Ann", **more) == [UNASKED]
 
 
 @pytest.mark.parametrize(
@@ -450,7 +448,7 @@ def test_values_at_the_edge_of_what_there_is_cost_no_turn(given: dict[str, Any],
 
 
 def test_the_authors_own_question_has_the_same_values() -> None:
-    own = "confirm: 'Pay {{ it.payee }} {{ it.amount | number }} on {{ it.day | date }}{{ it.gift }}?'"
+    own = "confirm: 'Pay {{ it.payee }} {{ it.amount | number }} on {{ it.day | date }}{{ it.gift }}{{ it.at }}{{ it.rows }}{{ it.more }}{{ it.rate }}?'"
     ((body, *buttons),) = asked_for(tool=own, payee="A\nnn\u202e" + "x" * 300, amount=1000, day="2030-05-12")
     assert body == f"Pay A ⏎ nn\ufffd{'x' * 193}… (+107) 1,000 on 12 May 2030?"
     assert buttons == ["Yes", "No"]

@@ -102,6 +102,9 @@ def test_instructions_that_may_be_told_are_found(monkeypatch: pytest.MonkeyPatch
 
 def test_a_contact_whom_the_model_may_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "CONTACT", "nobody")
+    monkeypatch.setattr(
+        tools, "_check_question", lambda *given: None
+    )  # which asks for the contact in the question then
     assert found(suite_of(ATTACKED), "another-contact by text") == {"contact"}
 
 
