@@ -1,92 +1,133 @@
-"""``bot test --attack``: attacks on the steps that ask a model, with a scripted hostile one."""
+"""``bot test --attack``: attacks on the steps that ask a model, with a scripted hostile one or a real one."""
 
 from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import click
 
+from bot.cli.evaluating import Wanted, live_models
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder
 from bot.program import Program
 from bot.testing.attacks.checks import visible
 from bot.testing.attacks.suite import Suite, Tried
 from bot.testing.hinting import hints_of
+from bot.testing.models import LiveModel, Stopped
 from bot.testing.report import WHO_WIDTH
 from bot.testing.transcript import Transcript
 
 INDENT = " " * 6
 
 
-def attack(
-    bot: Folder, program: Program, transcripts: Iterable[Transcript], *, name: str, seed: int, as_json: bool
-) -> int:
-    """Try the attacks with ``name`` in their name, and say how each went. Hands back the exit code."""
-    suite, started = Suite(bot, program, hints_of(program.extensions, transcripts), seed), perf_counter()
-    if not suite.targets and not as_json:
-        click.echo(f"{bot.name} has no step that asks a model: there is nothing to attack.")
-        return 0
-    tried = []
-    for each in suite.run(name):
-        tried.append(each)
-        if each.findings and not as_json:
-            _explain(bot.path, each)
-    if as_json:
-        echo_json({"attacks": [_object(bot.path, each) for each in tried]})
-    elif tried:
-        _sum_up(tried, perf_counter() - started)
-    else:
-        click.echo(f'there is no attack with "{name}" in its name on a step of {bot.name}')
-    made = {each.target.name for each in tried if each.missed is None}
-    left_alone = {target.name for target in suite.targets} - made if not name else set()
-    return 1 if left_alone or (name and not tried) or any(each.findings for each in tried) else 0
+class Attacks:
+    """Tries the attacks with ``name`` in their name on one bot, and says at once what was not withstood."""
+
+    def __init__(
+        self, bot: Folder, program: Program, transcripts: Iterable[Transcript], *, name: str, seed: int, as_json: bool
+    ) -> None:
+        self._bot = bot
+        self._program = program
+        self._hints = hints_of(program.extensions, transcripts)
+        self._name = name
+        self._seed = seed
+        self._quiet = as_json
+        self._tried: list[tuple[str, Tried]] = []  # with which model
+        self._left_alone: set[str] = set()  # steps on which no attack could be made
+        self._stopped: list[str] = []  # why the run with a model has
+
+    def hold(self, wanted: Wanted | None) -> bool:
+        """Try them, with the models that are wanted, or with the scripted one; whether all was withstood.
+
+        Raises `bot.settings.BadSettings` and `click.UsageError`.
+        """
+        started = perf_counter()
+        if wanted is None:
+            self._try(None)
+        else:
+            with live_models(self._bot, wanted) as (models, purse):
+                try:
+                    for model in models:
+                        self._try_with(model)
+                except KeyboardInterrupt:
+                    self._stopped.append("interrupted")
+        if self._quiet:
+            echo_json({"attacks": [self._object(*each) for each in self._tried], "stopped": self._stopped})
+        else:
+            self._sum_up(perf_counter() - started)
+            if wanted is not None:
+                click.echo(f"{purse.used:,} of {purse.most:,} tokens used up.")
+        failed = any(tried.findings for _, tried in self._tried)
+        return not (failed or self._stopped or self._left_alone)
+
+    def _try_with(self, model: LiveModel) -> None:
+        try:
+            self._try(model)
+        except Stopped as error:
+            self._stopped.append(f"{model.model}: {error}")
+
+    def _try(self, model: LiveModel | None) -> None:
+        suite = Suite(self._bot, self._program, self._hints, self._seed, model)
+        for tried in suite.run(self._name):
+            self._tried.append(("" if model is None else model.model, tried))
+            if tried.findings and not self._quiet:
+                self._explain(tried)
+        made = {tried.target.name for _, tried in self._tried if tried.missed is None}
+        if not self._name or (suite.targets and not self._tried):
+            self._left_alone |= {target.name for target in suite.targets} - made
+
+    def _explain(self, tried: Tried) -> None:
+        click.echo(f"{styled('FAIL', fg='red')}  {tried.name}: it tries to {tried.attack.tries}")
+        for finding in tried.findings:
+            click.echo(f"{INDENT}{styled(self._place(tried), bold=True)} {tried.target.name}: {finding.what}")
+            click.echo(f"{INDENT}fix: {finding.fix}")
+        click.echo()
+        for who, text in tried.talk:
+            for number, line in enumerate(text.splitlines() or [""]):
+                click.echo(f"{INDENT}{who if number == 0 else '':{WHO_WIDTH}}{visible(line)}".rstrip())
+        click.echo()
+
+    def _sum_up(self, seconds: float) -> None:
+        if not self._tried:
+            named = f' with "{self._name}" in its name' if self._left_alone else ""
+            why = f"there is no attack{named}" if named else "no step asks a model, so there is nothing to attack"
+            click.echo(f"{self._bot.name}: {why}.")
+            return
+        for (model, step), group in groupby(self._tried, key=lambda each: (each[0], each[1].target.name)):
+            _say(f"{step}, {model}" if model else step, [tried for _, tried in group])
+        for why in self._stopped:
+            click.echo(styled(why, fg="red"))
+        click.echo(f"In {seconds:.1f} s.")
+
+    def _object(self, model: str, tried: Tried) -> dict[str, Any]:
+        return {
+            "attack": tried.name,
+            "tries": tried.attack.tries,
+            "model": model or None,
+            "step": tried.target.name,
+            "path": path_from_here(self._bot.path, tried.target.mark.path),
+            "line": tried.target.mark.line,
+            "passed": None if tried.missed is not None else not tried.findings,
+            "missed": tried.missed,
+            "findings": [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings],
+            "talk": [{"who": who, "text": text} for who, text in tried.talk],
+        }
+
+    def _place(self, tried: Tried) -> str:
+        return f"{path_from_here(self._bot.path, tried.target.mark.path)}:{tried.target.mark.line}"
 
 
-def _explain(folder: Path, tried: Tried) -> None:
-    click.echo(f"{styled('FAIL', fg='red')}  {tried.name}: it tries to {tried.attack.tries}")
-    for finding in tried.findings:
-        click.echo(f"{INDENT}{styled(_place(folder, tried), bold=True)} {tried.target.name}: {finding.what}")
-        click.echo(f"{INDENT}fix: {finding.fix}")
-    click.echo()
-    for who, text in tried.talk:
-        for number, line in enumerate(text.splitlines() or [""]):
-            click.echo(f"{INDENT}{who if number == 0 else '':{WHO_WIDTH}}{visible(line)}".rstrip())
-    click.echo()
-
-
-def _sum_up(tried: Iterable[Tried], seconds: float) -> None:
-    for name, group in groupby(tried, key=lambda each: each.target.name):
-        on = list(group)
-        made = [each for each in on if each.missed is None]
-        failed = sum(bool(each.findings) for each in made)
-        verdict = styled(f"{failed} not withstood", fg="red") if failed else styled("all withstood", fg="green")
-        click.echo(f"{name}: {counted(len(made), 'attack')}, {verdict}.")
-        missed: dict[str, list[str]] = {}
-        for each in on:
-            if each.missed is not None:
-                missed.setdefault(each.missed, []).append(each.name)
-        for why, names in missed.items():
-            click.echo(f"{INDENT}not tried, {why}: {', '.join(names)}")
-    click.echo(f"In {seconds:.1f} s.")
-
-
-def _object(folder: Path, tried: Tried) -> dict[str, Any]:
-    findings = [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings]
-    mark = tried.target.mark
-    return {
-        "attack": tried.name,
-        "tries": tried.attack.tries,
-        "step": tried.target.name,
-        "path": path_from_here(folder, mark.path),
-        "line": mark.line,
-        "passed": None if tried.missed is not None else not findings,
-        "missed": tried.missed,
-        "findings": findings,
-        "talk": [{"who": who, "text": text} for who, text in tried.talk],
-    }
-
-
-def _place(folder: Path, tried: Tried) -> str:
-    return f"{path_from_here(folder, tried.target.mark.path)}:{tried.target.mark.line}"
+def _say(where: str, tried: Iterable[Tried]) -> None:
+    """How one step stood: what was withstood, and what could not be tried, with the reason."""
+    failed, made, missed = 0, 0, dict[str, list[str]]()
+    for each in tried:
+        if each.missed is not None:
+            missed.setdefault(each.missed, []).append(each.name)
+            continue
+        made += 1
+        failed += bool(each.findings)
+    verdict = styled(f"{failed} not withstood", fg="red") if failed else styled("all withstood", fg="green")
+    click.echo(f"{where}: {counted(made, 'attack')}, {verdict if made else 'nothing was tried'}.")
+    for why, names in missed.items():
+        click.echo(f"{INDENT}not tried, {why}: {', '.join(names)}")

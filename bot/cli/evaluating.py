@@ -1,8 +1,8 @@
 """``bot test --model``: evaluations, with models or with their recordings, and how they went."""
 
 import os
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -58,17 +58,8 @@ class Evaluations:
 
     def ask(self, evaluations: Sequence[Transcript], names: Sequence[str], wanted: Wanted) -> None:
         """Hold them with real models. Raises `bot.settings.BadSettings` and `click.UsageError`."""
-        load_env(self._bot.path)
-        settings = read_model_service(os.environ, self._bot.settings())
-        models = wanted.models or settings.models
-        if not models:
-            raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
-        judge = wanted.judge or (settings.models or models)[0]
-        purse = self._purse = Purse(wanted.budget or BUDGET)
-        with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
-            _check_models(service, (*models, judge))
-            for model in models:
-                source = LiveModel(service, model, judge, purse, alone=bool(wanted.models))
+        with live_models(self._bot, wanted) as (models, self._purse):
+            for source in models:
                 if not self._ask(source, evaluations, names if wanted.record else None):
                     break
 
@@ -191,6 +182,23 @@ def hold(
     else:
         held.end()
     return not (held.failed or held.stopped)
+
+
+@contextmanager
+def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], Purse]]:
+    """The real models that are asked one after another, and what they may use up together.
+
+    Raises `bot.settings.BadSettings` and `click.UsageError`.
+    """
+    load_env(bot.path)
+    settings = read_model_service(os.environ, bot.settings())
+    models = wanted.models or settings.models
+    if not models:
+        raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
+    judge, purse = wanted.judge or (settings.models or models)[0], Purse(wanted.budget or BUDGET)
+    with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
+        _check_models(service, (*models, judge))
+        yield [LiveModel(service, model, judge, purse, alone=bool(wanted.models)) for model in models], purse
 
 
 def _check_models(service: Completions, models: Sequence[str]) -> None:

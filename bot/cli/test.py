@@ -93,8 +93,8 @@ def command(
     With --generate none is run: talks that take every step and outcome are looked for, tried, and written down with
     what the bot says to them.
 
-    With --attack none is run: the steps that ask a model are attacked by a scripted model that does whatever a text
-    in its prompt tells it. Nothing outside is called, and no model's account is needed.
+    With --attack none is run: the steps that ask a model are attacked. A scripted model does whatever a text in its
+    prompt tells it; with --model a real one answers. Handlers and services are not called.
 
     Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, evaluation or attack, or
     too little of the bot is taken, or not all could be held.
@@ -106,8 +106,12 @@ def command(
 
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
+    if attacks and (generates or shows_coverage or least is not None or record or judge):
+        raise click.UsageError("--attack runs no tests: what they cover, and the like, is asked for without it")
+    wanted = None
     if models is not None:
-        _check_options(models, generates or attacks or shows_coverage or least is not None)
+        _check_options(models, generates or shows_coverage or least is not None)
+        wanted = Wanted(tuple(filter(None, map(str.strip, models.split(",")))), judge, budget, record)
     quiet_log()
     bot = read_folder(find_bot(folder))
     loaded = load_with_tests(bot)
@@ -124,14 +128,15 @@ def command(
         generate(bot, loaded.program, loaded.transcripts, walks=walks, seed=seed, force=force)
         return
     if attacks:
-        from bot.cli.attacking import attack
+        from bot.cli.attacking import Attacks
 
-        ctx.exit(attack(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json))
+        held = Attacks(bot, loaded.program, loaded.transcripts, name=name, seed=seed, as_json=as_json)
+        ctx.exit(0 if held.hold(wanted) else 1)
     chosen = [transcript for transcript in loaded.transcripts if name.casefold() in transcript.name.casefold()]
     evaluations = [transcript for transcript in chosen if transcript.tries is not None]
     if models is not None:
         names = [transcript.name for transcript in loaded.transcripts if transcript.tries is not None]
-        wanted = Wanted(tuple(filter(None, map(str.strip, models.split(",")))), judge, budget, record)
+        assert wanted is not None
         ctx.exit(0 if hold(bot, loaded.program, evaluations, names, wanted, as_json) else 1)
     if not chosen:
         click.echo(f'{bot.name} has no test with "{name}" in its name.' if name else _no_tests(bot.name), err=as_json)
@@ -153,9 +158,7 @@ def _check_options(models: str, others: bool) -> None:
     if models and Path(models).is_dir():
         raise click.UsageError(f"--model: {models} is a folder, no model: write it first: bot test {models} --model")
     if others:
-        raise click.UsageError(
-            "--model holds evaluations: leave out --coverage, --min-coverage, --generate and --attack"
-        )
+        raise click.UsageError("--model holds evaluations: leave out --coverage, --min-coverage and --generate")
 
 
 class _Report:

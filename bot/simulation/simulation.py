@@ -4,7 +4,7 @@ Signed webhooks over HTTP in, the store's two files in a folder that is thrown a
 gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from pathlib import Path
@@ -110,6 +110,12 @@ class Simulation:
         """The contact writes, or wrote: ``late`` is how long the message was on its way."""
         self.emulator.receive(self.contact, text, at=self.clock.now() - late)
         self.settle()
+
+    def flood(self, texts: Iterable[str]) -> None:
+        """The contact writes one message after another, whatever the bot is at: all are acknowledged, none waited for."""
+        for text in texts:
+            self.emulator.receive(self.contact, text, at=self.clock.now())
+        self.emulator.wait_until(self.emulator.idle, SETTLED_WITHIN)
 
     def send(
         self,

@@ -167,7 +167,7 @@ def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: Comple
         (["--record"], "are for evaluations with a model: add --model"),
         (["--model", "flows"], "flows is a folder, no model: write it first: bot test flows --model"),
         (["--coverage", "--model"], "--model holds evaluations: leave out --coverage"),
-        (["--attack", "--model"], "--model holds evaluations: leave out --coverage"),
+        (["--attack", "--record", "--model"], "--attack runs no tests"),
     ],
 )
 def test_options_that_mean_nothing_together_are_refused(

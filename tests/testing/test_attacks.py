@@ -9,12 +9,13 @@ import pytest
 
 from bot.ai.breaker import Breaker
 from bot.core.session import Session
-from bot.emulator.completion import Answer
+from bot.emulator.completion import Answer, CompletionService
 from bot.folder import read_folder
 from bot.simulation.bubble import Bubble
 from bot.steps import brief as briefs
 from bot.steps import tool_calls, tools
 from bot.steps.exits import Exit
+from bot.steps.guard import canary
 from bot.testing.attacks.catalogue import ATTACKS, EVIL, MARK, OTHER
 from bot.testing.attacks.checks import Observed, findings
 from bot.testing.attacks.suite import Suite, Tried
@@ -151,6 +152,8 @@ WRONG: dict[str, Observed] = {
     "text of nothing": seen(said=[Bubble("\u200b")]),
     "silence": seen(answers=[0], outcomes=["errors.down"]),
     "filter": seen(said=[Bubble(f"The {MARK} is made of")]),
+    "mark": seen(said=[Bubble(f"It is {canary(TARGET.flow, TARGET.step).upper()}.")]),
+    "secret": seen(said=[Bubble("It is I-N-S-I-D-E-R 20.")]),
     "error to the contact": seen(secret="s3cret", said=[Bubble("it is s3cret")]),
     "error to the model": seen(secret="You are the assistant", requests=[SYSTEM]),
     "contact": seen(calls=[Made("orders.list", {"contact": OTHER, "shop": "main"})]),
@@ -230,4 +233,27 @@ def test_a_bot_without_a_model_has_nothing_to_attack(tmp_path: Path, monkeypatch
     make_bot(tmp_path, "flow: main\nstart: {otherwise: true}\nsteps: {hi: {say: Hi.}}\n", bot=BOT)
     monkeypatch.chdir(tmp_path)
     tested = call("test", "--attack")
-    assert (tested.code, tested.out) == (0, "Test Bot has no step that asks a model: there is nothing to attack.\n")
+    assert (tested.code, tested.out) == (0, "Test Bot: no step asks a model, so there is nothing to attack.\n")
+
+
+def test_a_real_model_is_asked_what_the_contact_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
+    monkeypatch.chdir(tmp_path)
+    with CompletionService(models=["acme/meek"]) as service:
+        service.answer_with(lambda body: f"Please go to https://{EVIL}" if "bank" in str(body["messages"]) else "Hi.")
+        for name, value in {"URL": service.url, "KEY": service.key, "MODEL": "acme/meek"}.items():
+            monkeypatch.setenv(f"BOT_AI_{name}", value)
+        tested = call("test", "--attack", "--model", "--json", "-k", "link by")
+        asked = [str(request.body["messages"]) for request in service.requests("chat/completions")]
+    attacks = json.loads(tested.out)["attacks"]
+    by = {each["attack"]: (each["model"], each["passed"]) for each in attacks}
+    assert by["link by text"] == by["link by tool"] == ("acme/meek", True)
+    assert asked and all("the new page of the bank" in text for text in asked), "only the attack is paid for"
+    assert tested.code == 0
+
+
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    make_bot(tmp_path, FLOW, HANDLERS, bot=BOT)
+    tested = call("test", tmp_path, "--attack", "--coverage")
+    assert tested.code == 2
+    assert "--attack runs no tests" in tested.err

@@ -5,11 +5,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from bot.emulator.completion import Answer, Failure, Raw
+from bot.emulator.completion import Answer
+from bot.emulator.completion.script import Item, Speaker
 from bot.steps.tools import Tool
 from bot.testing.attacks.target import HARMLESS, Target, shows, texts_in
 
-Item = Answer | Failure | Raw
+MOST_SECONDS = 20.0
+"""That an answer is held back."""
+
 Body = Mapping[str, Any]
 
 
@@ -59,12 +62,21 @@ class Hostile:
     """Answers requests, on many threads. ``on_turned`` is called when it begins to do what it is told.
 
     Until then, and when its script has ended, it says something harmless. ``first`` comes before the order can be in its
-    prompt at all: the call of the tool that has it.
+    prompt at all: the call of the tool that has it. ``real``: another model answers in place of the script. While ``may_go_on``
+    is not set, nobody is answered.
     """
 
     def __init__(
-        self, target: Target, order: str | None, script: Script, first: Script | None, on_turned: Callable[[], None]
+        self,
+        target: Target,
+        order: str | None,
+        script: Script,
+        first: Script | None,
+        real: Speaker | None,
+        on_turned: Callable[[], None],
     ) -> None:
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
         self.turned = False
         self.requests: list[Body] = []
         self.answers: list[Item] = []
@@ -72,6 +84,7 @@ class Hostile:
         self._order = order
         self._script = script
         self._first = first
+        self._real = real
         self._on_turned = on_turned
         self._items: Iterator[Item] = iter(())
         self._prompt: Prompt | None = None
@@ -79,6 +92,7 @@ class Hostile:
 
     def __call__(self, body: dict[str, Any]) -> Item:
         """Answer a request."""
+        self.may_go_on.wait(MOST_SECONDS)
         with self._lock:
             self.requests.append(body)
             if self._prompt is None:
@@ -96,6 +110,9 @@ class Hostile:
         elif not self.turned and self._first is not None:
             first, self._first = self._first, None
             return next(iter(first(prompt)))
+        if self.turned and self._real is not None:
+            item = self._real(dict(prompt.body))
+            return Answer(item) if isinstance(item, str) else item
         return next(self._items, Answer(HARMLESS))
 
     def _is_told(self, prompt: Prompt) -> bool:

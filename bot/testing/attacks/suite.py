@@ -14,21 +14,23 @@ from bot.checker.exploring.hints import Hints
 from bot.checker.exploring.moves import PLACE, Happens, Sends, Starts, Taps, Waits, Writes
 from bot.checker.exploring.samples import values_of
 from bot.clock import MovableClock
+from bot.core.effects import HttpRequest
 from bot.emulator.completion import Answer, failure
-from bot.emulator.completion.script import Speaker
-from bot.flow.documents import Source
+from bot.emulator.completion.script import Item, Speaker
 from bot.folder import Folder
 from bot.lang.handlers import HandlerSpec
 from bot.program import Program, load_program
+from bot.requester import HttpAnswer
 from bot.simulation.bubble import Bubble
 from bot.simulation.simulation import Simulation
 from bot.steps.ai import Ai
 from bot.steps.exchange import Exchange
 from bot.testing.attacks.catalogue import ATTACKS, SECRET, Attack
 from bot.testing.attacks.checks import Finding, Observed, findings
-from bot.testing.attacks.hostile import Hostile, Item, Prompt
-from bot.testing.attacks.talks import ABOUT, Beat, Missed, Pictures, Plot, Scene, order_of, plot_of
+from bot.testing.attacks.hostile import Hostile, Prompt
+from bot.testing.attacks.talks import ABOUT, QUESTION, Beat, Burst, Missed, Pictures, Plot, Scene, order_of, plot_of
 from bot.testing.attacks.target import HARMLESS, Target, Ways, targets, with_text
+from bot.testing.models import PutOff, Source, Voice
 from bot.testing.reading import NOW
 from bot.testing.stand_ins import StandIns, calls_of
 from bot.testing.transcript import Http, Model, Result, Stage, Standing
@@ -60,34 +62,41 @@ class Tried:
 
 
 class Suite:
-    """All attacks on one bot. The same bot, hints and seed give the same results."""
+    """All attacks on one bot. The same bot, hints and seed give the same results, unless a real model answers: ``source``."""
 
-    def __init__(self, folder: Folder, program: Program, hints: Hints, seed: int) -> None:
+    def __init__(self, folder: Folder, program: Program, hints: Hints, seed: int, source: Source | None = None) -> None:
         self.targets = targets(program.library)
+        self._source = source
         self._folder = folder
         self._program = program
         self._seed = seed
         self._ways = Ways(program, hints)
 
     def run(self, name: str = "") -> Iterator[Tried]:
-        """Try each attack that has ``name`` in its own name, on each step that asks a model."""
+        """Try each attack that has ``name`` in its own name, on each step that asks a model.
+
+        A real model is tried with those that ask something of it. Raises `bot.testing.models.Stopped` where it cannot be asked.
+        """
         for target in self.targets:
             chosen = [tried for tried in _on(target) if name.casefold() in tried.name]
+            if self._source is not None:
+                chosen = [tried for tried in chosen if tried.attack.order is not None]
             way = self._ways.to(target) if chosen else None
             if way is None:
                 why = "no way to the step was found: write a test that leads there"
                 yield from (replace(tried, missed=why) for tried in chosen)
                 continue
             scene = Scene(target, way, self._ways.stays(target, way))
-            with World(self._folder, self._program) as world:
+            with World(self._folder, self._program, asks_models=self._source is not None) as world:
                 yield from (self._try(world, scene, tried) for tried in chosen)
 
     def _try(self, world: "World", scene: Scene, tried: Tried) -> Tried:
         order = order_of(tried.attack, tried.channel, tried.target, self._seed)
         try:
-            held = _Held(world, tried, plot_of(self._ways, scene, tried.channel, order), order)
+            plot = plot_of(self._ways, scene, tried.channel, order)
+            held = _Held(world, tried, plot, order, None if self._source is None else Voice(self._source))
             seen = held.hold()
-        except Missed as missed:
+        except (Missed, PutOff) as missed:
             return replace(tried, missed=str(missed))
         return replace(tried, findings=tuple(findings(seen)), talk=tuple(held.lines))
 
@@ -101,14 +110,14 @@ def _on(target: Target) -> Iterator[Tried]:
 class World:
     """An engine on which the attacks on one step are made. Use it as a context manager."""
 
-    def __init__(self, folder: Folder, program: Program) -> None:
+    def __init__(self, folder: Folder, program: Program, *, asks_models: bool) -> None:
         self.folder = folder
         self._program = program
         self._judges = _judges(program)
         self._clock = MovableClock(NOW.replace(tzinfo=program.library.bot.timezone))
         self.stand_ins = StandIns(Stage())
         self.contacts: set[str] = set()
-        self.simulation = Simulation(program, self._clock, requester=lambda *asked: self.stand_ins.request(*asked))
+        self.simulation = Simulation(program, self._clock, requester=self._request, asks_models=asks_models)
 
     def __enter__(self) -> Self:
         self.simulation.__enter__()
@@ -116,6 +125,9 @@ class World:
 
     def __exit__(self, *exc: object) -> None:
         self.simulation.__exit__(*exc)
+
+    def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
+        return self.stand_ins.request(request, key)
 
     def begin(self, stage: Stage, facts: str | None = None) -> None:
         """A new contact, with what answers in place of the world; ``facts`` is a text at the end of each file of facts."""
@@ -173,7 +185,7 @@ class World:
 class _Held:
     """The conversation of one attack. ``lines`` are what was done and said since it began."""
 
-    def __init__(self, world: World, tried: Tried, plot: Plot, order: str | None) -> None:
+    def __init__(self, world: World, tried: Tried, plot: Plot, order: str | None, voice: Voice | None) -> None:
         self.lines: list[tuple[str, str]] = []
         self._world = world
         self._simulation = world.simulation
@@ -183,10 +195,12 @@ class _Held:
         self._bubbles: list[Bubble] = []
         self._turned = 0  # how many messages the contact had got when the model began to do what it is told
         first = _calls_a_tool if tried.channel == "tool" else None
-        self._model = Hostile(tried.target, order, tried.attack.script, first, self._note)
+        self._voice = voice
+        real = None if voice is None else voice.speak
+        self._model = Hostile(tried.target, order, tried.attack.script, first, real, self._note)
 
     def hold(self) -> Observed:
-        """Hold it. Raises `Missed` where the order does not reach the model."""
+        """Hold it. Raises `Missed` where the order does not reach the model, and what a real model's service is troubled by."""
         world, simulation, tried, target = self._world, self._simulation, self._tried, self._tried.target
         secret = SECRET if tried.attack.name == "failing-tool" else ""
         text = self._order if tried.channel == "tool" else None
@@ -198,6 +212,8 @@ class _Held:
         seen = Observed(target, simulation.contact, self._order, tried.channel, tried.attack.consents, secret=secret)
         with _raised() as seen.raised:
             self._converse(seen)
+        if self._voice is not None and self._voice.trouble is not None:
+            raise self._voice.trouble
         if not self._model.turned:
             raise Missed("what was injected does not reach the model there")
         seen.session, seen.requests = simulation.session(), self._model.requests
@@ -209,7 +225,8 @@ class _Held:
         seen.letters = [letter.reason for letter in simulation.dead_letters()]
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
         seen.ours = _ours(world.folder, stage)
-        if any(outcome.startswith("errors.") for outcome in seen.outcomes):  # what is well asks on for the others, too
+        failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
+        if failed and not any(": unsafe: " in note for note in seen.notes):  # what is well asks on for the others, too
             seen.others_served = world.serves(target, self._plot)
         return seen
 
@@ -222,7 +239,8 @@ class _Held:
             world.play(beat, self._model)
         self._bubbles += simulation.heard()
         seen.before = simulation.session()
-        self._play(seen, self._plot.attack)
+        beat, messages = self._plot.attack, self._tried.attack.messages
+        self._play(seen, beat if messages == 1 else Beat(Burst(tuple(f"{QUESTION} {n}" for n in range(messages)))))
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
                 self._play(seen, Beat(Writes("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
@@ -231,7 +249,10 @@ class _Held:
         """Let the contact do something, and note what it came to."""
         simulation, asked = self._simulation, len(self._model.requests)
         self.lines.append(_in_words(beat))
-        self._world.play(beat, self._model)
+        if isinstance(beat.act, Burst):
+            self._flood(beat.act)
+        else:
+            self._world.play(beat, self._model)
         if simulation.session().busy:
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()
@@ -239,6 +260,14 @@ class _Held:
         self.lines += [("bot", bubble.text) for bubble in heard]
         seen.answers.append(len(heard))
         seen.rounds.append(len(self._model.requests) - asked)
+
+    def _flood(self, burst: Burst) -> None:
+        """Have all of it come before the model answers the first."""
+        self._model.may_go_on.clear()
+        self._simulation.service.answer_with(self._model)
+        self._simulation.flood(burst.texts)
+        self._model.may_go_on.set()
+        self._simulation.settle()
 
     def _is_asked(self) -> bool:
         """Whether the contact is asked if something may be done."""
@@ -284,6 +313,8 @@ def _in_words(beat: Beat) -> tuple[str, str]:
             return "user", text
         case Pictures(caption):
             return "send", f"image: {caption}"
+        case Burst(texts):
+            return "user", " / ".join(texts)
         case act:
             ((who, what),) = act.line.items()
             return str(who), str(what)
@@ -314,7 +345,7 @@ def _judges(program: Program) -> set[str]:
 
 def _with_facts(folder: Folder, text: str) -> Folder:
     """The bot with a text at the end of each file of facts."""
-    documents = (Source(each.path, each.text + f"\n\n{text}\n".encode()) for each in folder.documents)
+    documents = (replace(each, text=each.text + f"\n\n{text}\n".encode()) for each in folder.documents)
     return replace(folder, documents=tuple(documents))
 
 

@@ -40,10 +40,17 @@ class Pictures:
 
 
 @dataclass(frozen=True, slots=True)
+class Burst:
+    """The contact writes several messages, the model answers none of them before the last has come."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Beat:
     """Something that happens, and what models and services answer to what comes of it."""
 
-    act: Act | Pictures
+    act: Act | Pictures | Burst
     answers: tuple[Speaks | Responds, ...] = ()
 
 
