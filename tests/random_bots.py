@@ -207,7 +207,7 @@ class Author:
             fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
             turns=lambda: {"max": self.one(1, 2), "else": self.door()},
             budget=lambda: {"contact": 100, "else": self.door()},
-            while_busy=lambda: self.one("merge", "wait"),
+            while_busy=lambda: self.one("merge", "together"),
             messages=lambda: self.one(1, 2),
             history=lambda: self.one(0, 30),
             facts=lambda: "facts.md",

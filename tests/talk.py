@@ -24,6 +24,7 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
 from bot.engine import advance
+from bot.engine.replies import together
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.durations import parse
@@ -77,11 +78,13 @@ class Talk:
         self.session = Session(CONTACT, name=name)
         self.now = START
         self.turn: Turn | None = None
+        self.event: Any = None  # the last one that was taken
         self.sent: list[Message] = []
         self.shown: list[Choice] = []
         self.calls: list[tuple[str, Any]] = []
         self.asked: list[tuple[str, Complete]] = []  # of the model
         self.effects: list[Effect] = []  # of the last turn
+        self.parked: list[Any] = []  # messages that wait until the model has answered
         self._events = 0
 
     def user(self, text: str) -> list[Any]:
@@ -156,7 +159,7 @@ class Talk:
 
     def take(self, event: Event) -> list[Any]:
         turn = self._checked(event) if self.checks else advance(self.library, self.session, event)
-        self.turn, self.session = turn, loads(dumps(turn.session))
+        self.turn, self.session, self.event = turn, loads(dumps(turn.session)), event
         self.effects = list(turn.effects)
         sends = [effect.message for effect in turn.effects if isinstance(effect, Send)]
         for ordinal, effect in enumerate(turn.effects):
@@ -169,7 +172,19 @@ class Talk:
         self.sent += sends
         for message in sends:
             self.shown += choices_of(message)
-        return [said(message) for message in sends]
+        return [*(said(message) for message in sends), *self._parked_after(turn, event)]
+
+    def _parked_after(self, turn: Turn, event: Event) -> list[Any]:
+        """What was said to messages that waited until the model had answered."""
+        if turn.parks:
+            self.parked.append(event)
+        if turn.drops:
+            self.parked.clear()
+        if self.session.awaits or not self.parked:
+            return []
+        waiting, self.parked = self.parked, []
+        taken = [together(waiting)] if self.session.keeps else waiting
+        return [each for event in taken for each in self.take(event)]
 
     def _checked(self, event: Event) -> Turn:
         """A turn that changed nothing it was given, and that comes out the same a second time."""

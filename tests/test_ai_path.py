@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.events import MessageReceived
 from bot.emulator.completion import Answer, CompletionService, Model
 from bot.folder import read_folder
 from bot.program import Program, load_program
@@ -145,19 +146,77 @@ def test_an_answer_goes_paragraph_by_paragraph_in_order_and_its_end_last(
     assert service.unknown_fields == set()
 
 
-def test_what_comes_while_the_model_works_waits_and_is_answered_after_it(
+def flood(simulation: Simulation, model: Held, *texts: str) -> None:
+    """One message, and while the model works at it the others."""
+    first, *others = texts
+    simulation.emulator.receive(simulation.contact, first)
+    model.wait_until_asked()
+    for text in others:
+        simulation.emulator.receive(simulation.contact, text)
+    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    until(lambda: simulation.session().frames[-1].kept == len(others))
+
+
+def test_a_contact_who_writes_fifty_messages_while_the_model_works_costs_two_requests(
     start: Start, service: CompletionService
 ) -> None:
     simulation = start()
     model = Held(service)
-    simulation.emulator.receive(simulation.contact, "one")
-    model.wait_until_asked()
-    simulation.emulator.receive(simulation.contact, "two")
-    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    others = [f"message {number}" for number in range(50)]
+    flood(simulation, model, "one", *others)
     model.let()
     simulation.settle()
     assert said(simulation) == ["Answer 1.", "That is all of 1.", "Answer 2.", "That is all of 2."]
-    assert [texts[-1] for texts in asked(service)] == ["one", "two"]
+    assert [texts[-1] for texts in asked(service)] == ["one", "\n".join(others)]
+    (question,) = (turn.event for turn in simulation.all_turns() if getattr(turn.event, "together", ()))
+    assert isinstance(question, MessageReceived)
+    kept = [turn.event for turn in simulation.all_turns() if turn.rule == "kept until the model has answered"]
+    assert question.together == tuple(event.id for event in kept if isinstance(event, MessageReceived))
+    assert simulation.dead_letters() == []
+
+
+def test_what_came_meanwhile_outlives_the_process(start: Start, service: CompletionService) -> None:
+    simulation = start()
+    model = Held(service)
+    flood(simulation, model, "one", "two", "three")
+    model.let()
+    simulation.restart()
+    simulation.settle()
+    assert asked(service)[-1][-1] == "two\nthree"
+    simulation.user("four")
+    assert asked(service)[-1][-1] == "four"
+    assert simulation.dead_letters() == []
+
+
+def test_what_came_meanwhile_is_taken_in_order_by_what_an_edit_leads_to(
+    start: Start, service: CompletionService, tmp_path: Path
+) -> None:
+    simulation = start()
+    model = Held(service)
+    flood(simulation, model, "one", "two", "three")
+    plain = 'flow: main\nstart: {otherwise: true}\nsteps: {a: {say: "Plain {{ message }}.", then: end}}\n'
+    simulation.swap(program_in(tmp_path, plain))
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Plain two.", "Plain three."]
+    assert simulation.dead_letters() == []
+
+
+def test_what_came_while_a_message_was_sorted_is_one_further_question_too(
+    start: Start, service: CompletionService
+) -> None:
+    sorting = "  sort: {classify: What is it?, exits: {order: {when: an order, then: talk}}, other: talk, errors: {else: sorry}}\n"
+    simulation = start(flow=FLOW.replace("steps:\n", f"steps:\n{sorting}"))
+    model = Held(service)
+    simulation.emulator.receive(simulation.contact, "one")
+    model.wait_until_asked()
+    for text in ("two", "three"):
+        simulation.emulator.receive(simulation.contact, text)
+    assert simulation.emulator.wait_until(simulation.emulator.idle)
+    model.let()
+    simulation.settle()
+    assert [texts[-1] for texts in asked(service)] == ["one", "one", "two\nthree"]
+    assert simulation.dead_letters() == []
 
 
 def test_with_merge_it_is_taken_along_and_only_the_new_answer_is_sent(start: Start, service: CompletionService) -> None:

@@ -73,12 +73,19 @@ def test_an_agent_who_takes_over_while_the_model_works_answers_in_its_place() ->
     assert chat.model("Yes?") == ["Yes?"]
 
 
-def test_what_comes_while_the_agent_has_the_conversation_is_never_parked() -> None:
-    chat = talk(FLOW.replace("merge", "wait"))
+def test_what_came_while_the_model_worked_is_the_agents_once_one_takes_over() -> None:
+    chat = talk(FLOW.replace("merge", "together"))
     chat.user("hi")
-    assert chat.session.busy
+    chat.user("one")
+    assert chat.session.keeps
     chat.take(assigned(chat))
-    assert not chat.session.busy
+    assert not (chat.session.keeps or chat.session.awaits or chat.parked)
+    chat.user("to the agent")
+    assert chat.turn is not None
+    assert chat.turn.trace.rule == "an agent has the conversation: not heard"
+    chat.closed()
+    chat.user("again")
+    assert [message["content"] for message in chat.prompt[1:]] == ["hi", "again"]
 
 
 def test_a_tool_that_ends_under_an_agents_hands_leads_to_nothing() -> None:
@@ -91,7 +98,7 @@ def test_a_tool_that_ends_under_an_agents_hands_leads_to_nothing() -> None:
     assert len(chat.asked) == asked
     chat.closed()
     assert chat.at == "main/talk"
-    assert not chat.session.busy
+    assert not chat.session.awaits
 
 
 def test_a_question_of_before_the_agent_is_not_agreed_to_behind_it() -> None:

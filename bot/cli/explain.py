@@ -77,6 +77,8 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
 def event_in_words(event: Event | Mapping[str, Any]) -> str:
     """What happened to the contact."""
     match event:
+        case MessageReceived(text=text, together=(_, *_) as together):
+            return f'wrote {len(together)} messages while the model worked: "{_line(text or "")}"'
         case MessageReceived(kind=kind, text=text):
             return (
                 f'wrote "{_line(text or "")}"' if kind == "text" else f"sent {_line(kind)} {_line(text or '')}".rstrip()

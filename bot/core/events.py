@@ -43,6 +43,7 @@ class MessageReceived:
     channel: str | None = None
     conversation: str | None = None
     message: str | None = None
+    together: tuple[str, ...] = ()  # the ids of the messages that came while a model worked, of which this one is made
 
 
 @stored

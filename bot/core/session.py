@@ -24,7 +24,8 @@ class Frame:
     vars: dict[str, Any] = field(default_factory=dict)
     hold: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
     awaits: str | None = None  # the effect whose end this step waits for
-    hears: bool = False  # messages are taken while it waits for that; else they are parked
+    hears: bool = False  # words and taps are heard while it waits for that; else every message is parked
+    kept: int = 0  # messages that it has heard meanwhile, and takes as one when it has that: they are parked
     held: CallEnded | SendEnded | None = None  # that end, which came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
@@ -117,12 +118,21 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while the active step waits for a call: messages are parked until its result has been taken.
+        """True while the active step waits for a call and hears nothing: messages are parked until its result has been taken.
 
         Those to an agent are not: they are not for us, now or later.
         """
-        frame = self.frame
-        return frame is not None and frame.awaits is not None and not frame.hears and self.agent is None
+        return self.awaits and self.frames[-1].hears is False
+
+    @property
+    def awaits(self) -> bool:
+        """True while the active step waits for the end of something, and no agent answers in its place."""
+        return bool(self.frames) and self.frames[-1].awaits is not None and self.agent is None
+
+    @property
+    def keeps(self) -> bool:
+        """True where the active step has put messages off, which are parked."""
+        return bool(self.frames) and self.frames[-1].kept > 0
 
 
 # a turn begins with a copy: `dataclasses.replace` would take five times as long

@@ -42,8 +42,9 @@ from bot.steps.kind import Reply
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: a new session, what is to be done, and when to be woken next.
 
-    Messages and taps must not come while ``session.busy``: the caller parks them. A defect in here may
-    raise anything; a defect in a flow never does.
+    Messages and taps must not come while ``session.busy``: the caller parks them; one that ``Turn.parks`` says so of, too.
+    Once ``session.awaits`` no more, those come as one (`bot.engine.replies.together`) where the session ``keeps`` them, else
+    one by one. A defect in here may raise anything; a defect in a flow never does.
     """
     work = Work(library, session, event)
     try:
@@ -57,7 +58,8 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     keep_quiet(work)
     tell_end(work, session)
     tell_gateway(work, session)
-    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, work.failure, work.in_plain_text)
+    how = work.failure, work.in_plain_text, work.parks, work.drops
+    return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, *how)
 
 
 def _take(walk: Walk, event: Event) -> None:

@@ -60,7 +60,7 @@ def arrive(work: Work, step: Step) -> None:
     frame.visit = session.visit
     frame.entered_at = frame.silent_since = work.event.at
     frame.fingerprint, frame.form = step.fingerprint, step.kind.form
-    frame.hold, frame.awaits, frame.hears, frame.held = {}, None, False, None
+    frame.hold, frame.awaits, frame.hears, frame.held, frame.kept = {}, None, False, None, 0
     frame.retries = frame.reminders = 0
     frame.unseen = frame.coming_back = False
     note_former_name(frame, work.flow)

@@ -1,8 +1,11 @@
 """Who gets a reply (LANGUAGE, Replies)."""
 
+from collections.abc import Sequence
+
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import Text
 from bot.core.session import Frame
+from bot.core.text import KEPT_CHARACTERS
 from bot.engine.edits import name_now
 from bot.engine.failures import FAILURES
 from bot.engine.interruptions import cut_in, interrupting, take_going_on
@@ -12,6 +15,7 @@ from bot.engine.words import note_left, take_word
 from bot.engine.work import Work
 from bot.flow.definition import Flow
 from bot.lang.wordings import wording
+from bot.steps.exchange import from_contact
 from bot.steps.kind import Reply
 from bot.steps.replies import ReplyId
 
@@ -29,16 +33,37 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
     return Reply(media=event.media, location=event.location)
 
 
+def together(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
+    """Messages that came while a model worked, as one, in order; one that is alone stays what it is."""
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    text = "\n".join(from_contact(reply_of(message))["content"] for message in messages)
+    ids = tuple(message.id for message in messages)
+    sent_at = max(message.sent_at for message in messages)
+    text = text[:KEPT_CHARACTERS]
+    return MessageReceived(f"together:{last.id}", last.contact, last.at, sent_at, "text", text, together=ids)
+
+
 def take_reply(walk: Walk, reply: Reply) -> None:
     """Tap ids first, the waiting template's replies, the words, the answer, other flows' triggers, `other`, `retry`."""
     work = walk.work
     frame = work.session.frame
     if work.session.agent is not None:
         work.trace.rule = "an agent has the conversation: not heard"
-        return
-    if frame is None:
+    elif frame is None:
         _take_idle(walk, reply)
-        return
+    else:
+        frame.kept = frame.kept if work.session.awaits else 0
+        kept, visit = frame.kept, frame.visit
+        _take_at(walk, frame, reply)
+        now = work.session.frame
+        work.drops = kept > 0 and (now is None or now.visit != visit)
+
+
+def _take_at(walk: Walk, frame: Frame, reply: Reply) -> None:
+    """A contact who is at a step."""
+    work = walk.work
     frame.silent_since = work.event.at
     if work.step.kind.deaf:
         work.trace.rule = "hand-over: not heard"

@@ -42,6 +42,10 @@ class Walk:
     def take(self, decision: Decision, rule: str = "") -> None:
         """Do what the active step decided."""
         work, frame = self.work, self.work.frame
+        if decision.parks:
+            work.trace.rule = "kept until the model has answered"
+            frame.kept, work.parks = frame.kept + 1, True
+            return
         work.trace.rule = work.trace.rule or rule
         taken = StepTaken(frame.flow, frame.step, None, None, list(decision.conditions), len(work.effects))
         work.trace.steps.append(taken)

@@ -39,6 +39,8 @@ class Work:
         self.failure: str | None = None  # what the operator is told of, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the message that was refused goes as a plain text
+        self.parks = False  # the message waits, with others, until the active step is done
+        self.drops = False  # what waits so is not taken: the contact has gone elsewhere
         self.withheld = False  # a message was not sent, since the contact has opted out
         self.unread: Reply | None = None  # what the contact wrote, until a step takes it
 
@@ -98,7 +100,8 @@ class Work:
         if self.library.bot.common:
             variables = {**variables, **self.library.bot.common}
         is_open, scope = self.session.window_is_open(self.event.at), self.scope()
-        return At(frame.flow, frame.step, frame.visit, self.now, scope, variables, frame.hold, self.unread, is_open)
+        seen = frame.hold, self.unread, is_open, frame.kept > 0
+        return At(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""

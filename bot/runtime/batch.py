@@ -15,6 +15,7 @@ from bot.core.events import Event, MessageReceived, ResetRequested, StatusReport
 from bot.core.session import OPTED_OUT, WINDOW, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
+from bot.engine.replies import together
 from bot.store.commit import Commit
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, OutboxRow, Status, json_of, text_of
 from bot.store.runs import Run
@@ -25,6 +26,7 @@ TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: ti
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
 
 Advance = Callable[[Session, Event], Turn]
+_Parked = list[tuple[int | None, MessageReceived | Tapped]]
 
 log = logging.getLogger(__name__)
 
@@ -63,17 +65,19 @@ class Batch:
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call.
 
-        Returns the event's turn; None where it was parked, or has failed.
-        Events of a contact are parked only while its session is busy, and a session stops being busy only
+        Returns the event's turn; None where it was parked unheard, or has failed.
+        Events of a contact are parked only while its session is busy, or keeps them, and both end only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
-        was_busy = self.session(event.contact).busy
-        if was_busy and isinstance(event, MessageReceived | Tapped):
+        before = self.session(event.contact)
+        if before.busy and isinstance(event, MessageReceived | Tapped):
             self._park(event)
             return None
         turn = self._turn(event, fired)
-        if was_busy:
-            self._take_parked(event.contact)
+        if before.busy or before.keeps:
+            self._take_parked(event.contact, turn)
+        if turn is not None and turn.parks and isinstance(event, MessageReceived | Tapped):
+            self._park(event)
         return turn
 
     def take_due(self, due: DueRow) -> None:
@@ -170,21 +174,57 @@ class Batch:
             self.commit.add_dead_letter("turn", contact, str(error), error.state)
             return Session(contact, tags=(OPTED_OUT,) if self.store.opted_out(contact) else ())
 
-    def _park(self, event: Event) -> None:
+    def _park(self, event: MessageReceived | Tapped) -> None:
         try:
             self.commit.park(event)
         except (UnstorableValue, ValueError) as error:
             self._fail(event, error)
 
-    def _take_parked(self, contact: str) -> None:
-        for row in self.store.parked(contact):
-            if self.session(contact).busy:
-                return
-            if row.id not in self.commit.unparked:
-                self.commit.unparked.add(row.id)
-                self._turn(row.event)
-        while not self.session(contact).busy and (event := self.commit.unpark(contact)):
-            self._turn(event)
+    def _take_parked(self, contact: str, after: Turn | None) -> None:
+        """Take what is parked: as one where the step keeps it and has what it awaited, else one by one."""
+        session = self.session(contact)
+        if after is not None and after.drops:
+            self._drop(self._unparked(contact))
+        elif session.busy or (session.awaits and session.keeps):
+            return
+        elif not session.keeps:
+            self._take_each(self._unparked(contact))
+        elif parked := self._unparked(contact):
+            self.commit.unparked.update(id for id, _ in parked if id is not None)
+            self._turn(together([event for _, event in parked]))
+
+    def _unparked(self, contact: str) -> _Parked:
+        """What is parked, in order, each with its row's id; what this commit would have parked is taken back, and has none."""
+        rows = ((row.id, row.event) for row in self.store.parked(contact) if row.id not in self.commit.unparked)
+        return [*rows, *((None, event) for event in self.commit.unpark(contact))]
+
+    def _take_each(self, parked: _Parked) -> None:
+        """Take events one by one; those that the session is busy for, or keeps, stay parked."""
+        kept: _Parked = []
+        for place, (id, event) in enumerate(parked):
+            if self.session(event.contact).busy:
+                kept += parked[place:]
+                break
+            turn = self._turn(event)
+            if turn is not None and turn.drops:
+                self._drop(kept)
+                kept = []
+            if turn is not None and turn.parks:
+                kept.append((id, event))
+            elif id is not None:
+                self.commit.unparked.add(id)
+        for id, event in kept:
+            if id is None:
+                self._park(event)
+
+    def _drop(self, parked: _Parked) -> None:
+        """Leave out what a contact wrote before going elsewhere, with a line in the trace."""
+        for id, event in parked:
+            self.commit.add_note(
+                event.contact, event.id, json_of(event), "dropped", "the contact has gone elsewhere since"
+            )
+            if id is not None:
+                self.commit.unparked.add(id)
 
     def _turn(self, event: Event, fired: datetime | None = None) -> Turn | None:
         if self._run.careful:

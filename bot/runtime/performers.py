@@ -83,8 +83,8 @@ class Performers:
     A call that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is
     written off until the call returns; up to ``spare`` others are started in place of such. When all of them
     hang, calls that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's
-    calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`)
-    may still work at the older question. ``caution`` is for what may end the process: while the engine is careful, such
+    calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`),
+    and what a word of the contact's has led away from, may still be at work. ``caution`` is for what may end the process: while the engine is careful, such
     calls are made one at a time and claimed before, and one that was under way at two crashes is not made again.
     """
 

@@ -132,15 +132,24 @@ class Ai(StepKind):
         return self._agreed(at, exchange, reply) if known else None
 
     def answer(self, at: At, reply: Reply) -> Decision | None:
-        """The contact's next turn; or more of this one, while the model still works at it."""
+        """The contact's next turn; or more of this one; while the model works it waits, or is taken along."""
         exchange = Exchange.of(at.hold)
         if exchange.asking is not None:
             return self._agreed(at, exchange, reply)
-        if not exchange.asked:
+        works = exchange.asked or exchange.running is not None
+        if works and not self._merges(at, exchange):
+            return Decision(parks=True)
+        if not (works or exchange.overtaken):
             return self._turn(at, exchange, reply)
-        exchange.add_reply(reply)
+        exchange.overtaken = False
         exchange.merged += 1
+        exchange.add_reply(reply)
         return self._request(at, exchange)
+
+    def _merges(self, at: At, exchange: Exchange) -> bool:
+        """Whether the model is asked anew, with what has come just now: while it has said nothing, a few times."""
+        early = exchange.asked and not (exchange.said or exchange.spoken or at.more)
+        return bool(self.brief.settings.merges) and early and exchange.merged < MOST_MERGED
 
     def _turn(self, at: At, exchange: Exchange, reply: Reply | None) -> Decision:
         if exchange.turns < self.most_turns:
@@ -162,8 +171,7 @@ class Ai(StepKind):
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
-        hears = bool(self.brief.settings.merges) and not exchange.spoken and exchange.merged < MOST_MERGED
-        return Decision(call=self.brief.request(at, exchange), awaits=True, hears=hears, hold=exchange.hold())
+        return Decision(call=self.brief.request(at, exchange), awaits=True, hears=True, hold=exchange.hold())
 
     def resume(self, at: At, event: Awaited) -> Decision | None:
         """A paragraph, the end of the answer, or the end of a tool's call. An agent ends the turn."""
@@ -172,7 +180,8 @@ class Ai(StepKind):
             case ConversationAssigned():
                 return self._give_way(exchange)
             case CallProgressed(text=text):
-                return Decision(messages=self._say(at, exchange, text, 1), goes_on=True, hold=exchange.hold())
+                said = self._say(at, exchange, text, 1)
+                return Decision(messages=said, goes_on=True, hears=True, hold=exchange.hold())
             case CallEnded() if exchange.running is not None:
                 calls = ToolCalls(self.brief, at, exchange)
                 calls.tool_ended(event)
@@ -220,7 +229,9 @@ class Ai(StepKind):
     def _go_on(self, at: At, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()) -> Decision:
         """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
         decision = calls.work_off()
-        if decision is None and (calls.unseen or not exchange.said):
+        if decision is None and exchange.overtaken:
+            decision = Decision(hold=exchange.hold())
+        elif decision is None and (calls.unseen or not exchange.said):
             decision = self._request(at, exchange)
         if decision is None:
             exchange.end(self.brief.history)

@@ -18,6 +18,7 @@ HISTORY = 2000  # tokens
 MOST_TOKENS = 100_000  # of an answer (spec: Limits)
 ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
 MESSAGES = 3
+BUSY = ("together", "merge")
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
 MODEL_KEYS: Schemas = {
     "model": takes(one_or_several(ANY_TEXT), "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
@@ -35,8 +36,8 @@ SETTINGS_KEYS: Schemas = {
     **MODEL_KEYS,
     "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
     "while_busy": takes(
-        choice("wait", "merge"),
-        "What comes while the model works waits, or is taken along; it waits where nothing is said.",
+        choice(*BUSY),
+        "What comes while the model works is one further question after its answer, or is taken along; together where nothing is said.",
     ),
     "history": takes(
         integer(0, 100_000), f"How many tokens of the exchange go along; {HISTORY} where nothing is said."
@@ -111,7 +112,7 @@ class AiSettings:
 
 def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, step: bool) -> AiSettings:
     """Read the keys that stand on a step or under ``ai`` in ``bot.yml``."""
-    busy = fields.choice("while_busy", ("wait", "merge"))
+    busy = fields.choice("while_busy", BUSY)
     links = fields.strings("links")
     for host in links:
         if not _HOST.fullmatch(host):

@@ -34,6 +34,7 @@ class Exchange:
     questions: int = 0  # how often the contact was asked about a call
     plain: bool = False  # the model knows no tools
     links: list[str] = field(default_factory=list)  # addresses that handlers gave the model
+    overtaken: bool = False  # the contact wrote more before they could be asked: that comes next, in this turn
     failed: bool = False  # a call of the newest answer failed or was refused: no exit is taken
     made: dict[str, dict[str, Any]] = field(default_factory=dict)  # calls of this turn, each with its result's place
     uses: dict[str, int] = field(default_factory=dict)  # by handler, how often it may have succeeded in this visit
@@ -55,6 +56,7 @@ class Exchange:
         self.turn, self.said, self.spoken, self.queue, self.made = [first], [], [], [], {}
         self.fresh = [] if reply is None else [0]
         self.running = self.asking = None
+        self.overtaken = False
         self.turns += 1
         self.rounds = self.merged = 0
 
@@ -73,7 +75,7 @@ class Exchange:
             del self.history[0]
         self.turn, self.queue, self.made = [], [], {}
         self.running = self.asking = None
-        self.asked = False
+        self.asked = self.overtaken = False
 
     def note_links(self, links: list[str]) -> None:
         """Addresses that our own side gave the model: it may send them."""

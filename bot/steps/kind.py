@@ -99,6 +99,7 @@ class At:
     hold: Mapping[str, Any]  # what the step remembered when it began to wait
     unread: Reply | None = None  # what the contact wrote, where no step has taken it yet
     open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
+    more: bool = False  # the contact has written more, which the step takes when it has what it awaits
 
 
 NOTHING = object()
@@ -115,7 +116,10 @@ class Decision:
     call: Call | Fetch | Complete | HttpRequest | None = None
     awaits: bool = False  # for the end of the call, or of the last message
     goes_on: bool = False  # what is awaited is awaited still
-    hears: bool = False  # what the contact writes in the meantime is taken at once
+    hears: bool = (
+        False  # words and taps are heard in the meantime, and what the contact writes comes to `StepKind.answer`
+    )
+    parks: bool = False  # nothing changes: the message waits until the step has what it awaits
     sets: Mapping[str, Any] = field(default_factory=dict)  # variables, by our names
     unread: Reply | None = None  # what the contact wrote is left to the next step
     opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs

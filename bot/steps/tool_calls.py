@@ -21,6 +21,7 @@ from bot.steps.tools import Tool, read_arguments
 
 NOT_DONE = "Not done: the contact did not agree."
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
+OVERTAKEN = "Not done yet: the contact has written more meanwhile. Read that first."
 UNASKED = f"Not done: the contact cannot be asked, for the question has more than {INTERACTIVE_BODY} characters. Do less at a time."
 USED_UP = "Not done: it has been called as often as it may be here. One that timed out counts: it may have been done."
 
@@ -151,13 +152,16 @@ class ToolCalls:
             return _Result(UNASKED)
         self._brief.check(self._at, self._exchange, "\n".join(texts_in(list(arguments.values()))))
         self._brief.check(self._at, self._exchange, body, links_in(body))  # those that are left are the flow's
+        if self._at.more:  # it may change what they want, and none of it answers a question that they have not seen
+            self._exchange.overtaken = True
+            return _Result(OVERTAKEN)
         self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
         self._exchange.questions += 1
         return self.ask()
 
     def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> Decision:
         self._exchange.running = {"call": call, "key": key}
-        return Decision(call=tool.call(arguments, self._scope), awaits=True, hold=self._exchange.hold())
+        return Decision(call=tool.call(arguments, self._scope), awaits=True, hears=True, hold=self._exchange.hold())
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""

@@ -1,11 +1,10 @@
 """What one commit of the engine writes: a value that turns fill, and that is then written whole or not at all."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from bot.core.events import Event
+from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
@@ -88,7 +87,7 @@ class Commit:
         self._last_event: str | None = None
         self._at = time_of(at)
         self._sessions: dict[str, _Row] = {}
-        self._parked: dict[str, deque[tuple[Event, str]]] = {}
+        self._parked: dict[str, list[tuple[MessageReceived | Tapped, str]]] = {}
         self._rows: dict[str, list[_Row]] = {}
 
     def statements(self) -> Iterator[tuple[str, list[_Row]]]:
@@ -159,14 +158,13 @@ class Commit:
         """True when this commit writes the contact's session: what the file says of it is old."""
         return contact in self._sessions
 
-    def park(self, event: Event) -> None:
+    def park(self, event: MessageReceived | Tapped) -> None:
         """Keep an event until its contact's call has ended."""
-        self._parked.setdefault(event.contact, deque()).append((event, json_of(event)))
+        self._parked.setdefault(event.contact, []).append((event, json_of(event)))
 
-    def unpark(self, contact: str) -> Event | None:
-        """Take back the contact's first event that this commit would have parked."""
-        waiting = self._parked.get(contact)
-        return waiting.popleft()[0] if waiting else None
+    def unpark(self, contact: str) -> list[MessageReceived | Tapped]:
+        """Take back the contact's events that this commit would have parked, in order."""
+        return [event for event, _ in self._parked.pop(contact, ())]
 
     def end_letter(self, dead_letter: int) -> None:
         """A dead letter is done with: what it tells of is to be done after all, or is forgotten."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Performed, PutContact, Send
-from bot.core.events import Event
+from bot.core.events import MessageReceived, Tapped
 
 ERRAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
@@ -159,7 +159,7 @@ class ParkedRow:
     """An event that waits for its contact's call to end."""
 
     id: int
-    event: Event
+    event: MessageReceived | Tapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def talked(library: Library, dice: Random) -> Watched:
 
 def _waits(contact: Watched, dice: Random) -> tuple[str, Any]:
     """What happens to somebody who does nothing."""
-    if not contact.session.busy:
+    if not contact.session.awaits:
         return "time", "due"
     frame = contact.session.frame
     model = frame is not None and contact.asked and contact.asked[-1][0] == frame.awaits

@@ -139,28 +139,138 @@ def test_paragraphs_are_sent_as_they_come_and_the_rest_at_the_end() -> None:
     assert chat.prompt[2]["content"] == "One.\n\nTwo.\n\nThree.\n\nFour."
 
 
-def test_while_the_model_works_messages_are_parked() -> None:
+def texts(chat: Talk) -> list[str]:
+    """What the model was given last, behind its instructions."""
+    return [message["content"] for message in chat.prompt[1:]]
+
+
+def test_what_comes_while_the_model_works_is_one_further_question_in_order() -> None:
     chat = talk()
     chat.user("hi")
-    assert chat.session.busy
+    for number in range(50):
+        assert chat.user(f"question {number}") == []
+    assert len(chat.asked) == 1
+    assert chat.model("Hello.") == ["Hello."]
+    assert len(chat.asked) == 2
+    assert texts(chat) == ["hi", "Hello.", "\n".join(f"question {number}" for number in range(50))]
+    assert chat.model("That is a lot.") == ["That is a lot."]
+    assert not chat.session.awaits
+
+
+def test_it_tells_by_its_trace_which_messages_became_the_question() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.user("one")
+    assert chat.turn is not None
+    assert (chat.turn.trace.rule, chat.effects) == ("kept until the model has answered", [])
+    chat.photo()
+    chat.model("Hello.")
+    assert texts(chat)[-1] == "one\n(an image)"
+    assert chat.event.together == ("e2", "e3")
+
+
+def test_a_message_that_came_alone_stays_what_it_is() -> None:
+    chat = talk()
+    chat.user("hi")
+    chat.user("one")
+    chat.model("Hello.")
+    assert (chat.event.text, chat.event.together) == ("one", ())
+
+
+def test_the_further_question_counts_as_one_turn_and_its_bound_costs_no_answer() -> None:
+    chat = talk(FLOW.replace("turns: {max: 3, else: over}", "turns: {max: 1, else: over}"))
+    chat.user("hi")
+    chat.user("one")
+    assert chat.model("Hello.") == ["Hello.", "Enough."]
+
+
+def test_nobody_agrees_to_a_question_that_they_have_not_seen() -> None:
+    chat = talk()
+    chat.user("cancel AB123456")
+    chat.user("yes")
+    chat.user("no, wait")
+    cancels = ("orders_cancel", {"number": "AB123456"})
+    assert chat.model("Let me see.", cancels) == ["Let me see."], "what they wrote meanwhile comes first"
+    assert not chat.calls
+    assert texts(chat)[-2:] == [
+        "Not done yet: the contact has written more meanwhile. Read that first.",
+        "yes\nno, wait",
+    ]
+    (_, *choices) = chat.model("", cancels)[0]
+    assert choices == ["Yes", "No"]
+    chat.tap("Yes")
+    assert len(chat.calls) == 1
+
+
+def test_what_came_while_a_tool_ran_is_no_consent_either() -> None:
+    chat = talk()
+    chat.user("cancel it if it is late")
+    chat.model("", ("orders_find", {"number": "AB123456"}), ("orders_cancel", {"number": "AB123456"}))
+    chat.user("yes")
+    assert chat.returns({"number": "AB123456"}) == []
+    assert len(chat.calls) == 1
+    assert texts(chat)[-1] == "yes"
+
+
+def test_words_are_heard_at_once_and_what_came_before_them_is_left() -> None:
+    chat = talk(bot=BOT + "words: {stop: {say: Bye!, then: end}, help: {say: I help.}}\n")
+    chat.user("hi")
+    chat.user("one")
+    assert chat.user("help") == ["I help."]
+    assert chat.user("stop") == ["Bye!"]
+    assert (chat.at, chat.parked) == (None, [])
+    assert chat.model("Hello.") == []
+    assert len(chat.asked) == 1
+
+
+def test_what_came_meanwhile_is_taken_one_by_one_where_the_step_is_left() -> None:
+    chat = talk(
+        FLOW.replace("then: shown", "then: which").replace(
+            "  shown:", "  which: {ask: Which?, buttons: [A, B]}\n  shown:"
+        )
+    )
+    chat.user("where is AB123456?")
+    chat.user("B")
+    assert chat.model("", ("leave_tracking", {"order_no": "AB123456"})) == [["Which?", "A", "B"], "Here is AB123456."]
+
+
+def test_what_came_before_a_failure_is_a_new_question_after_it() -> None:
+    chat = talk()
+    chat.user("one")
+    chat.user("two")
+    chat.user("three")
+    assert chat.model_ends("timeout") == ["I cannot answer that."]
+    assert texts(chat) == ["two"]
+    assert chat.model("Second.") == ["Second."]
+    assert texts(chat)[-1] == "three"
 
 
 def test_with_merge_they_are_taken_along_and_the_old_answer_is_dropped() -> None:
     chat = talk(FLOW.replace("    turns:", "    while_busy: merge\n    turns:"))
     chat.user("where is")
-    assert not chat.session.busy
     chat.user("my order?")
-    assert [message["content"] for message in chat.prompt[1:]] == ["where is", "my order?"]
+    assert texts(chat) == ["where is", "my order?"]
     assert chat.model("Too late.", nth=0) == []
     assert chat.paragraph("Too late.", nth=0) == []
     assert chat.model("Which number?") == ["Which number?"]
+
+
+def test_with_merge_a_few_messages_are_taken_along_and_the_others_are_one_further_question() -> None:
+    chat = talk(FLOW.replace("    turns:", "    while_busy: merge\n    turns:"))
+    for number in range(10):
+        chat.user(f"{number}")
+    assert len(chat.asked) == 6
+    chat.model("Hello.")
+    assert (len(chat.asked), texts(chat)[-1]) == (7, "6\n7\n8\n9")
 
 
 def test_once_something_was_said_further_messages_wait_also_with_merge() -> None:
     chat = talk(FLOW.replace("    turns:", "    while_busy: merge\n    turns:"))
     chat.user("hi")
     chat.paragraph("One.")
-    assert chat.session.busy
+    chat.user("two")
+    assert len(chat.asked) == 1
+    assert chat.parked
 
 
 def test_a_tool_is_called_with_what_the_model_gave_and_its_result_goes_back() -> None:

@@ -269,7 +269,7 @@ def test_no_arguments_whatever_break_a_turn_or_reach_another_contact(name: str, 
     chat.user("hi")
     answer(chat, "", (name, arguments))
     for _ in range(3):
-        if chat.session.frame is not None and not chat.session.busy:
+        if chat.session.frame is not None and not chat.session.awaits:
             chat.tap("Yes")
         for effect in chat.effects:
             if isinstance(effect, Call):
@@ -277,7 +277,7 @@ def test_no_arguments_whatever_break_a_turn_or_reach_another_contact(name: str, 
             if isinstance(effect, Send):
                 assert not violations(effect.message)
         dumps(chat.effects)
-        if chat.session.busy and isinstance(chat.effects[-1], Call):
+        if chat.session.awaits and isinstance(chat.effects[-1], Call):
             chat.returns("done")
 
 
@@ -503,11 +503,11 @@ def test_no_answers_of_a_model_break_the_conversation(
     chat = talk()
     chat.user("hi")
     for text, made, plain in answers:
-        if not chat.session.busy:
+        if not chat.session.awaits:
             chat.user("yes")
         if isinstance(chat.effects[-1:], list) and chat.effects and isinstance(chat.effects[-1], Call):
             chat.returns(result)
-        elif chat.session.busy:
+        elif chat.session.awaits:
             chat.model_ends("no_tools") if plain else answer(chat, text, *made)
         for effect in chat.effects:
             if isinstance(effect, Send):
