@@ -87,7 +87,7 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
     QuotaExceeded: _Failure("quota", True, True, True, False),
     InvalidRequest: _Failure("refused", False, True, True, True),
     TooLong: _Failure("refused", False, False, True, True),
-    ContentRefused: _Failure("refused", False, False, True, True),
+    ContentRefused: _Failure("unsafe", False, False, True, True),
     NoToolSupport: _Failure("no_tools", False, False, False, True),  # the same model is to be asked otherwise
     EmptyAnswer: _Failure("empty", False, False, True, True),
     ExcessiveCalls: _Failure("down", False, False, True, True),

@@ -221,8 +221,8 @@ class Ai(StepKind):
         """The text as messages, if it may be sent. Raises `StepFailed`."""
         if is_blank(text):
             return ()
-        self.brief.check(at, exchange, text)
         messages = messages_of(text, most)
+        self.brief.check(at, exchange, "\n".join(message.body for message in messages))  # a cut may make an address
         exchange.said += [message.body for message in messages]
         return messages
 

@@ -139,10 +139,11 @@ class Brief:
         """
         instructions = self.instructions.render(quoted_scope(at.scope))
         whole = f"{before}\n{text}"
-        if (number := secret_in(whole, self.settings.never)) is not None:
-            return f"never: number {number + 1} of the texts that are never said"
-        if secret_in(whole, (canary(at.flow, at.step),)) is not None:
-            return "canary: the mark of the model's rules"
+        found = secret_in(whole, (canary(at.flow, at.step), *self.settings.never))
+        if found is not None:
+            return (
+                f"never: number {found} of the texts that are never said" if found else "canary: the mark of its rules"
+            )
         if leaks(whole, instructions) or leaks(whole, RULES):
             return "instructions: half of them or more"
         theirs = "\n".join(map(str, at.scope["contact"].values()))  # no leave to send what they call themselves

@@ -456,7 +456,7 @@ TOO_LONG = "This model's maximum context length is 8192 tokens. However, your me
         (lambda service: service.say(calls=[("find", {})] * 300), "down"),
         (lambda service: service.say(calls=[("find", {"number": "1" * 100_000})]), "down"),
         (lambda service: service.fail("invalid_request_error", message=TOO_LONG), "refused"),
-        (lambda service: service.fail("content_filter", 400), "refused"),
+        (lambda service: service.fail("content_filter", 400), "unsafe"),
         (lambda service: service.fail("invalid_request_error"), "refused"),
         (lambda service: service.say("no paragraph " * 90, cut_after=3_000, chunks=4), "down"),
         (lambda service: service.say("no paragraph", error=failure("provider_error")), "down"),
@@ -477,9 +477,9 @@ def test_what_contacts_make_happen_by_what_they_write_closes_the_model_to_nobody
 
 def test_what_a_contact_writes_is_no_error_for_the_operator(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     bench.completing = bench.make(ONE)
-    for name in ("context_length_exceeded", "content_filter"):
+    for name, outcome in {"context_length_exceeded": "refused", "content_filter": "unsafe"}.items():
         bench.service.fail(name, 400)
-        assert bench.ask().outcome == "refused"
+        assert bench.ask().outcome == outcome
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
 
 

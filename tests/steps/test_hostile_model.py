@@ -137,6 +137,12 @@ def test_a_model_without_tools_is_told_of_wrong_values_without_repeating_them_as
             break
 
 
+def test_no_address_is_made_by_cutting_a_long_text() -> None:
+    chat = talk()
+    chat.user("hi")
+    assert answer(chat, "a" * 2048 + "evil.com/" + "b" * 4000) == ["I cannot answer that."]
+
+
 # Leaks
 
 
