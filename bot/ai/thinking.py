@@ -7,17 +7,8 @@ channels and ends (``<|im_end|>``, ``<|channel|>analysis<|message|>``).
 import re
 
 _BLOCKS = (
-    *("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis"),
-    *(
-        "tool_call",
-        "tool_calls",
-        "tool_code",
-        "tool_use",
-        "tool_response",
-        "function",
-        "function_call",
-        "function_calls",
-    ),
+    *("think", "thinking", "thought", "reasoning", "reflection", "scratchpad", "analysis", "invoke", "function"),
+    *("function_call", "function_calls", "tool_call", "tool_calls", "tool_code", "tool_use", "tool_response"),
 )
 _NAMES = "|".join(_BLOCKS)
 _LONGEST = 100  # characters of a tag
@@ -25,7 +16,7 @@ _TAG = re.compile(
     rf"<(?P<closing>/?)(?:{_NAMES})(?:[\s=][^<>]{{0,60}})?>|<[|｜](?P<token>[^<>|｜]{{1,60}})[|｜]>", re.I
 )
 _BEGUN = re.compile(rf"<(?:/?(?P<name>[a-z_]*)|/?(?:{_NAMES})[\s=][^<>]{{0,60}}|[|｜][^<>|｜]{{0,60}}[|｜]?)", re.I)
-_ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn")
+_ENDS = ("im_end", "endoftext", "eot_id", "end_of_text", "end▁of▁sentence", "end_of_turn", "python_tag")
 _FINAL = "final"  # the one channel that is for the contact
 
 
@@ -70,7 +61,7 @@ class Thoughts:
             self._thinking = "".join(self._channel).strip().lower() != _FINAL
             self._channel = None
         elif token in _ENDS:
-            self._thinking = True  # what follows the end is no answer: the model plays the contact, too
+            self._thinking = True  # what follows is no answer: the model plays the contact, or writes a call as code
         elif token.startswith("tool"):
             self._thinking = not token.endswith("end")
 

@@ -35,6 +35,8 @@ def shown(*pieces: str) -> str:
         ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes", "Yes"),
         ("Yes.<|tool_calls_section_begin|><|tool_call_begin|>x:0<|tool_call_end|><|tool_calls_section_end|>", "Yes."),
         ("<|begin_of_text|>Yes", "Yes"),
+        ('Yes.<|python_tag|>orders_find.call(number="1")', "Yes."),
+        ('Yes.<invoke name="x"><parameter name="number">1</parameter></invoke>', "Yes."),
         ("a <b> c <|> d <functional> e", "a <b> c <|> d <functional> e"),
     ],
 )
