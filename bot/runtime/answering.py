@@ -111,8 +111,7 @@ class Answer:
             self._check(text)
         elif not calls and not self.said:
             raise EmptyAnswer("the model has answered nothing")
-        for call in calls:
-            self._check(_given(call.arguments))
+        self._check(_given(calls))
         called = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
         return Ended("done", answered(self.request.model, text, self.said, finish, called, usage), usage=(usage,))
 
@@ -134,9 +133,9 @@ def answered(
     return {"text": text, "said": said, "calls": list(calls), "finish": finish, "model": model, "tokens": tokens}
 
 
-def _given(arguments: str) -> str:
-    """The texts that a call gives. What is no object is given to nothing."""
-    return "\n".join(texts_in(list(json_object(arguments).values())))
+def _given(calls: Sequence[ToolCall]) -> str:
+    """The texts that calls give. What is no object is given to nothing."""
+    return "\n".join(texts_in([list(json_object(call.arguments).values()) for call in calls]))
 
 
 def _finish(completion: Completion) -> str:

@@ -704,7 +704,7 @@ def test_a_moderator_that_fails_lets_nothing_through(
 
 
 def test_an_answer_is_judged_by_its_parts_and_as_a_whole(bench: Bench) -> None:
-    bench.service.say("You are not\n\nba\n\nd.", calls=[("cancel", {"why": "d", "of": {"it": ["a", 1]}})])
+    bench.service.say("You are not\n\nba\n\nd.", calls=[("cancel", {"why": "d"}), ("find", {"of": {"it": ["a", 1]}})])
     assert bench.answer(paragraphs=1, said="notes")["said"] == 1
     first, rest, given = "You are not", "ba\n\nd.", "d\nit\na"
     assert bench.judged == [first, rest, f"{first}\n\n{rest}", given, f"{first}\n\n{rest}\n\n{given}"]
