@@ -1,6 +1,7 @@
 """What a model has done in a talk, by the trace: the exits that it took, and the values that it noted."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from bot.core.effects import Complete, Effect, effect_ref
@@ -8,7 +9,8 @@ from bot.core.events import CallEnded
 from bot.core.session import Session
 from bot.core.text import json_object
 from bot.flow.library import Library
-from bot.lang.variables import Answer, Mismatch, Unfit
+from bot.lang.failures import TemplateFailed
+from bot.lang.variables import Answer, Mismatch, Unfit, Variable
 from bot.steps.prompt import LEAVE, REMEMBER
 from bot.store.trace import TurnTraced
 
@@ -30,24 +32,32 @@ def exits_in(turns: Iterable[TurnTraced]) -> list[str]:
 def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:
     """The values that are known, and those that a model has noted although the flow has ended since."""
     known = {name: value for frame in session.frames for name, value in frame.vars.items()} | dict(session.kept)
-    return known | {name: value for turn in turns for name, value in _noted(turn, asked_in(turns), library)}
+    asked = asked_in(turns)
+    for turn in turns:
+        event = turn.event
+        flow = library.flows.get(turn.steps[0]["flow"]) if turn.steps else None
+        if flow is not None and isinstance(event, CallEnded) and isinstance(asked.get(event.effect), Complete):
+            for name, value in _noted(event.value):
+                if name in flow.variables:
+                    now = turn.at.astimezone(library.bot.timezone)
+                    text = str(value).lower() if isinstance(value, bool) else str(value)
+                    known = _with(known, flow.variables[name], text, now)
+    return known
 
 
-def _noted(turn: TurnTraced, asked: Mapping[str, Effect], library: Library) -> Iterator[tuple[str, Any]]:
-    """What the calls of a model's answer note, as far as their variables take it."""
-    event = turn.event
-    if not (isinstance(event, CallEnded) and isinstance(asked.get(event.effect), Complete) and turn.steps):
-        return
-    flow = library.flows.get(turn.steps[0]["flow"])
-    if flow is None or not isinstance(event.value, Mapping):
-        return
-    for call in event.value["calls"]:
-        if call["name"] != REMEMBER and not call["name"].startswith(LEAVE):
-            continue
-        for name, value in json_object(call["arguments"]).items():
-            variable = flow.variables.get(name)
-            try:
-                if variable is not None and value not in (None, ""):
-                    yield name, variable.accept(Answer(str(value)), turn.at.astimezone(library.bot.timezone), {})
-            except (Unfit, Mismatch):
-                continue
+def _noted(answer: Any) -> Iterator[tuple[str, Any]]:
+    """What the calls of a model's answer note."""
+    for call in answer["calls"] if isinstance(answer, Mapping) else ():
+        if call["name"] == REMEMBER or call["name"].startswith(LEAVE):
+            arguments = json_object(call["arguments"])
+            yield from ((name, value) for name, value in arguments.items() if value not in (None, ""))
+
+
+def _with(known: dict[str, Any], variable: Variable, text: str, now: datetime) -> dict[str, Any]:
+    """The values with one more, if its variable takes it; where that depends on what is not known here, as it was noted."""
+    try:
+        return known | {variable.name: variable.accept(Answer(text), now, known)}
+    except (Unfit, Mismatch):
+        return known
+    except TemplateFailed:
+        return known | {variable.name: text}

@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from bot.folder import Folder
 from bot.program import Program
@@ -114,20 +113,25 @@ def replay(
 
 
 def _tried(
-    transcript: Transcript, program: Program, folder: Folder, source: Source, pause: Callable[[float], None]
+    transcript: Transcript,
+    program: Program,
+    folder: Folder,
+    source: Source,
+    pause: Callable[[float], None],
+    pauses: Sequence[float] = PAUSES,
 ) -> Try:
     """One try, repeated where the service puts it off: nothing is said about the bot by that."""
-    for number in count():
-        try:
-            return _try(transcript, program, folder, source)
-        except PutOff as error:
-            if number == len(PAUSES):
-                raise Stopped(f"the service has failed {number + 1} times in a row: {error}") from error
-            seconds = PAUSES[number] if error.seconds is None else error.seconds
-            if seconds > LONGEST_PAUSE:
-                raise Stopped(str(error)) from error
-            pause(seconds)
-    raise AssertionError
+    try:
+        return _try(transcript, program, folder, source)
+    except PutOff as error:
+        if not pauses:
+            raise Stopped(f"the service has failed {len(PAUSES) + 1} times in a row: {error}") from error
+        first, *others = pauses
+        seconds = first if error.seconds is None else error.seconds
+        if seconds > LONGEST_PAUSE:
+            raise Stopped(str(error)) from error
+    pause(seconds)
+    return _tried(transcript, program, folder, source, pause, others)
 
 
 def _try(transcript: Transcript, program: Program, folder: Folder, source: Source) -> Try:

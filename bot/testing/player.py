@@ -202,7 +202,7 @@ class Player:
         raise TalkFailed("no message of the bot's is like this", differences, [line], unheard)
 
     def _look(self, line: Expect) -> None:
-        differences = differences_in(line, self._seen()) or self._judged(line)
+        differences = differences_in(line, self._seen(line)) or self._judged(line)
         if differences:
             raise TalkFailed("the conversation is not where it is expected", differences)
 
@@ -214,12 +214,12 @@ class Player:
         verdicts = [(question, self._judge(question, self.talk)) for question in questions if self._judge is not None]
         return [Difference(question, "yes", why) for question, why in verdicts if why]
 
-    def _seen(self) -> Seen:
+    def _seen(self, line: Expect) -> Seen:
         simulation, calls = self._simulation, self._stand_ins.calls
         session, turns = simulation.session(), simulation.all_turns()
         language = session.language or next(iter(simulation.bot.languages), None)
         exits = exits_in(turn for turn in turns if turn.event_id not in self._known)
-        filled = filled_in(turns, session, simulation.library)
+        filled = filled_in(turns, session, simulation.library) if "filled" in line.wanted else {}
         return Seen(session, language, calls, simulation.sent, exits, filled, self._said)
 
 

@@ -109,6 +109,28 @@ def test_what_the_model_did_otherwise_is_named(tmp_path: Path, service: Completi
     ]
 
 
+@pytest.mark.parametrize("check", ["it > most", "it != contact.id | length"])
+def test_a_value_that_is_checked_against_others_is_filled(
+    tmp_path: Path, service: CompletionService, check: str
+) -> None:
+    service.answer_with(looks_up)
+    shop = Shop(tmp_path, service, "times: 1", FOUND)
+    most = f"most: {{type: integer, value: 3}}, number: {{type: integer, check: '{check}'}}"
+    (tmp_path / "flows" / "main.yml").write_text(FLOWS.replace("number: {type: integer}", most))
+    shop.bot = read_folder(tmp_path)
+    loaded = load_with_tests(shop.bot)
+    assert loaded.program is not None, loaded.problems
+    shop.program = loaded.program
+    assert differences(shop.held()) == []
+
+
+def test_a_value_that_does_not_fit_is_not_filled(tmp_path: Path, service: CompletionService) -> None:
+    service.say(calls=[("remember", {"number": "a few"})])
+    service.say("Which one?")
+    talk = "\n  - user: hi\n  - expect: {filled: {number: null}, exit: null}\n"
+    assert Shop(tmp_path, service, "times: 1", talk).held().ok
+
+
 def test_so_many_tries_must_pass_as_it_says(tmp_path: Path, service: CompletionService) -> None:
     talk = "\n  - user: hi\n  - expect: {says: {contains: good morning, without: [bye, farewell]}}\n"
     for said in ("Good  Morning!", "Good morning, and bye", "good MORNING"):
