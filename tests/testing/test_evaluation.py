@@ -294,6 +294,14 @@ def test_what_no_repetition_can_help_stops_the_run_at_once(
     assert len(service.requests()) == 1
 
 
+def test_a_model_may_take_longer_than_a_handler(
+    tmp_path: Path, service: CompletionService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.simulation.simulation.SETTLED_WITHIN", 0.0)
+    service.say("Hello")
+    assert Shop(tmp_path, service, "times: 1", "\n  - user: hi\n  - bot: Hello\n").held().ok
+
+
 def test_no_question_is_asked_that_could_use_up_more_than_there_is(tmp_path: Path, service: CompletionService) -> None:
     service.answer_with(lambda body: "Hello")
     shop = Shop(tmp_path, service, "times: 9", "\n  - user: hi\n")

@@ -167,6 +167,11 @@ def test_a_finish_reason_can_be_given(api: Caller, service: CompletionService) -
     assert api.chat().json()["choices"][0]["finish_reason"] == "content_filter"
 
 
+def test_an_answer_whose_end_is_given_is_not_cut(api: Caller, service: CompletionService) -> None:
+    service.say("four and four again", finish="stop")
+    assert api.chat(max_tokens=2).json()["choices"][0]["message"]["content"] == "four and four again"
+
+
 def test_reasoning_is_removed_or_left(api: Caller, service: CompletionService) -> None:
     for _ in range(3):
         service.say("Seven.", think="3 + 4 is 7", chunks=3)
@@ -238,6 +243,13 @@ def test_models_are_listed(api: Caller) -> None:
 def test_models_are_what_it_is_given() -> None:
     with CompletionService(models=["a/one", Model("b/two", tools=False)]) as service:
         assert [model["id"] for model in Caller(service).get("models").json()["data"]] == ["a/one", "b/two"]
+
+
+def test_without_models_it_knows_whatever_is_asked_for() -> None:
+    with CompletionService(models=None) as service:
+        caller = Caller(service)
+        assert caller.chat(model="plus/any", tools=[{"type": "function"}]).status_code == 200
+        assert caller.get("models").json()["data"] == []
 
 
 @pytest.mark.parametrize(
