@@ -106,14 +106,13 @@ class Evaluations:
         if self._quiet:
             return
         verdict = styled("ok  ", fg="green") if evaluated.ok else styled("FAIL", fg="red")
-        passed = f"{evaluated.passed} of {_times(evaluated)}"
+        passed = f"{evaluated.passed} of {evaluated.wanted.times}"
         click.echo(f"{verdict}  {evaluated.transcript.name}: {passed} with {_who(evaluated)}{_cost(evaluated)}")
         if evaluated.stale:
             self._say_stale(evaluated)
         elif not evaluated.ok:
             for failure, numbers in evaluated.failures():
-                tries = f"{'try' if len(numbers) == 1 else 'tries'} {', '.join(map(str, numbers))}"
-                explain(self._bot.path, failure, f" ({tries})")
+                explain(self._bot.path, failure, f" ({_tries(len(numbers))} {', '.join(map(str, numbers))})")
 
     def _say_stale(self, evaluated: Evaluated) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
@@ -140,8 +139,7 @@ class Evaluations:
         return {"evaluations": [self._object(each) for each in self.held], "stopped": self.stopped}
 
     def _object(self, evaluated: Evaluated) -> dict[str, Any]:
-        transcript, wanted = evaluated.transcript, evaluated.transcript.tries
-        assert wanted is not None
+        transcript, wanted = evaluated.transcript, evaluated.wanted
         path = path_from_here(self._bot.path, transcript.mark.path)
         return {
             "evaluate": transcript.name,
@@ -218,10 +216,8 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _times(evaluated: Evaluated) -> int:
-    wanted = evaluated.transcript.tries
-    assert wanted is not None
-    return wanted.times
+def _tries(number: int) -> str:
+    return "try" if number == 1 else "tries"
 
 
 def _who(evaluated: Evaluated) -> str:
@@ -239,11 +235,7 @@ def _total(who: str, held: Sequence[Evaluated]) -> str:
     failed, tries = sum(not each.ok for each in held), [each for one in held for each in one.tries]
     passed = sum(each.failure is None for each in tries)
     verdict = styled(f"{failed} failed", fg="red") if failed else styled("all passed", fg="green")
-    share = (
-        f"{100 * passed // len(tries)} % of {counted(len(tries), 'try').replace('trys', 'tries')}"
-        if tries
-        else "no try"
-    )
+    share = f"{100 * passed // len(tries)} % of {len(tries)} {_tries(len(tries))}" if tries else "no try"
     asked, answered = (sum(each.tokens[part] for each in tries) for part in (0, 1))
     slowest = max((answer.seconds for each in tries for answer in each.answers), default=0.0)
     cost = f"{asked:,} + {answered:,} tokens, {sum(each.seconds for each in tries):.1f} s, {slowest:.1f} s at most"

@@ -12,7 +12,7 @@ from bot.testing.models import THE_QUESTION, Answered, PutOff, RecordedModel, So
 from bot.testing.player import Spoken
 from bot.testing.report import lines_of
 from bot.testing.run import Failure, play
-from bot.testing.transcript import Transcript
+from bot.testing.transcript import Transcript, Tries
 from bot.testing.world import world
 
 PAUSES = (2.0, 10.0, 60.0)  # seconds before a try is repeated that the service has put off
@@ -54,6 +54,12 @@ class Evaluated:
     stale: str = ""
 
     @property
+    def wanted(self) -> Tries:
+        """How often it is to be tried, and how much of that has to pass."""
+        assert self.transcript.tries is not None
+        return self.transcript.tries
+
+    @property
     def passed(self) -> int:
         """How many tries passed."""
         return sum(each.failure is None for each in self.tries)
@@ -61,9 +67,7 @@ class Evaluated:
     @property
     def ok(self) -> bool:
         """Whether as many passed as have to."""
-        wanted = self.transcript.tries
-        assert wanted is not None
-        return not self.stale and 100 * self.passed >= wanted.least * wanted.times
+        return not self.stale and 100 * self.passed >= self.wanted.least * self.wanted.times
 
     def failures(self) -> list[tuple[Failure, list[int]]]:
         """The failures, those at one place for one reason together, with the numbers of their tries."""
