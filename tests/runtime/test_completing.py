@@ -369,9 +369,10 @@ def test_a_model_that_thinks_first_is_waited_for_where_no_other_can_be_asked(ben
     assert (ended.outcome, ended.value["text"]) == ("done", "After some thought: yes.")
 
 
-def test_when_the_time_is_up_no_other_model_is_asked(bench: Bench) -> None:
+@pytest.mark.parametrize("seconds", [54, 55])
+def test_when_the_time_is_up_no_other_model_is_asked(bench: Bench, seconds: int) -> None:
     def answers_late(request: dict[str, Any]) -> str:
-        bench.clock.move(timedelta(seconds=55))
+        bench.clock.move(timedelta(seconds=seconds))
         return THREE
 
     bench.service.answer_with(answers_late)
