@@ -215,7 +215,7 @@ class Author:
         waiting = {key: value for key, value in self.waiting().items() if key in ("remind", "timeout", "words")}
         instructions = self.one(LEAK, LEAK + " {{ t }} of {{ contact.name }}, {{ n }}")
         exits = self.exits({"needs": ["n"]}, {"needs": ["t", "n"]})
-        return {"ai": instructions, "exits": exits, "errors": failures, **optional, **waiting}
+        return {"ai": instructions, "never": [LEAK], "exits": exits, "errors": failures, **optional, **waiting}
 
     def classify(self) -> dict[str, Any]:
         ways = {"exits": self.exits(), "other": self.door(), "errors": {"else": self.door()}}
