@@ -41,6 +41,9 @@ RULES: dict[str, str] = {
     "W801": "texts that are not translated",
     "W802": "a translation of what the flow does not say any more",
     "W803": "a translation that shows other values",
+    # W9: models
+    "W901": "a model's failure that says nothing",
+    "W902": "a tool that changes something and asks nobody",
 }
 """Every rule by its code, in a few words; the page in docs/checks says why, and what to do."""
 

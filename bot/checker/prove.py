@@ -12,6 +12,7 @@ from bot.checker.rules.ends import find_ends
 from bot.checker.rules.lengths import find_unfit_texts
 from bot.checker.rules.load import find_heavy_turns
 from bot.checker.rules.misfits import find_misfits
+from bot.checker.rules.models import find_silent_failures, find_unasked_tools
 from bot.checker.rules.offered import find_unfit_choices
 from bot.checker.rules.shut_exits import find_shut_exits
 from bot.checker.rules.translated import find_untranslated
@@ -25,6 +26,7 @@ from bot.flow.library import Library
 RULES: tuple[Callable[[Graph], Iterable[Finding]], ...] = (
     find_ends, find_unset, find_constants, find_unoffered, find_misfits, find_shut_exits, find_unused,
     find_unfit_texts, find_unfit_choices, find_late_messages, find_heavy_turns, find_alike,
+    find_silent_failures, find_unasked_tools,
 )  # fmt: skip
 
 

@@ -48,6 +48,11 @@ class HandlerSpec:
         """Whether it says of itself that it may return null."""
         return self.returns is not Any and may_be_null(self.returns)
 
+    @property
+    def writes(self) -> bool:
+        """Whether it says of itself that it changes something: it takes a key for that, or returns nothing."""
+        return self.takes_key or self.returns is type(None)
+
     def provided_by(self, providers: Collection[str]) -> Self:
         """This handler, with what these providers give taken out of its arguments."""
         given = tuple(name for name in self.parameters if name in providers)

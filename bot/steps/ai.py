@@ -10,7 +10,7 @@ from bot.core.messages import Message
 from bot.core.text import is_blank
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
-from bot.lang.nodes import Scalar
+from bot.lang.nodes import Mark, Scalar
 from bot.lang.shapes import TEXT, Keys, Shape, one_or_more_of
 from bot.steps.ai_settings import BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief
@@ -110,6 +110,10 @@ class Ai(StepKind):
     def needs(self) -> Iterator[Need]:
         """What its exits need."""
         return (Need(name, way.name, way.mark) for way in self.brief.exits for name in way.needs)
+
+    def unasked(self) -> Iterator[tuple[str, Mark]]:
+        """Those of its tools without `confirm` that say of themselves that they change something."""
+        return ((tool.handler, tool.mark) for tool in self.brief.tools if tool.spec.writes and not tool.confirms)
 
     # -- the contact's side -----------------------------------------------------------------------
 

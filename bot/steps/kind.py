@@ -14,6 +14,7 @@ from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.hours import Hours
 from bot.lang.keys import Schemas
+from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.lang.shapes import Shape
 from bot.lang.templates import Template
@@ -227,6 +228,10 @@ class StepKind:
 
     def sends(self) -> Iterator[Sent]:
         """What it sends: the texts of its messages, files that lie elsewhere, the gateway's templates."""
+        return iter(())
+
+    def unasked(self) -> Iterator[tuple[str, Mark]]:
+        """The handlers that change something outside and that a model calls without the contact's yes."""
         return iter(())
 
     def needs(self) -> Iterator[Need]:

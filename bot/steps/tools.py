@@ -14,7 +14,7 @@ from bot.lang.docstrings import summary
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, integer, one_or_several, record, takes
-from bot.lang.nodes import Scalar
+from bot.lang.nodes import Mark, Scalar
 from bot.lang.problems import did_you_mean
 from bot.lang.templates import Template
 from bot.steps.agreement import TooLong, asked_about, harmless
@@ -51,6 +51,7 @@ class Tool:
     """
 
     handler: str
+    mark: Mark
     name: str
     about: str
     schema: Mapping[str, Any]
@@ -215,4 +216,4 @@ def _tool(
         return None
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)
-    return Tool(spec.name, name, about, schema, spec, Arguments(spec), given, binds_contact)
+    return Tool(spec.name, mark, name, about, schema, spec, Arguments(spec), given, binds_contact)

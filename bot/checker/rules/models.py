@@ -1,0 +1,65 @@
+"""W901 and W902: what an AI step leaves unsaid, and what its model may do without being asked."""
+
+from collections.abc import Iterator
+
+from bot.checker.findings import Finding
+from bot.checker.graph import Cause, Edge, Graph, Place
+from bot.lang.languages import ENGLISH
+from bot.lang.wordings import SORRY
+from bot.steps.declared import RestFor
+from bot.steps.doors import BACK, ROUTE
+
+_AT_ONCE = (Cause.TURN, Cause.RESULT)
+_SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
+
+
+def find_silent_failures(graph: Graph) -> Iterator[Finding]:
+    """The first step whose model may fail with nothing said, in a bot without a `sorry` of its own: one line helps them all."""
+    if "sorry" in graph.library.bot.wordings:
+        return
+    failing = ((place, _silent_failure(graph, place)) for place in graph.steps)
+    found = [(place, edge) for place, edge in failing if edge is not None]
+    if found:
+        place, edge = found[0]
+        where = f'step "{place[1]}"' + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+        what = f'{where}: `{edge.outcome}` says nothing, so the contact hears "{SORRY[ENGLISH]}"'
+        fix = "say something on that way, or write `ai: {sorry: ...}` in bot.yml"
+        yield Finding.at("W901", graph.steps[place].mark, what, fix)
+
+
+def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
+    """Tools by which a model changes something without the contact's yes."""
+    for place, step in graph.steps.items():
+        for handler, mark in step.kind.unasked():
+            what = (
+                f'step "{place[1]}": a model calls "{handler}", which changes something, and the contact is not asked'
+            )
+            fix = f"write {{call: {handler}, confirm: true}}; a handler that changes nothing returns something and takes no key"
+            yield Finding.at("W902", mark, what, fix)
+
+
+def _silent_failure(graph: Graph, place: Place) -> Edge | None:
+    """A way on which a model fails and nothing is said."""
+    ways = (edge for edge in graph.edges[place] if graph.steps[place].lets_down(edge.outcome) and not edge.fails)
+    return next((edge for edge in ways if _is_silent(graph, edge, {place})), None)
+
+
+def _is_silent(graph: Graph, edge: Edge, seen: set[Place]) -> bool:
+    """Whether a way may come to rest, or to an end, with nothing said. What is put again or handed on says something."""
+    door = edge.door
+    written = None if door is None or door.then is None else door.then.text
+    if (
+        (door is not None and (door.say is not None or door.ask is not None))
+        or written in (BACK, ROUTE)
+        or edge.returns
+    ):
+        return False
+    if edge.target is None or not edge.puts:
+        return True
+    kind = graph.steps[edge.target].kind
+    if kind.most_messages or edge.target in seen:
+        return False
+    if kind.rest is not None and kind.rest.what in _SILENT:
+        return True
+    onward = (each for each in graph.edges[edge.target] if each.cause in _AT_ONCE and not each.fails)
+    return any(_is_silent(graph, each, {*seen, edge.target}) for each in onward)
