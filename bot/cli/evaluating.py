@@ -44,7 +44,7 @@ class Evaluations:
     def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
         self.held: list[Evaluated] = []
         self.stopped: list[str] = []
-        self._unrecorded = 0
+        self._unrecorded: list[str] = []
         self._purse: Purse | None = None
         self._bot = bot
         self._program = program
@@ -83,8 +83,7 @@ class Evaluations:
 
     def look(self, evaluations: Sequence[Transcript]) -> None:
         """Read what is recorded of them. Raises `bot.testing.recordings.Unreadable`."""
-        for transcript in evaluations:
-            self._unrecorded += not self._recordings.of(transcript)
+        self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:
         """Hold those that have been recorded, with what was answered then."""
@@ -110,9 +109,14 @@ class Evaluations:
         click.echo(f"{verdict}  {evaluated.transcript.name}: {passed} with {_who(evaluated)}{_cost(evaluated)}")
         if evaluated.stale:
             self._say_stale(evaluated)
-        elif not evaluated.ok:
-            for failure, numbers in evaluated.failures():
-                explain(self._bot.path, failure, f" ({_tries(len(numbers))} {', '.join(map(str, numbers))})")
+        for failure, numbers in () if evaluated.stale else evaluated.failures():
+            tries = f" ({_tries(len(numbers))} {', '.join(map(str, numbers))})"
+            if evaluated.ok:
+                names = ", ".join(difference.what for difference in failure.differences)
+                place = styled(where(self._bot.path, failure.mark), bold=True)
+                click.echo(f"{' ' * INDENT}{place}: {failure.what}{f': {names}' if names else ''}{tries}")
+            else:
+                explain(self._bot.path, failure, tries)
 
     def _say_stale(self, evaluated: Evaluated) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
@@ -127,16 +131,18 @@ class Evaluations:
         for who, group in groupby(sorted(self.held, key=_who), key=_who):
             click.echo(_total(who, list(group)))
         if self._unrecorded:
-            number, are = counted(self._unrecorded, "evaluation"), _are(self._unrecorded)
-            click.echo(f"{number} {are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
+            number = len(self._unrecorded)
+            are = f"{counted(number, 'evaluation')} {_are(number)}"
+            click.echo(f"{are} not held, since nothing is recorded: `bot test --model --record` asks a model.")
         if self._purse is not None:
             click.echo(f"{self._purse.used:,} of {self._purse.most:,} tokens used up.")
         for why in self.stopped:
             click.echo(styled(why, fg="red"))
 
     def objects(self) -> dict[str, Any]:
-        """How each went, and of which models not all were held, for a program."""
-        return {"evaluations": [self._object(each) for each in self.held], "stopped": self.stopped}
+        """How each went, which were not held for want of a recording, and of which models not all, for a program."""
+        held = [self._object(each) for each in self.held]
+        return {"evaluations": held, "unrecorded": self._unrecorded, "stopped": self.stopped}
 
     def _object(self, evaluated: Evaluated) -> dict[str, Any]:
         transcript, wanted = evaluated.transcript, evaluated.wanted

@@ -66,6 +66,19 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
     assert len(service.requests("chat/completions")) == 4
 
 
+def test_of_what_failed_in_an_evaluation_that_passes_the_place_is_named(
+    greeter: Path, service: CompletionService
+) -> None:
+    for said in ("Good bye", "Hello"):
+        service.say(said)
+    held = call("test", "--model")
+    assert held.code == 0
+    assert held.lines[0].startswith(f"ok    it greets: 1 of 2 with {SWIFT}, ")
+    assert held.lines[1] == (
+        "      flows/tests.yml:7: the conversation is not where it is expected: says: contains (try 1)"
+    )
+
+
 def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, service: CompletionService) -> None:
     before = call("test")
     assert before.code == 0
@@ -147,7 +160,9 @@ def test_a_program_reads_how_each_try_went(greeter: Path, service: CompletionSer
     ]
     assert one["tries"][0]["tokens"]["prompt"] > 0 and one["tries"][0]["seconds"] >= 0
     assert held["stopped"] == []
-    assert [test["test"] for test in json.loads(call("test", "--json").out)["tests"]] == ["a greeting"]
+    tested = json.loads(call("test", "--json").out)
+    assert [test["test"] for test in tested["tests"]] == ["a greeting"]
+    assert (tested["evaluations"], tested["unrecorded"]) == ([], ["it greets"])
 
 
 def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: CompletionService) -> None:
