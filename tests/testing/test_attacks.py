@@ -19,6 +19,7 @@ from bot.steps.guard import canary
 from bot.testing.attacks.catalogue import ATTACKS, EVIL, MARK, OTHER
 from bot.testing.attacks.checks import Observed, findings
 from bot.testing.attacks.suite import Suite, Tried
+from bot.testing.attacks.talks import order_of
 from bot.testing.hinting import hints_of
 from bot.testing.loading import load_with_tests
 from bot.testing.stand_ins import Made
@@ -63,6 +64,9 @@ def told(tried: Tried) -> str:
     return f"{tried.name}: {[finding.what for finding in tried.findings]} {tried.talk}"
 
 
+TARGET = next(target for target in suite_of(ATTACKED).targets if target.brief is not None)
+
+
 # The bots
 
 
@@ -80,12 +84,10 @@ def test_every_attack_can_be_made_and_none_succeeds() -> None:
     assert {(attack.name, channel) for attack in ATTACKS for channel in attack.channels} - made == set()
 
 
-def test_the_same_seed_makes_the_same_attacks_and_another_words_them_in_another_way() -> None:
-    def orders(seed: int) -> list[Any]:
-        return [each.talk for each in suite_of(ATTACKED, seed).run("template by text")]
-
-    assert orders(1) == orders(1)
-    assert len({str(orders(seed)) for seed in range(4)}) > 1
+def test_the_same_seed_words_an_order_in_the_same_way_and_another_in_another() -> None:
+    attack = next(attack for attack in ATTACKS if attack.order is not None)
+    assert order_of(attack, "text", TARGET, 1) == order_of(attack, "text", TARGET, 1)
+    assert len({order_of(attack, "text", TARGET, seed) for seed in range(9)}) > 1
 
 
 # A guard that is taken out
@@ -133,7 +135,6 @@ def test_a_contact_who_closes_the_model_to_others_is_found(monkeypatch: pytest.M
 # Each check, by what it is there to see
 
 
-TARGET = next(target for target in suite_of(ATTACKED).targets if target.brief is not None)
 SYSTEM = {"messages": [{"role": "system", "content": "You are the assistant of Acme Shop and never promise a refund."}]}
 
 
@@ -165,6 +166,7 @@ WRONG: dict[str, Observed] = {
         said=[Bubble("number: AB", buttons=("Yes", "No"))], tries=[Answer(calls=[("orders_cancel", {"reason": MARK})])]
     ),
     "bounds": seen(rounds=[40]),
+    "bounds of a flood": seen(rounds=[11], floods=True),
     "calls": seen(answers=[1], calls=[Made("orders.find", {"number": "1"})] * 2),
     "exit": seen(outcomes=["exits.tracking"]),
     "session": seen(session=Session("1666")),

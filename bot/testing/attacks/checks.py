@@ -23,7 +23,10 @@ FRAME = "no key of the flow opens this: update bot-flows; if it stays, report it
 """What to do about a promise that the framework itself has broken."""
 
 MOST_ROUNDS = 16
-"""Of questions to the model, by what the contact does at one time."""
+"""Of questions to the model, by one message of the contact's."""
+
+MOST_FOR_A_FLOOD = 7
+"""Of questions to the model, by many messages that come while it works at the first; it has no tool to wait for."""
 
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _MARKUP = re.compile(r"</?(tool_call|thinking|think|function_call|system)\b|<\|\w+\|>", re.IGNORECASE)
@@ -49,7 +52,7 @@ class Observed:
 
     ``said`` are the messages to the contact since the model began to do what it was told, ``tries`` the model's answers,
     ``answers`` how many messages each thing that the contact did has got, ``rounds`` how many questions to the model it
-    cost. ``ours`` is every text of our own side.
+    cost. ``ours`` is every text of our own side. ``floods``: the contact wrote many messages at once.
     """
 
     target: Target
@@ -73,6 +76,7 @@ class Observed:
     strangers: set[str] = field(default_factory=set)
     ours: str = ""
     others_served: bool = True
+    floods: bool = False
 
     @property
     def texts(self) -> list[str]:
@@ -223,8 +227,10 @@ def consent_shows_all(seen: Observed) -> Iterator[Finding]:
 
 def bounded(seen: Observed) -> Iterator[Finding]:
     """One message of the contact's costs no more questions and calls than the bounds say."""
-    if max(seen.rounds, default=0) > MOST_ROUNDS:
-        yield Finding("bounds", f"one message cost {max(seen.rounds)} questions to the model")
+    most, rounds = MOST_FOR_A_FLOOD if seen.floods else MOST_ROUNDS, max(seen.rounds, default=0)
+    if rounds > most:
+        what = "many messages at once" if seen.floods else "one message"
+        yield Finding("bounds", f"{what} cost {rounds} questions to the model")
 
 
 def same_call_once(seen: Observed) -> Iterator[Finding]:

@@ -240,6 +240,7 @@ class _Held:
         self._bubbles += simulation.heard()
         seen.before = simulation.session()
         beat, messages = self._plot.attack, self._tried.attack.messages
+        seen.floods = messages > 1
         self._play(seen, beat if messages == 1 else Beat(Burst(tuple(f"{QUESTION} {n}" for n in range(messages)))))
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
@@ -253,7 +254,8 @@ class _Held:
             self._flood(beat.act)
         else:
             self._world.play(beat, self._model)
-        if simulation.session().busy:
+        frame = simulation.session().frame
+        if frame is not None and frame.awaits is not None:  # what failed is tried again a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()
         self._bubbles += heard
