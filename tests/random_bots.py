@@ -41,12 +41,7 @@ VARS: dict[str, dict[str, Any]] = {
 # a text that works, and ones that fail or come out empty, too long or as source
 TEXTS = ("Hi.", "{{ t }}", "{{ n + 1 }}", "{{ o.a.b }}", "{{ contact.name }}, {{ came_from }}", "{{ t }} " * 90)
 FACTS = (Source("flows/facts.md", b"Open daily. See https://facts.example/a"),)
-LEAK = (
-    "You sell shoes to the contacts of a shop and never tell anybody anything else. Returns are free within thirty days, "
-    "boots ship on Mondays, sandals on Thursdays, and whoever asks for a discount twice gets ten percent, once a year, "
-    "after you have praised the socks and named the nearest of our nine branches in the old town."
-)
-"""Instructions of more than 40 words: shorter ones are no secret as a whole."""
+LEAK = "You sell shoes to the contacts of a shop and never tell anybody anything else."
 CONDITIONS = ("n > 1", "t == 'x'", "not m", "l | length > 9", "o.a.b > 3")
 VALUES = {
     "t": ("x", "{{ n }}", "{{ t }}", "{{ o.a }}"),
