@@ -15,7 +15,7 @@ SWIFT, WISE = "acme/swift", "acme/wise"
 FLOWS = """
 flow: main
 start: {otherwise: true}
-steps: {talk: {ai: You greet., exits: {done: {when: they go, then: end}}, errors: {else: end}}}
+steps: {talk: {ai: You greet., exits: {done: {when: they go, then: end}}, errors: {else: {say: Sorry., then: end}}}}
 """
 TESTS = """test: a greeting
 talk: [{user: hi}, {model: Hello}, {bot: Hello}]
