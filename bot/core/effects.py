@@ -26,12 +26,16 @@ class Send:
 @stored
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a Python handler. ``within`` is in seconds; ``tries`` is how often an undeclared error is retried."""
+    """Call a Python handler. ``within`` is in seconds; ``tries`` is how often an undeclared error is retried.
+
+    A result that as a text has more than ``most`` characters is that text's beginning; None: it is kept whole.
+    """
 
     handler: str
     arguments: dict[str, Any]
     within: float = 10.0
     tries: int = 1
+    most: int | None = None
 
 
 @stored

@@ -38,7 +38,7 @@ def together(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | 
     last = messages[-1]
     if len(messages) == 1:
         return last
-    text = "\n".join(from_contact(reply_of(message))["content"] for message in messages)
+    text = "\n".join(from_contact(reply_of(message)) for message in messages)
     ids = tuple(message.id for message in messages)
     sent_at = max(message.sent_at for message in messages)
     text = text[:KEPT_CHARACTERS]

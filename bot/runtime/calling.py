@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from bot.core.effects import Call, Tell
@@ -10,6 +11,7 @@ from bot.lang.extensions import Extensions
 from bot.lang.hooks import DEAD_LETTER
 from bot.runtime.performers import Ended, Say
 from bot.runtime.python import Python
+from bot.steps.prompt import cut
 from bot.store.rows import CallRow
 
 
@@ -28,7 +30,9 @@ class Calling:
         assert isinstance(row.effect, Call)
         name = row.effect.handler
         missing = Ended("error", detail=f'there is no handler "{name}"', again=True)
-        return self.call(name, row.effect.arguments, row.key) or missing
+        ended = self.call(name, row.effect.arguments, row.key) or missing
+        most = row.effect.most
+        return ended if most is None or ended.outcome != "done" else replace(ended, value=cut(ended.value, most))
 
     def call(self, name: str, arguments: Mapping[str, Any], key: str) -> Ended | None:
         """Call a handler by name; None where there is none."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from bot.core.effects import Budget
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.core.text import is_blank
@@ -78,8 +77,8 @@ class Ai(StepKind):
         most, turns_over = _read_turns(fields)
         check_model_errors(fields, ERRORS)
         budget_over = _read_budget_door(fields)
-        if budget_over is not None and brief.settings.budget == Budget():
-            fix = "write how many tokens a day: contact: 20000, or all: 1000000"
+        if budget_over is not None and not brief.settings.bounded:
+            fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
         return cls(brief, most, turns_over, budget_over)
 
@@ -147,7 +146,7 @@ class Ai(StepKind):
             return self._turn(at, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
-        exchange.add_reply(reply)
+        exchange.add_reply(reply, self.brief.hears)
         return self._request(at, exchange)
 
     def _merges(self, at: At, exchange: Exchange) -> bool:
@@ -157,7 +156,7 @@ class Ai(StepKind):
 
     def _turn(self, at: At, exchange: Exchange, reply: Reply | None) -> Decision:
         if exchange.turns < self.most_turns:
-            exchange.begin(reply)
+            exchange.begin(reply, at.now, self.brief.hears)
             return self._request(at, exchange)
         if self.turns_over is not None:
             return ending("turns.else", unread=reply)
@@ -207,7 +206,7 @@ class Ai(StepKind):
             exchange.plain = True
             return self._request(at, exchange)
         if event.outcome == "over_budget" and self.budget_over is not None:
-            return ending("budget.else", unread=exchange.unread)
+            return ending("budget.else", unread=None if exchange.unread is None else Reply(text=exchange.unread))
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
         text, calls = event.value["text"], event.value["calls"]
@@ -218,7 +217,7 @@ class Ai(StepKind):
         messages = self._say(at, exchange, text, max(1, self.brief.messages - len(exchange.said)))
         if not (exchange.said or calls):
             raise StepFailed("empty", "the model's answer is empty")
-        exchange.add_answer(calls)
+        exchange.add_answer(calls, self.brief.calls)
         return self._go_on(at, exchange, ToolCalls(self.brief, at, exchange), messages)
 
     def _say(self, at: At, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:

@@ -1,8 +1,9 @@
 """What an AI turn may use and may say: on the step, else what ``bot.yml`` says for all of them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import Budget
@@ -19,15 +20,29 @@ MOST_TOKENS = 100_000  # of an answer (spec: Limits)
 ANSWER_TOKENS = 1024  # where nothing is said (spec: Chat request)
 MESSAGES = 3
 BUSY = ("together", "merge")
+UNLIMITED = "unlimited"
+BUDGET: Mapping[str, int | None] = {"turn": 40_000, "contact": 200_000, "all": 10_000_000}
+"""Tokens where nothing is said: of one turn, of a contact's day, and of everybody's. 20 turns with the shop of the examples
+have 23,000, or 45,000 with a tool in each, and no turn has more than 4,000.
+"""
+HEARS = 4000  # characters of what a contact writes in one turn
+CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
 MODEL_KEYS: Schemas = {
     "model": takes(one_or_several(ANY_TEXT), "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
 }
-BUDGET_KEYS: Schemas = {
-    "contact": takes(integer(0), "How many tokens a day one contact may use up."),
-    "all": takes(integer(0), "How many tokens a day all contacts may use up."),
+_TOKENS = either(integer(0), choice(UNLIMITED))
+DAY_KEYS: Schemas = {
+    "contact": takes(
+        _TOKENS, f"How many tokens a day one contact may use up; {BUDGET['contact']:,} where nothing is said."
+    ),
+    "all": takes(_TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} where nothing is said."),
 }
-BUDGET_ABOUT = "How many tokens may be used up in a day (UTC); no bound where nothing is said."
+BUDGET_KEYS: Schemas = {
+    "turn": takes(_TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."),
+    **DAY_KEYS,
+}
+BUDGET_ABOUT = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
 _MODERATORS: Schemas = {
     "heard": takes(ANY_TEXT, "A handler that judges what contacts write and tools give before a model reads it."),
     "said": takes(ANY_TEXT, "A handler that judges each text of the model's, and what it gives to tools."),
@@ -35,6 +50,11 @@ _MODERATORS: Schemas = {
 SETTINGS_KEYS: Schemas = {
     **MODEL_KEYS,
     "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
+    "hears": takes(
+        integer(1, 100_000),
+        f"How many characters of what a contact writes in one turn the model is given; {HEARS:,} where nothing is said.",
+    ),
+    "calls": takes(integer(1, 256), f"How many calls a model may make in one turn; {CALLS} where nothing is said."),
     "while_busy": takes(
         choice(*BUSY),
         "What comes while the model works is one further question after its answer, or is taken along; together where nothing is said.",
@@ -69,9 +89,11 @@ SETTINGS_KEYS: Schemas = {
 class AiSettings:
     """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
 
-    ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a model may send addresses
-    of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that judge what it is
-    given and what comes from it, ``merges``: what a contact writes while the model works is taken along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
+    ``budget`` are tokens by `BUDGET_KEYS`, None where there is no bound; ``hears`` are characters of a contact's turn,
+    ``calls`` those of a model's. ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a
+    model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
+    judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
+    along. ``max_tokens``, ``temperature`` and ``reasoning_split`` go to the model as they are (spec: Chat
     request).
     """
 
@@ -81,12 +103,24 @@ class AiSettings:
     links: tuple[str, ...] = ()
     heard: str | None = None
     said: str | None = None
-    budget: Budget = field(default_factory=Budget)
+    budget: Mapping[str, int | None] = field(default_factory=dict)
+    hears: int | None = None
+    calls: int | None = None
     merges: bool | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     reasoning_split: bool | None = None
     never: tuple[str, ...] = ()
+
+    def bounds(self, since: datetime | None = None) -> Budget:
+        """The budget of a question: of the turn that began at ``since``, and of the day."""
+        tokens = {**BUDGET, **self.budget}
+        return Budget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a budget of any kind."""
+        return any(tokens is not None for tokens in {**BUDGET, **self.budget}.values())
 
     def over(self, inherited: Self) -> Self:
         """These, with what they leave out taken from the inherited ones."""
@@ -99,10 +133,9 @@ class AiSettings:
             never=(*self.never, *inherited.never),
             heard=self.heard or inherited.heard,
             said=self.said or inherited.said,
-            budget=Budget(
-                inherited.budget.contact if self.budget.contact is None else self.budget.contact,
-                inherited.budget.all if self.budget.all is None else self.budget.all,
-            ),
+            budget={**inherited.budget, **self.budget},
+            hears=inherited.hears if self.hears is None else self.hears,
+            calls=inherited.calls if self.calls is None else self.calls,
             merges=inherited.merges if self.merges is None else self.merges,
             max_tokens=inherited.max_tokens if self.max_tokens is None else self.max_tokens,
             temperature=inherited.temperature if self.temperature is None else self.temperature,
@@ -124,7 +157,9 @@ def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, ste
         fields.integer("messages", 1, 10),
         links,
         *_read_moderators(fields, handlers),
-        read_budget(fields, "else" if step else None),
+        read_budget(fields, BUDGET_KEYS, "else" if step else None),
+        fields.integer("hears", 1, 100_000),
+        fields.integer("calls", 1, 256),
         None if busy is None else busy == "merge",
         fields.integer("max_tokens", 1, MOST_TOKENS),
         fields.number("temperature", 0, 2),
@@ -143,16 +178,26 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     return secrets
 
 
-def read_budget(fields: Fields, needs: str | None = None) -> Budget:
-    """Read `budget`: the tokens of a day. ``needs`` is a key that must stand there too and is read by the step."""
+def read_budget(fields: Fields, keys: Iterable[str], needs: str | None = None) -> dict[str, int | None]:
+    """Read `budget`: tokens by each of the ``keys``, None where there is no bound, what is not said left out.
+
+    ``needs`` is a key that must stand there too and is read by the step.
+    """
     inner = fields.fields("budget")
     if inner is None:
-        return Budget()
-    budget = Budget(inner.integer("contact", 0), inner.integer("all", 0))
+        return {}
+    budget = {key: _read_tokens(inner, key) for key in keys if inner.has(key)}
     if needs is not None:
         inner.require(needs)
     inner.close()
     return budget
+
+
+def _read_tokens(fields: Fields, key: str) -> int | None:
+    if not fields.is_text(key):
+        return fields.integer(key, 0)
+    fields.choice(key, (UNLIMITED,))
+    return None
 
 
 def _read_moderators(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> tuple[str | None, str | None]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 from bot.core.effects import Complete
 from bot.lang.fields import Fields
 from bot.lang.templates import Template
-from bot.steps.ai_settings import ANSWER_TOKENS, HISTORY, MESSAGES, AiSettings, read_ai_settings
+from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
 from bot.steps.declared import Used
 from bot.steps.exchange import Exchange
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
@@ -87,6 +87,16 @@ class Brief:
         """How many tokens of the exchange go along."""
         return HISTORY if self.settings.history is None else self.settings.history
 
+    @property
+    def hears(self) -> int:
+        """How many characters of what a contact writes in one turn the model is given."""
+        return self.settings.hears or HEARS
+
+    @property
+    def calls(self) -> int:
+        """How many calls the model may make in one turn."""
+        return self.settings.calls or CALLS
+
     def exit(self, call: str, scope: Mapping[str, Any]) -> Exit | None:
         """The exit that a call of the model's leaves by."""
         return next((way for way in open_exits(self.exits, scope) if f"{LEAVE}{way.name}" == call), None)
@@ -113,7 +123,7 @@ class Brief:
             facts=self.facts,
             query=exchange.query,
             paragraphs=0 if exchange.plain else self.messages - 1,
-            budget=self.settings.budget,
+            budget=self.settings.bounds(exchange.began),
             heard=self.settings.heard,
             said=self.settings.said,
             fresh=tuple(1 + len(exchange.history) + place for place in exchange.fresh),

@@ -12,7 +12,7 @@ from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
 from bot.lang.shapes import Keys, Shape
 from bot.lang.templates import Template
-from bot.steps.ai_settings import BUDGET_ABOUT, BUDGET_KEYS, MODEL_KEYS, AiSettings, check_model_errors, read_budget
+from bot.steps.ai_settings import BUDGET_ABOUT, DAY_KEYS, HEARS, MODEL_KEYS, AiSettings, check_model_errors, read_budget
 from bot.steps.declared import Falls, Outcome, Rest, RestFor, Used
 from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
@@ -46,7 +46,7 @@ class Classify(StepKind):
         "other": takes(DOOR, "Where it leads that none of them fits."),
         "within": takes(DURATION, f"How long the answer may take; {WITHIN:.0f}s where nothing is said."),
         **MODEL_KEYS,
-        "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
+        "budget": takes(record(DAY_KEYS), BUDGET_ABOUT),
     }
     needed: ClassVar[tuple[str, ...]] = ("exits", "other")
     riders: ClassVar[frozenset[str]] = frozenset()
@@ -60,7 +60,7 @@ class Classify(StepKind):
         within = fields.seconds("within", WITHIN)
         exits, settings = (
             read_exits(fields, reading.variables),
-            AiSettings(fields.strings("model"), budget=read_budget(fields)).over(reading.ai),
+            AiSettings(fields.strings("model"), budget=read_budget(fields, DAY_KEYS)).over(reading.ai),
         )
         _check_exits(fields, exits)
         check_model_errors(fields)
@@ -96,12 +96,15 @@ class Classify(StepKind):
             return ending("other", unread=at.unread)
         lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, at.scope)] + [f"{NONE}: nothing of this"]
         system = "\n".join([self.question.render(quoted_scope(at.scope)), "", _RULES, *lines])
-        messages = ({"role": "system", "content": system}, {"role": "user", "content": text})
+        messages = (
+            {"role": "system", "content": system},
+            {"role": "user", "content": text[: self.settings.hears or HEARS]},
+        )
         complete = Complete(
             messages=messages,
             models=self.settings.models,
             temperature=0,
-            budget=self.settings.budget,
+            budget=self.settings.bounds(),
             heard=self.settings.heard,
             fresh=(1,),
             flow=at.flow,

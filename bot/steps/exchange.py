@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from typing import Any, Self
 
-from bot.core.messages import Text
+from bot.core.messages import Text, clip
 from bot.core.tokens import estimate_messages
 from bot.steps.guard import messages_of
 from bot.steps.kind import Reply
@@ -13,6 +14,10 @@ from bot.steps.prompt import LEAVE, REMEMBER
 
 WireMessage = dict[str, Any]
 MOST_LINKS = 50
+MOST_LINK = 2000  # characters
+MOST_EXCHANGE = 60_000  # characters of one turn that the model is given and the session keeps
+MOST_REFUSAL = 300  # characters of a result that always have room: how a call was refused
+LEFT_OUT = "(The result is left out: this turn has become too long.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
 
 
@@ -28,6 +33,10 @@ class Exchange:
     running: dict[str, Any] | None = None  # the call whose handler runs
     asking: dict[str, Any] | None = None  # the call that the contact is asked about
     asked: bool = False  # a model's answer is awaited
+    began: datetime | None = None  # the running turn
+    unread: str | None = None  # what the contact wrote last in this turn
+    characters: int = 0  # of the contact's in this turn
+    calls: int = 0  # of the model's in this turn
     turns: int = 0
     rounds: int = 0  # requests of this turn
     merged: int = 0  # messages that came while the model worked
@@ -50,15 +59,19 @@ class Exchange:
         """What the session is to hold."""
         return asdict(self)
 
-    def begin(self, reply: Reply | None) -> None:
-        """A new turn, by the contact's message; without one the model begins."""
-        first = {"role": "user", "content": ARRIVED} if reply is None else from_contact(reply)
-        self.turn, self.said, self.spoken, self.queue, self.made = [first], [], [], [], {}
-        self.fresh = [] if reply is None else [0]
-        self.running = self.asking = None
+    def begin(self, reply: Reply | None, now: datetime, hears: int) -> None:
+        """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
+        self.turn, self.said, self.spoken, self.queue, self.made = [], [], [], [], {}
+        self.fresh = []
+        self.running = self.asking = self.unread = None
         self.overtaken = False
         self.turns += 1
-        self.rounds = self.merged = 0
+        self.rounds = self.merged = self.characters = self.calls = 0
+        self.began = now
+        if reply is None:
+            self.turn.append({"role": "user", "content": ARRIVED})
+        else:
+            self.add_reply(reply, hears)
 
     def ask(self) -> None:
         """One more request of this turn."""
@@ -79,29 +92,57 @@ class Exchange:
 
     def note_links(self, links: list[str]) -> None:
         """Addresses that our own side gave the model: it may send them."""
-        self.links = list(dict.fromkeys((*self.links, *links)))[-MOST_LINKS:]
-
-    def add_reply(self, reply: Reply) -> None:
-        """More of what the contact writes in this turn."""
-        self.turn.append(from_contact(reply))
-        self.note_fresh()
+        short = (link for link in links if len(link) <= MOST_LINK)
+        self.links = list(dict.fromkeys((*self.links, *short)))[-MOST_LINKS:]
 
     def note_fresh(self) -> None:
         """What was added last has come from outside, and no model has read it yet."""
         self.fresh.append(len(self.turn) - 1)
 
-    def add_answer(self, calls: list[dict[str, Any]]) -> None:
-        """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last."""
-        message: WireMessage = {"role": "assistant", "content": "\n\n".join(self.said)}
+    def add_reply(self, reply: Reply, hears: int) -> None:
+        """What the contact sent, in the contact's role: nothing of it is an instruction.
+
+        Of all that they write in a turn the model is given so many characters, and is told how many there were more.
+        """
+        text = from_contact(reply)
+        kept = text[: max(hears - self.characters, 0)]
+        self.characters += len(kept)
+        self.unread = text[:hears]
+        rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
+        self.turn.append({"role": "user", "content": text if kept == text else f"{kept}\n{rest}".strip()})
+        self.note_fresh()
+
+    @property
+    def room(self) -> int:
+        """How many characters this turn may still have."""
+        return MOST_EXCHANGE - sum(map(_length, self.turn))
+
+    def add_answer(self, calls: list[dict[str, Any]], most: int) -> None:
+        """The model's newest answer: what of it was sent, and its calls: notes first, then tools, the exit last.
+
+        Of more calls than a turn may have the first one that is too many stays, to be refused, and the others go.
+        """
+        calls = sorted(calls, key=_place)[: max(most - self.calls, 0) + 1]
+        self.calls += len(calls)
+        message: WireMessage = {"role": "assistant", "content": clip("\n\n".join(self.said), max(self.room, 1))}
         if calls and not self.plain:
-            message["tool_calls"] = [_in_wire_form(call) for call in calls]
+            message["tool_calls"] = []
+            for call in calls:
+                fits = len(call["arguments"]) <= self.room - _length(message)
+                message["tool_calls"].append(_in_wire_form(call if fits else {**call, "arguments": "{}"}))
         if message["content"] or "tool_calls" in message:  # an empty message is one that services refuse
             self.turn.append(message)
-        self.queue = sorted(calls, key=_place)
+        self.queue = calls
         self.failed, self.fresh = False, []
+
+    def is_one_too_many(self, most: int) -> bool:
+        """Whether the call that was taken off the queue last is beyond those that a turn may have."""
+        return self.calls > most and not self.queue
 
     def add_result(self, call: Mapping[str, Any], result: str) -> None:
         """What became of a call. Where the model knows no tools there is no role for it."""
+        room = max(self.room, MOST_REFUSAL)
+        result = result if len(result) <= room else clip(result, room) if room > MOST_REFUSAL else LEFT_OUT
         if self.plain:
             self.turn.append({"role": "system", "content": result})
         else:
@@ -125,27 +166,27 @@ class Exchange:
         return "\n".join(texts[-2:])
 
     @property
-    def unread(self) -> Reply | None:
-        """What the contact wrote last, as a message that no step has taken."""
-        texts = [message["content"] for message in self.turn if message["role"] == "user"]
-        return Reply(text=texts[-1]) if texts else None
-
-    @property
     def last_said(self) -> tuple[Text, ...]:
         """The model's part of the newest turn that is over."""
         texts = [message["content"] for message in self.history if message["role"] == "assistant"]
         return messages_of(texts[-1], 1) if texts else ()
 
 
-def from_contact(reply: Reply) -> WireMessage:
-    """What the contact sent, in the contact's role: nothing of it is an instruction."""
+def from_contact(reply: Reply) -> str:
+    """What the contact sent, in words."""
     if reply.media is not None:
         text = f"({'an' if reply.media.kind[0] in 'aeiou' else 'a'} {reply.media.kind}) {reply.media.caption or ''}"
     elif reply.location is not None:
         text = f"(a place: {reply.location.latitude}, {reply.location.longitude})"
     else:
         text = (reply.text or "").strip() or "(something that is no text)"
-    return {"role": "user", "content": text.strip()}
+    return text.strip()
+
+
+def _length(message: WireMessage) -> int:
+    """The characters of a message."""
+    called = [call["function"]["arguments"] for call in message.get("tool_calls", ())]
+    return sum(map(len, (message["content"], *called)))
 
 
 def _place(call: Mapping[str, Any]) -> int:

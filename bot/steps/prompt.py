@@ -98,8 +98,17 @@ def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) ->
 
 def result_text(value: Any) -> str:
     """A handler's result as a model reads it: the beginning of a very long one."""
-    text = value if isinstance(value, str) else json.dumps(value, default=jsonable, ensure_ascii=False)
-    return clip(text, MOST_RESULT)
+    return clip(_in_words(value), MOST_RESULT)
+
+
+def cut(value: Any, most: int) -> Any:
+    """A handler's result, or the beginning of its text where that has more than so many characters."""
+    text = _in_words(value)
+    return value if len(text) <= most else clip(text, most)
+
+
+def _in_words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=jsonable, ensure_ascii=False)
 
 
 def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:

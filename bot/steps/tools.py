@@ -23,7 +23,7 @@ from bot.steps.declared import Used
 from bot.steps.door_keys import ASSIGNMENTS
 from bot.steps.doors import Assignment, assignments
 from bot.steps.kind import Reading
-from bot.steps.prompt import LEAVE, REMEMBER, function
+from bot.steps.prompt import LEAVE, MOST_RESULT, REMEMBER, function
 
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
@@ -73,7 +73,7 @@ class Tool:
         bound = {item.name: item.evaluate(scope) for item in self.given}
         if self.binds_contact:
             bound[CONTACT] = scope["contact"]["id"]
-        return Call(self.handler, {**arguments, **bound}, self.within)
+        return Call(self.handler, {**arguments, **bound}, self.within, most=MOST_RESULT)
 
     def values(self, call: Call) -> dict[str, Any]:
         """The arguments of a call as the handler will see them. Raises `BadArgument`, in words for the model."""

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
+from bot.core import codec
 from bot.core.effects import Budget
+from bot.core.tokens import estimate_messages
 from bot.lang.handlers import handler
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -693,7 +695,7 @@ def test_budget_and_moderator_go_along() -> None:
     _, complete = chat.asked[-1]
     assert complete.models == ("acme/large", "acme/small")
     assert (complete.heard, complete.said) == ("judge", "judge")
-    assert complete.budget == Budget(contact=5, all=9)
+    assert complete.budget == Budget(contact=5, all=9, turn=40_000, since=chat.now)
     assert chat.model_ends("over_budget") == ["Enough."]
 
 
@@ -725,6 +727,91 @@ def test_the_step_names_its_own_moderators_and_takes_the_others_from_the_bot() -
         chat = talk(FLOW.replace("    turns: {", f"    {own}\n    turns: {{"), bot)
         chat.user("hi")
         assert (chat.asked[-1][1].heard, chat.asked[-1][1].said) == found
+
+
+def test_there_are_budgets_where_nothing_is_said_and_none_where_they_are_unlimited() -> None:
+    chat = talk()
+    chat.user("hi")
+    assert chat.asked[-1][1].budget == Budget(contact=200_000, all=10_000_000, turn=40_000, since=chat.now)
+    flow = FLOW.replace("    turns:", "    budget: {contact: unlimited, all: unlimited, else: over}\n    turns:")
+    chat = talk(flow, BOT + "ai: {budget: {turn: 500, all: 9}}\n")
+    chat.user("hi")
+    assert chat.asked[-1][1].budget == Budget(turn=500, since=chat.now)
+
+
+def test_a_turn_begins_with_the_contacts_message_and_not_with_a_round() -> None:
+    chat = talk()
+    chat.user("find it")
+    began = chat.now
+    chat.model("", ("orders_find", {"number": "AB123456"}))
+    chat.now += timedelta(seconds=30)
+    chat.returns("shipped")
+    assert chat.asked[-1][1].budget.since == began
+
+
+def test_of_a_long_message_the_model_is_given_the_beginning_and_told_of_the_rest() -> None:
+    chat = talk()
+    chat.user("a" * 4000 + "b" * 96)
+    assert chat.prompt[-1]["content"] == "a" * 4000 + "\n(The message goes on: 96 more characters are left out here.)"
+    chat.model("I see.")
+    chat.user("c" * 4000)  # each turn has as many
+    assert chat.prompt[-1]["content"] == "c" * 4000
+
+
+def test_how_much_a_model_hears_stands_on_the_step_or_in_the_bots_file() -> None:
+    chat = talk(FLOW.replace("    turns:", "    hears: 3\n    turns:"), BOT + "ai: {hears: 1}\n")
+    chat.user("abcdef")
+    assert chat.prompt[-1]["content"].startswith("abc\n(The message goes on: 3 more")
+    chat = talk(bot=BOT + "ai: {hears: 1}\n")
+    chat.user("abcdef")
+    assert chat.prompt[-1]["content"].startswith("a\n(The message goes on: 5 more")
+
+
+def test_where_the_budget_is_used_up_what_the_contact_wrote_is_read_by_the_next_step() -> None:
+    flow = FLOW.replace("    turns:", "    budget: {contact: 5, else: other}\n    hears: 9\n    turns:")
+    chat = talk(
+        flow
+        + "  other: {ai: You tell the way., exits: {done: {when: they know it, then: end}}, errors: {else: sorry}}\n"
+    )
+    chat.user("which way to go")
+    assert chat.model_ends("over_budget") == []
+    assert chat.prompt[-1] == {"role": "user", "content": "which way"}
+    assert chat.at == "assistant/other"
+
+
+def test_a_model_makes_so_many_calls_in_one_turn_and_no_more() -> None:
+    chat = talk(FLOW.replace("    turns:", "    calls: 3\n    turns:"))
+    chat.user("find all")
+    chat.model("", *(("orders_find", {"number": str(number)}) for number in range(2)))
+    for _ in range(2):
+        chat.returns("found")
+    chat.model("", *(("orders_find", {"number": str(number)}) for number in range(10, 20)), ("leave_done", {}))
+    assert len(chat.calls) == 3
+    chat.returns("found")
+    assert [message["content"] for message in chat.prompt if message["role"] == "tool"] == [
+        *["found"] * 3,
+        "Not done, nor what came after it: there may be 3 calls in one turn.",
+    ]
+    assert chat.model("Here they are.") == ["Here they are."]
+    assert (chat.at, len(chat.calls)) == ("assistant/talk", 3)
+    chat.user("once more")
+    chat.model("", ("orders_find", {"number": "21"}))
+    assert len(chat.calls) == 4
+
+
+def test_a_turn_keeps_no_more_than_so_many_characters_whatever_the_model_and_its_tools_say() -> None:
+    chat = talk()
+    chat.user("x" * 100_000)
+    for number in range(7):
+        chat.model("", *(("orders_find", {"number": f"{number}{each}" + "y" * 2000}) for each in range(32)))
+        while len(chat.asked) < number + 2:
+            chat.returns("z" * 100_000)
+    assert len(chat.calls) == 16
+    characters = len(codec.dumps(chat.session.frame.hold)) if chat.session.frame else 0
+    assert characters < 80_000
+    assert estimate_messages(chat.prompt) < 20_000
+    assert any("left out" in message["content"] for message in chat.prompt if message["role"] == "tool")
+    assert chat.model("Done.") == ["Done."]
 
 
 def test_what_goes_to_the_model_as_it_is_stands_on_the_step_or_in_the_bots_file() -> None:
@@ -840,8 +927,13 @@ CASES = {
     "turns without an end": ("    turns: {max: 3}\n", 'E105 step "t": turns: "else" is missing (add else:)'),
     "a budget without an end": ("    budget: {all: 3}\n", 'E105 step "t": budget: "else" is missing (add else:)'),
     "a budget that bounds nothing": (
-        "    budget: {else: end}\n",
-        'E105 step "t": budget: nothing is bounded (write how many tokens a day: contact: 20000, or all: 1000000)',
+        "    budget: {turn: unlimited, contact: unlimited, all: unlimited, else: end}\n",
+        'E105 step "t": budget: nothing is bounded (write how many tokens there are for a turn, or a day: turn: 20000, '
+        "contact: 100000, or all: 1000000)",
+    ),
+    "a budget that is no number": (
+        "    budget: {contact: unlimitd, else: end}\n",
+        'E109 step "t": budget: contact: "unlimitd" is not known (did you mean "unlimited"?)',
     ),
     "a link that is no host": (
         "    links: ['https://shop.example/a']\n",

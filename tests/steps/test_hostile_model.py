@@ -18,7 +18,7 @@ from bot.core.fitting import violations
 from bot.core.messages import Text
 from bot.core.values import Location, Media
 from bot.lang.handlers import handler
-from bot.steps.exchange import from_contact
+from bot.steps.exchange import Exchange
 from bot.steps.kind import Reply
 from bot.steps.links import foreign_link
 from bot.steps.prompt import read_commands, system_text
@@ -122,7 +122,9 @@ def test_an_address_that_the_model_gave_a_handler_is_not_allowed_by_coming_back(
     ],
 )
 def test_whatever_a_contact_sends_stands_in_their_own_role(reply: Reply) -> None:
-    message = from_contact(reply)
+    exchange = Exchange()
+    exchange.add_reply(reply, 4000)
+    (message,) = exchange.turn
     assert message["role"] == "user" and message.keys() == {"role", "content"}
 
 
