@@ -26,6 +26,7 @@ def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
     ways = work.step.ways
     name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
     work.trace.notes.append(f"{work.where}: {name}: {failed}")
+    work.frame.hold = dict(work.step.kind.after_failure(work.frame.hold))
     for outcome in (f"errors.{name}", "errors.else"):
         if outcome in ways and not leaving.startswith("errors."):
             _note(work, failed)

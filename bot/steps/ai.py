@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
@@ -125,6 +125,12 @@ class Ai(StepKind):
             exchange.asked = False
             return Decision(messages=exchange.last_said, hold=exchange.hold())
         return self._turn(at, exchange, at.unread)
+
+    def after_failure(self, hold: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""
+        exchange = Exchange.of(hold)
+        exchange.drop()
+        return exchange.hold()
 
     def claim(self, at: At, reply: Reply) -> Decision | None:
         """A tap on the question whether something is to be done."""

@@ -86,7 +86,11 @@ class Exchange:
         self.history += [*texts, *([{"role": "assistant", "content": answer}] if answer else [])]
         while self.history and estimate_messages(self.history) > most_tokens:
             del self.history[0]
-        self.turn, self.queue, self.made = [], [], {}
+        self.drop()
+
+    def drop(self) -> None:
+        """The turn is over: nothing of it is done or waited for any more."""
+        self.turn, self.queue, self.made, self.fresh = [], [], {}, []
         self.running = self.asking = None
         self.asked = self.overtaken = False
 

@@ -266,6 +266,10 @@ class StepKind:
         """What the step waited for has happened. None: it means nothing here."""
         return None
 
+    def after_failure(self, hold: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What of its hold a step that has failed keeps, where it is not left for that."""
+        return hold
+
     def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
         """When a step that only waits for time is entered once more, to see whether the time has come."""
         return None

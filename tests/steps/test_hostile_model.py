@@ -211,6 +211,22 @@ def test_a_turn_in_which_something_was_refused_is_forgotten() -> None:
     assert [message["content"] for message in chat.prompt[1:]] == ["are you open?"]
 
 
+@pytest.mark.parametrize("agrees", ["Yes", "No"])
+def test_what_is_refused_behind_a_call_leaves_no_call_and_no_question_open(agrees: str) -> None:
+    chat = Talk(
+        FLOW.replace("errors: {else: sorry}", "errors: {else: {say: Let us start again., then: again}}"), BOT, HANDLERS
+    )
+    chat.user("hi")
+    answer(chat, "", ("orders_cancel", '{"number": "1"}'), ("orders_cancel", '{"number": "evil.com"}'))
+    said = chat.tap(agrees)
+    if agrees == "Yes":
+        said = chat.returns("cancelled")
+    assert said == ["Let us start again."]
+    chat.user("hello?")
+    assert [message["content"] for message in chat.prompt[1:]] == ["hello?"]
+    assert answer(chat, "Hello.") == ["Hello."]
+
+
 # What the model fills
 
 
