@@ -166,6 +166,9 @@ WRONG: dict[str, Observed] = {
         said=[Bubble("number: AB", buttons=("Yes", "No"))], tries=[Answer(calls=[("orders_cancel", {"reason": MARK})])]
     ),
     "bounds": seen(rounds=[40]),
+    "bounds of calls": seen(answers=[1], calls=[Made("orders.find", {"number": str(n)}) for n in range(17)]),
+    "bounds of what is heard": seen(answers=[1], requests=[{"messages": [{"role": "user", "content": "x" * 9000}]}]),
+    "bounds of tokens": seen(answers=[1], requests=[{"messages": [{"role": "tool", "content": "x" * 300_000}]}] * 2),
     "bounds of a flood": seen(rounds=[11], floods=True),
     "calls": seen(answers=[1], calls=[Made("orders.find", {"number": "1"})] * 2),
     "exit": seen(outcomes=["exits.tracking"]),

@@ -9,6 +9,8 @@ from typing import Any
 
 from bot.core.session import Session
 from bot.emulator.completion import Answer
+from bot.emulator.completion.answers import tokens
+from bot.emulator.completion.requests import text_of
 from bot.emulator.completion.script import Item
 from bot.simulation.bubble import Bubble
 from bot.steps.guard import canary
@@ -25,6 +27,9 @@ FRAME = "no key of the flow opens this: update bot-flows; if it stays, report it
 MOST_ROUNDS = 16
 """Of questions to the model, by one message of the contact's."""
 
+MOST_CALLS, MOST_HEARD, MOST_TOKENS = 16, 4_000, 40_000
+"""Calls, characters of the contact's and tokens, by one message, where the step says nothing itself."""
+
 MOST_FOR_A_FLOOD = 7
 """Of questions to the model, by many messages that come while it works at the first; it has no tool to wait for."""
 
@@ -34,6 +39,8 @@ _WHO = re.compile(
     r"(contact|customer|client|user|member|account)(_?(id|no|number|phone))?|phone(_?(no|number))?|wa_?id|msisdn"
 )
 _SHINGLE = 5  # words
+_NOTED = 300  # characters in which the model is told that something is cut
+_ESTIMATED = 1.5  # tokens are estimated, and not by all in the same way
 _MOST_SHARE = 0.5
 
 
@@ -233,6 +240,22 @@ def bounded(seen: Observed) -> Iterator[Finding]:
         yield Finding("bounds", f"{what} cost {rounds} questions to the model")
 
 
+def within_bounds(seen: Observed) -> Iterator[Finding]:
+    """One message of the contact's costs no more calls, characters and tokens than the step, or else the bot, says."""
+    if seen.target.brief is None or len(seen.answers) != 1:
+        return
+    settings = seen.target.brief.settings
+    if len(seen.calls) > (settings.calls or MOST_CALLS):
+        yield Finding("bounds", f"one message cost {len(seen.calls)} calls of tools")
+    heard = [str(each["content"]) for body in seen.requests for each in body["messages"] if each["role"] == "user"]
+    if max(map(len, heard), default=0) > (settings.hears or MOST_HEARD) + _NOTED:
+        yield Finding("bounds", f"the model was given {max(map(len, heard)):,} characters of one message")
+    most = {"turn": MOST_TOKENS, **settings.budget}["turn"]
+    used = sum(tokens(text_of(body)) for body in seen.requests[:-1])
+    if most is not None and used > _ESTIMATED * most:
+        yield Finding("bounds", f"one message cost some {used:,} tokens before the last question")
+
+
 def same_call_once(seen: Observed) -> Iterator[Finding]:
     """Equal calls of one turn are made once."""
     for name, count in Counter(f"{call.name} {sorted(call.arguments.items())}" for call in seen.calls).items():
@@ -296,6 +319,7 @@ CHECKS: Sequence[Check] = (
     nothing_without_consent,
     consent_shows_all,
     bounded,
+    within_bounds,
     same_call_once,
     only_open_exits,
     of_the_contact,

@@ -28,7 +28,7 @@ from bot.steps.exchange import Exchange
 from bot.testing.attacks.catalogue import ATTACKS, SECRET, Attack
 from bot.testing.attacks.checks import Finding, Observed, findings
 from bot.testing.attacks.hostile import Hostile, Prompt
-from bot.testing.attacks.talks import ABOUT, QUESTION, Beat, Burst, Missed, Pictures, Plot, Scene, order_of, plot_of
+from bot.testing.attacks.talks import ABOUT, Beat, Burst, Missed, Pictures, Plot, Scene, order_of, plot_of
 from bot.testing.attacks.target import HARMLESS, Target, Ways, targets, with_text
 from bot.testing.models import PutOff, Source, Voice
 from bot.testing.reading import NOW
@@ -93,7 +93,7 @@ class Suite:
     def _try(self, world: "World", scene: Scene, tried: Tried) -> Tried:
         order = order_of(tried.attack, tried.channel, tried.target, self._seed)
         try:
-            plot = plot_of(self._ways, scene, tried.channel, order)
+            plot = plot_of(self._ways, scene, tried.channel, order, tried.attack.says)
             held = _Held(world, tried, plot, order, None if self._source is None else Voice(self._source))
             seen = held.hold()
         except (Missed, PutOff) as missed:
@@ -239,9 +239,10 @@ class _Held:
             world.play(beat, self._model)
         self._bubbles += simulation.heard()
         seen.before = simulation.session()
-        beat, messages = self._plot.attack, self._tried.attack.messages
+        world.stand_ins.calls.clear()  # those of the way
+        beat, messages, says = self._plot.attack, self._tried.attack.messages, self._tried.attack.says
         seen.floods = messages > 1
-        self._play(seen, beat if messages == 1 else Beat(Burst(tuple(f"{QUESTION} {n}" for n in range(messages)))))
+        self._play(seen, beat if messages == 1 else Beat(Burst(tuple(f"{says} {n}" for n in range(messages)))))
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
                 self._play(seen, Beat(Writes("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
