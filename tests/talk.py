@@ -24,7 +24,7 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
 from bot.engine import advance
-from bot.engine.replies import together
+from bot.engine.replies import kept, together
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.durations import parse
@@ -176,8 +176,8 @@ class Talk:
 
     def _parked_after(self, turn: Turn, event: Event) -> list[Any]:
         """What was said to messages that waited until the model had answered."""
-        if turn.parks:
-            self.parked.append(event)
+        if turn.parks and isinstance(event, MessageReceived | Tapped):
+            self.parked.append(kept(event))
         if turn.drops:
             self.parked.clear()
         if self.session.awaits or not self.parked:

@@ -202,6 +202,23 @@ def test_what_came_meanwhile_is_taken_in_order_by_what_an_edit_leads_to(
     assert simulation.dead_letters() == []
 
 
+def test_a_word_is_heard_at_once_and_what_came_before_it_is_seen_to_be_left(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start()
+    model = Held(service)
+    flood(simulation, model, "one", "two")
+    simulation.emulator.receive(simulation.contact, "stop")
+    until(lambda: simulation.session().frame is None)
+    model.let()
+    simulation.settle()
+    assert said(simulation) == ["Bye!"]
+    assert model.asked == 1
+    (left,) = (turn for turn in simulation.trace() if turn.rule == "dropped")
+    assert isinstance(left.event, dict)
+    assert (left.event["dropped"].text, left.notes) == ("two", ["the contact has gone elsewhere since"])
+
+
 def test_what_came_while_a_message_was_sorted_is_one_further_question_too(
     start: Start, service: CompletionService
 ) -> None:

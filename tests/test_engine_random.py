@@ -94,7 +94,7 @@ class Contact(Talk):
         self.session = Session(CONTACT)
         self.now = START
         self.turn = None
-        self.sent, self.shown, self.calls, self.asked, self.effects = [], [], [], [], []
+        self.sent, self.shown, self.calls, self.asked, self.effects, self.parked = [], [], [], [], [], []
         self.last_ref = ""
         self._events = 0
         self._open: set[str] = set()  # effects whose end is still to come

@@ -39,7 +39,8 @@ def take_conversation(walk: Walk, event: ConversationOpened | ConversationAssign
     walk.work.trace.rule = "assigned"
     if walk.work.known_step is not None:
         walk.resume(event, walk.work.trace.rule)
-        walk.work.frame.kept = 0
+    if session.frame is not None:
+        session.frame.kept = 0  # the agent's to answer, too
     start_by_event(walk)
     session.agent = event.agent or SOMEBODY
 

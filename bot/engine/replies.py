@@ -1,6 +1,7 @@
 """Who gets a reply (LANGUAGE, Replies)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import Text
@@ -19,6 +20,8 @@ from bot.steps.exchange import from_contact
 from bot.steps.kind import Reply
 from bot.steps.replies import ReplyId
 
+_KEPT = "kept:"
+
 
 def reply_of(event: MessageReceived | Tapped) -> Reply:
     """The event as steps see it. A quick reply may come as a tap or as text (DECISIONS: replies)."""
@@ -33,16 +36,21 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
     return Reply(media=event.media, location=event.location)
 
 
+def kept(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
+    """A message that a step has put off, as the event by which it is taken later: a turn happens once per event."""
+    return replace(message, id=_KEPT + message.id)
+
+
 def together(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
-    """Messages that came while a model worked, as one, in order; one that is alone stays what it is."""
+    """Messages that were `kept`, as one, in order; one that is alone stays what it is."""
     last = messages[-1]
     if len(messages) == 1:
         return last
     text = "\n".join(from_contact(reply_of(message)) for message in messages)
-    ids = tuple(message.id for message in messages)
+    ids = tuple(message.id.rpartition(_KEPT)[2] for message in messages)
     sent_at = max(message.sent_at for message in messages)
     text = text[:KEPT_CHARACTERS]
-    return MessageReceived(f"together:{last.id}", last.contact, last.at, sent_at, "text", text, together=ids)
+    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
 
 
 def take_reply(walk: Walk, reply: Reply) -> None:
@@ -55,10 +63,10 @@ def take_reply(walk: Walk, reply: Reply) -> None:
         _take_idle(walk, reply)
     else:
         frame.kept = frame.kept if work.session.awaits else 0
-        kept, visit = frame.kept, frame.visit
+        waiting, visit = frame.kept, frame.visit
         _take_at(walk, frame, reply)
         now = work.session.frame
-        work.drops = kept > 0 and (now is None or now.visit != visit)
+        work.drops = waiting > 0 and (now is None or now.visit != visit)
 
 
 def _take_at(walk: Walk, frame: Frame, reply: Reply) -> None:

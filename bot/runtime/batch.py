@@ -15,7 +15,7 @@ from bot.core.events import Event, MessageReceived, ResetRequested, StatusReport
 from bot.core.session import OPTED_OUT, WINDOW, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
-from bot.engine.replies import together
+from bot.engine.replies import kept, together
 from bot.store.commit import Commit
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, OutboxRow, Status, json_of, text_of
 from bot.store.runs import Run
@@ -77,7 +77,7 @@ class Batch:
         if before.busy or before.keeps:
             self._take_parked(event.contact, turn)
         if turn is not None and turn.parks and isinstance(event, MessageReceived | Tapped):
-            self._park(event)
+            self._park(kept(event))
         return turn
 
     def take_due(self, due: DueRow) -> None:
@@ -200,29 +200,28 @@ class Batch:
 
     def _take_each(self, parked: _Parked) -> None:
         """Take events one by one; those that the session is busy for, or keeps, stay parked."""
-        kept: _Parked = []
+        stay: _Parked = []
         for place, (id, event) in enumerate(parked):
             if self.session(event.contact).busy:
-                kept += parked[place:]
+                stay += parked[place:]
                 break
+            if id is not None:
+                self.commit.unparked.add(id)
             turn = self._turn(event)
             if turn is not None and turn.drops:
-                self._drop(kept)
-                kept = []
+                self._drop(stay)
+                stay = []
             if turn is not None and turn.parks:
-                kept.append((id, event))
-            elif id is not None:
-                self.commit.unparked.add(id)
-        for id, event in kept:
+                stay.append((None, kept(event)))
+        for id, event in stay:
             if id is None:
                 self._park(event)
 
     def _drop(self, parked: _Parked) -> None:
         """Leave out what a contact wrote before going elsewhere, with a line in the trace."""
         for id, event in parked:
-            self.commit.add_note(
-                event.contact, event.id, json_of(event), "dropped", "the contact has gone elsewhere since"
-            )
+            body = json_of({"dropped": event})
+            self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
             if id is not None:
                 self.commit.unparked.add(id)
 
