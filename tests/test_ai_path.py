@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from bot.checker.loads import model_loads
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
-from bot.emulator.completion import Answer, CompletionService, Model
+from bot.core.tokens import estimate, estimate_messages
+from bot.emulator.completion import Answer, CompletionService, Model, Raw
 from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.settings import ModelService
@@ -21,6 +23,7 @@ from tests.process.serving import until
 from tests.test_hostile_texts import EVALUATED, OTHER, TEXTS, obedient
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
+JSON = "application/json"
 SHOP = Path(__file__).parent.parent / "examples" / "shop"
 BOT = "name: Test\nwords: {stop: {say: Bye!, then: end}}\ndefaults: {timeout: {after: 20h, then: end}}\n"
 FLOW = """\
@@ -556,3 +559,41 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
         assert not any(text in system["content"] for text in TEXTS[::20])
         assert all(message["role"] != "system" for message in others)
     assert service.unknown_fields == simulation.emulator.unknown_fields == set()
+
+
+def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answers(
+    start: Start, service: CompletionService, tmp_path: Path
+) -> None:
+    flow = FLOW.replace(
+        "    tools:", "    budget: {contact: 9000, else: spent}\n    turns: {max: 1000, else: spent}\n    tools:"
+    )
+    program = program_in(tmp_path, flow)
+    (load,) = model_loads(program.library)
+    simulation = start("acme/swift", program=program)
+    asked = 0
+
+    def hostile(request: dict[str, Any]) -> Raw:
+        nonlocal asked
+        asked += 1
+        name, given = ("orders_count", "{}") if asked % 3 else ("x" * 256, json.dumps({"y": "\U0001f642" * 400}))
+        called = {"type": "function", "function": {"name": name, "arguments": given}}
+        calls = [{"index": number, "id": f"{asked}.{number}", **called} for number in range(20)]
+        prompt = estimate_messages(request["messages"]) + estimate(json.dumps(request["tools"]))
+        counted = 0 if asked % 2 else 4 * prompt + 1_000
+        message = {"content": "" if asked % 4 else "Fine.", "tool_calls": calls if asked % 4 else []}
+        body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+        return Raw(
+            200, json.dumps({**body, "usage": {"prompt_tokens": counted, "completion_tokens": 1}}).encode(), JSON
+        )
+
+    service.answer_with(hostile)
+    for _ in range(30):
+        simulation.user("\u4f60" * 4096)
+    used = simulation._reader.used(simulation.contact, START - timedelta(hours=1))
+    made = sum("CallEnded" in str(turn) and "orders.count" in str(turn) for turn in simulation.all_turns())
+    assert load.tokens is not None and load.requests is not None and load.calls is not None
+    assert 9_000 <= used <= load.tokens
+    assert 0 < len(service.requests()) <= load.requests
+    assert made <= load.calls
+    assert said(simulation)[-1] == "No more today."
+    assert simulation.dead_letters() == []

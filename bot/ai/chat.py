@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.ai.errors import InvalidRequest
-from bot.core.tokens import estimate, estimate_messages
+from bot.core.tokens import estimate, estimate_messages, most_tokens
 from bot.core.values import Usage
 
 MAX_TOKENS = 100_000
 MAX_TEMPERATURE = 2
-ADDED_TOKENS = 1000  # by the service to a question, to explain its tools, for example
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +59,6 @@ class ChatRequest:
     def estimate(self, answer: str) -> Usage:
         """What this question and an answer come to, where the service does not say."""
         return Usage(self.model, self.prompt_tokens, min(estimate(answer), self.max_tokens), estimated=True)
-
-
-def most_tokens(prompt_tokens: int, max_tokens: int) -> int:
-    """The most that a request is counted for: a letter is four tokens at worst, and a service may add a text of its own."""
-    return 4 * prompt_tokens + ADDED_TOKENS + max_tokens
 
 
 @dataclass(frozen=True, slots=True)

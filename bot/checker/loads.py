@@ -9,6 +9,8 @@ from bot.checker.paths.rests import AFTER_RUN, said, stays
 from bot.checker.paths.stages import Stage, Stages
 from bot.checker.paths.terms import UNBOUNDED, Node, Term, by_node
 from bot.checker.paths.turns import Turns
+from bot.core.tokens import most_tokens
+from bot.core.values import LEAST_COUNTED
 from bot.flow.definition import Step
 from bot.flow.library import Library
 
@@ -41,6 +43,46 @@ def loads(library: Library) -> list[FlowLoad]:
         most = conversations.most(begun)
         circle = conversations.circle(begun) if most is None else None
         found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, circle))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoad:
+    """The most that one contact can cost a day at a step that asks a model: tokens, requests that a model may have read,
+    and calls of tools; None where there is no end. ``request`` is what one request counts at most.
+    """
+
+    place: Place
+    contact: int | None
+    request: int
+    at_once: int
+    each: int  # calls of tools for each request
+
+    @property
+    def tokens(self) -> int | None:
+        """The contact's budget, and what is under way when it is used up."""
+        return None if self.contact is None else self.contact + self.at_once * self.request
+
+    @property
+    def requests(self) -> int | None:
+        """Each takes `LEAST_COUNTED` tokens of the budget at least."""
+        return None if self.contact is None else -(-self.contact // LEAST_COUNTED) + self.at_once - 1
+
+    @property
+    def calls(self) -> int | None:
+        """A turn begins with a request."""
+        return None if self.requests is None else self.requests * self.each
+
+
+def model_loads(library: Library) -> list[ModelLoad]:
+    """What each step can cost that asks a model."""
+    found = []
+    for flow in library.flows.values():
+        for step in flow.steps.values():
+            spends = step.kind.spends(flow.variables)
+            if spends is not None:
+                request = most_tokens(spends.prompt, spends.answer)
+                found.append(ModelLoad((flow.name, step.name), spends.contact, request, spends.at_once, spends.calls))
     return found
 
 

@@ -45,7 +45,9 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 )
 @click.option("--cuts", is_flag=True, help="List as well the texts that nobody can tell the length of.")
 @click.option(
-    "--load", is_flag=True, help="List as well how many messages each flow can send, and how long that takes."
+    "--load",
+    is_flag=True,
+    help="List as well how many messages each flow can send, and what one contact can cost a day where a model is asked.",
 )
 @click.option("--watch", is_flag=True, help="Check again whenever a file is saved, until Ctrl-C.")
 @click.option(

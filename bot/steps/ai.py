@@ -11,9 +11,10 @@ from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.shapes import TEXT, Keys, Shape, one_or_more_of
-from bot.steps.ai_settings import BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
+from bot.lang.variables import Variable
+from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief
-from bot.steps.declared import Falls, Need, Outcome, Used
+from bot.steps.declared import Falls, Need, Outcome, Spends, Used
 from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exchange import Exchange
@@ -113,6 +114,18 @@ class Ai(StepKind):
     def unasked(self) -> Iterator[tuple[str, Mark]]:
         """Those of its tools without `confirm` that say of themselves that they change something."""
         return ((tool.handler, tool.mark) for tool in self.brief.tools if tool.spec.writes and not tool.confirms)
+
+    def spends(self, variables: Mapping[str, Variable]) -> Spends:
+        """What a contact can make it ask of a model."""
+        settings = self.brief.settings
+        merged = MOST_MERGED if settings.merges else 0
+        return Spends(
+            settings.bounds().contact,
+            self.brief.most_prompt(variables, MOST_ROUNDS + merged, 1 + merged + self.brief.calls),
+            settings.max_tokens or ANSWER_TOKENS,
+            1 + merged,
+            self.brief.calls if self.brief.tools else 0,
+        )
 
     # -- the contact's side -----------------------------------------------------------------------
 

@@ -1,27 +1,33 @@
 """What a model is told at an AI step, and what it may use and say there."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import Complete
+from bot.core.tokens import estimate
 from bot.lang.fields import Fields
 from bot.lang.templates import Template
+from bot.lang.variables import Variable
 from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
 from bot.steps.declared import Used
-from bot.steps.exchange import Exchange
+from bot.steps.exchange import Exchange, most_of_turn
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
-from bot.steps.facts import read_facts
+from bot.steps.facts import WHOLE, read_facts
 from bot.steps.guard import canary, leaks, secret_in
 from bot.steps.kind import At, Reading, StepFailed
 from bot.steps.links import foreign_link, links_in
 from bot.steps.notes import read_fill
 from bot.steps.prompt import (
     LEAVE,
+    MOST_VALUE,
     RULES,
     commands_text,
+    instructions_of,
     leave_tool,
-    quoted_scope,
+    most_instructions,
     read_commands,
     remember_tool,
     system_text,
@@ -147,7 +153,7 @@ class Brief:
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
-        instructions = self.instructions.render(quoted_scope(at.scope))
+        instructions = instructions_of(self.instructions, at.scope)
         whole = f"{before}\n{text}"
         found = secret_in(whole, (canary(at.flow, at.step), *self.settings.never))
         if found is not None:
@@ -163,19 +169,30 @@ class Brief:
             return "links: an address that nobody gave the model"
         return None
 
+    def most_prompt(self, variables: Mapping[str, Variable], rounds: int, messages: int) -> int:
+        """The most tokens of one question, in a turn of so many rounds and messages of the contact's."""
+        commands = commands_text(self.exits, self.notable)
+        text = system_text("", canary("", ""), "" if self.facts else self.facts_text, datetime.max, {}, commands)
+        values = len(self.notable) * (MOST_VALUE + 100)
+        own = most_instructions(self.instructions) + estimate(text) + values + (2 * WHOLE if self.facts else 0)
+        tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
+        return own + tools + self.history + most_of_turn(self.hears, self.calls + rounds, messages, rounds)
+
     def _system(self, at: At, exchange: Exchange) -> str:
-        instructions = self.instructions.render(quoted_scope(at.scope))
+        instructions = instructions_of(self.instructions, at.scope)
         known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
         commands = commands_text(self._exits_in_words(at), self.notable) if exchange.plain else []
         mark = canary(at.flow, at.step)
         return system_text(instructions, mark, "" if self.facts else self.facts_text, at.now, known, commands)
 
     def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
+        return self._all_tools(open_exits(self.exits, at.scope), at.variables)
+
+    def _all_tools(self, exits: Iterable[Exit], variables: Mapping[str, Variable]) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
         if self.fill:
-            tools.append(remember_tool(self.fill, at.variables))
-        for way in open_exits(self.exits, at.scope):
-            tools.append(leave_tool(way, self.names_of(way.deeds), self.fill, at.variables))
+            tools.append(remember_tool(self.fill, variables))
+        tools += [leave_tool(way, self.names_of(way.deeds), self.fill, variables) for way in exits]
         return tuple(tools)
 
     def _exits_in_words(self, at: At) -> tuple[Exit, ...]:

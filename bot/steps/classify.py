@@ -8,17 +8,28 @@ from typing import ClassVar, Self
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
 from bot.core.text import without_invisible
+from bot.core.tokens import estimate
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
 from bot.lang.shapes import Keys, Shape
 from bot.lang.templates import Template
-from bot.steps.ai_settings import BUDGET_ABOUT, DAY_KEYS, HEARS, MODEL_KEYS, AiSettings, check_model_errors, read_budget
-from bot.steps.declared import Falls, Outcome, Rest, RestFor, Used
+from bot.lang.variables import Variable
+from bot.steps.ai_settings import (
+    ANSWER_TOKENS,
+    BUDGET_ABOUT,
+    DAY_KEYS,
+    HEARS,
+    MODEL_KEYS,
+    AiSettings,
+    check_model_errors,
+    read_budget,
+)
+from bot.steps.declared import Falls, Outcome, Rest, RestFor, Spends, Used
 from bot.steps.door_keys import DOOR
 from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
 from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
-from bot.steps.prompt import quoted_scope
+from bot.steps.prompt import instructions_of, most_instructions
 
 WITHIN = 20.0  # seconds
 NONE = "none"
@@ -87,6 +98,12 @@ class Classify(StepKind):
         if self.text is not None:
             yield Used(self.text)
 
+    def spends(self, variables: Mapping[str, Variable]) -> Spends:
+        """What a contact can make it ask of a model."""
+        words = [_RULES, *(f"{way.name}: {way.when}" for way in self.exits)]
+        prompt = most_instructions(self.question) + estimate("\n".join(words)) + 50 + (self.settings.hears or HEARS)
+        return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
+
     def enter(self, at: At) -> Decision:
         """Ask the model; where there is nothing to read, it is ``other``."""
         text = at.unread.text if self.text is None and at.unread is not None else None
@@ -95,7 +112,7 @@ class Classify(StepKind):
         if not text or not text.strip():
             return ending("other", unread=at.unread)
         lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, at.scope)] + [f"{NONE}: nothing of this"]
-        system = "\n".join([self.question.render(quoted_scope(at.scope)), "", _RULES, *lines])
+        system = "\n".join([instructions_of(self.question, at.scope), "", _RULES, *lines])
         messages = (
             {"role": "system", "content": system},
             {"role": "user", "content": text[: self.settings.hears or HEARS]},
@@ -103,6 +120,7 @@ class Classify(StepKind):
         complete = Complete(
             messages=messages,
             models=self.settings.models,
+            max_tokens=ANSWER_TOKENS,
             temperature=0,
             budget=self.settings.bounds(),
             heard=self.settings.heard,

@@ -214,3 +214,18 @@ class Need:
     variable: str
     way: str
     mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Spends:
+    """What a step may ask of a model. ``contact`` are the tokens of a contact's day, None where there is no bound.
+
+    ``prompt`` and ``answer`` are the most tokens of one question and its answer, ``at_once`` how many questions of a
+    contact can be under way, ``calls`` how many calls of tools each of them can lead to.
+    """
+
+    contact: int | None
+    prompt: int
+    answer: int
+    at_once: int = 1
+    calls: int = 0

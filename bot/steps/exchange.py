@@ -15,8 +15,9 @@ from bot.steps.prompt import LEAVE, REMEMBER
 WireMessage = dict[str, Any]
 MOST_LINKS = 50
 MOST_LINK = 2000  # characters
-MOST_EXCHANGE = 60_000  # characters of one turn that the model is given and the session keeps
+MOST_EXCHANGE = 40_000  # characters of one turn that the model is given and the session keeps
 MOST_REFUSAL = 300  # characters of a result that always have room: how a call was refused
+MOST_WORD = 256  # characters of a call's name
 LEFT_OUT = "(The result is left out: this turn has become too long.)"
 ARRIVED = "(The contact has just arrived here and waits for you to begin.)"
 
@@ -113,6 +114,8 @@ class Exchange:
         self.characters += len(kept)
         self.unread = text[:hears]
         rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
+        if not kept and text and self.characters >= hears and any(rest[:22] in each["content"] for each in self.turn):
+            return  # it has been told so already
         self.turn.append({"role": "user", "content": text if kept == text else f"{kept}\n{rest}".strip()})
         self.note_fresh()
 
@@ -174,6 +177,12 @@ class Exchange:
         """The model's part of the newest turn that is over."""
         texts = [message["content"] for message in self.history if message["role"] == "assistant"]
         return messages_of(texts[-1], 1) if texts else ()
+
+
+def most_of_turn(hears: int, calls: int, messages: int, rounds: int) -> int:
+    """The most tokens of a turn in which so much is heard, with so many calls, messages of the contact's and rounds."""
+    words = calls * (MOST_REFUSAL + MOST_WORD) + messages * len(LEFT_OUT) * 2
+    return max(MOST_EXCHANGE, hears) + words + 10 * (calls + messages + rounds)
 
 
 def from_contact(reply: Reply) -> str:

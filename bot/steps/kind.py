@@ -20,7 +20,7 @@ from bot.lang.shapes import Shape
 from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
-from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Used
+from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Spends, Used
 from bot.steps.doors import Door
 from bot.steps.replies import ReplyId
 from bot.steps.services import Service
@@ -161,6 +161,10 @@ class StepKind:
     def rest(self) -> Rest | None:
         """What the conversation rests here for; None: it goes on in the same turn."""
         return Rest(RestFor.CONTACT) if self.waits else None
+
+    def spends(self, variables: Mapping[str, Variable]) -> Spends | None:
+        """What it may ask of a model, in a flow with these variables."""
+        return None
 
     @property
     def most_messages(self) -> int:
