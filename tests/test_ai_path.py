@@ -597,3 +597,37 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
     assert made <= load.calls
     assert said(simulation)[-1] == "No more today."
     assert simulation.dead_letters() == []
+
+
+def in_one_event(calls: list[dict[str, Any]]) -> Raw:
+    """A stream whose calls come whole: in the pieces of a real one, so much text takes its time."""
+    choice = {"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    event = json.dumps({"id": "c", "choices": [choice]})
+    return Raw(200, f"data: {event}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+
+
+def test_others_are_answered_while_a_model_asks_for_calls_of_10_000_characters_as_often_as_it_can(
+    start: Start, service: CompletionService
+) -> None:
+    simulation = start("acme/swift", flow=FLOW.replace("    tools:", "    max_tokens: 30000\n    tools:"))
+    free, asked = threading.Event(), 0
+
+    def hostile(request: dict[str, Any]) -> Raw:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            assert free.wait(30)
+        given = json.dumps({"why": f"{asked} {'x' * 10_000}"})
+        call = {"type": "function", "function": {"name": "orders_count", "arguments": given}}
+        return in_one_event([{"index": number, "id": f"c{number}", **call} for number in range(32)])
+
+    service.answer_with(hostile)
+    simulation.emulator.receive(simulation.contact, "go")
+    until(lambda: asked == 2)
+    simulation.emulator.receive("6289876543210", "stop")
+    assert simulation.emulator.wait_until(lambda: any("Bye!" in str(sent) for sent in simulation.emulator.sent))
+    free.set()
+    simulation.settle()
+    assert said(simulation) == ["No more today."]
+    assert asked <= 8
+    assert len(json.dumps(service.requests()[-1].body["messages"])) < 80_000

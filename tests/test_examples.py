@@ -50,7 +50,9 @@ UNCLEAR = ("error_before", "error_after", "reset_before", "reset_after", "trunca
 OTHERS_LOGS = ("bot.runtime.completing", "bot.alarms")
 """These log as errors what a model has done, and that the gateway has refused the key."""
 
-AS_WRITTEN = re.compile(r"\S+ is not scheduled: its time has passed|.+: the contact has opted out")
+AS_WRITTEN = re.compile(
+    r"\S+ is not scheduled: its time has passed|.+: the contact has opted out|the contact has gone elsewhere since"
+)
 FAILED = re.compile(r"\S+/\S+: (\w+): ")
 OWN_FAILURES = ("failed", "mismatch", "error")
 """How a step ends that could not do its work; else it ended as its service, model or handler says."""

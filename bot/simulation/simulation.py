@@ -4,8 +4,10 @@ Signed webhooks over HTTP in, the store's two files in a folder that is thrown a
 gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, closing
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +35,7 @@ from bot.store.trace import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
 ANSWERED_WITHIN = 600.0  # real seconds; a model that is asked in earnest may take many rounds
-MOMENT = 1.0  # seconds
+MOMENT = 0.2  # real seconds: how late a Ctrl-C may be noticed
 TURNS_LOOKED_AT = 100
 EVERY_TURN = 1_000_000
 STAND_IN = "acme/stand-in"
@@ -251,13 +253,39 @@ class Simulation:
         """Wait until the bot has come to rest, and the gateway has told what became of its messages. Raises `Stuck`."""
         within = ANSWERED_WITHIN if self._asks_models else SETTLED_WITHIN
         until = monotonic() + within
-        while monotonic() < until:
-            if self._rests():
-                return
+        with _interrupts_between() as look:
+            while monotonic() < until:
+                if self._rests():
+                    return
+                look()
         raise Stuck(f"the bot has not come to rest within {within:g} seconds: does a handler hang?")
 
     def _rests(self) -> bool:
-        """Whether gateway and bot come to rest within a moment: a Ctrl-C is noticed between two of them at the latest."""
+        """Whether gateway and bot come to rest within a moment."""
         emulator, engine = self.emulator, self._running.engine
         came = emulator.wait_until(emulator.idle, MOMENT) and engine.wait_settled(MOMENT)
         return came and emulator.idle() and engine.settled()
+
+
+@contextmanager
+def _interrupts_between() -> Iterator[Callable[[], None]]:
+    """Note a Ctrl-C, and raise it where ``look`` is called, or at the end.
+
+    In the middle of a wait it could leave a lock of the bot's held for ever, and the bot would never stop.
+    """
+    came: list[int] = []
+
+    def look() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not raises or threading.current_thread() is not threading.main_thread():
+        yield look
+        return
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield look
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    look()

@@ -1,5 +1,7 @@
 """A contact and a bot by the real path, on a clock that is moved."""
 
+import os
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -181,3 +183,20 @@ def test_the_store_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         simulation.user("hi")
         assert len(list(tmp_path.iterdir())) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["bot"]
+
+
+def test_a_ctrl_c_in_the_middle_of_a_wait_is_noticed_behind_it(
+    simulation: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[str] = []
+
+    def wait_until(condition: object, timeout: float) -> bool:
+        waits.append("begun")
+        os.kill(os.getpid(), signal.SIGINT)
+        waits.append("ended")
+        return False
+
+    monkeypatch.setattr(simulation.emulator, "wait_until", wait_until)
+    with pytest.raises(KeyboardInterrupt):
+        simulation.settle()
+    assert waits == ["begun", "ended"], "it could have left a lock held for ever"
