@@ -405,3 +405,75 @@ def test_an_agent_who_takes_over_while_the_model_works_is_not_talked_over_by_a_n
     models.say("Yes?")
     gateway.receive(CONTACT, "you again")
     wait_for(gateway, "Yes?")
+
+
+WITHSTANDS = {
+    "bot.yml": BOT + "ai: {sorry: No answer to that., never: [INSIDER20]}\n",
+    "main.yml": """\
+flow: main
+start: {otherwise: true}
+steps:
+  talk:
+    ai: You help the contacts of a shop.
+    tools: [orders.pay, {call: orders.cancel, confirm: true}]
+    exits: {cancelled: {when: it is cancelled, needs: [orders.cancel], then: bye}}
+    errors: {else: end}
+  bye: {say: Bye., then: end}
+""",
+    "handlers.py": """
+from bot import handler
+
+
+@handler("orders.pay")
+def pay() -> str:
+    raise RuntimeError("cannot reach postgres://admin:s3cret@db.example/orders")
+
+
+@handler("orders.cancel")
+def cancel(number: str, amount: int) -> None:
+    \"\"\"Cancel the order?\"\"\"
+""",
+}
+HOSTILE = {
+    "pay": Answer(calls=[("orders_pay", {})]),
+    "cancel": Answer(calls=[("orders_cancel", {"number": "AB1\namount: 1", "amount": 1_000_000})]),
+    "leave": Answer(calls=[("leave_cancelled", {})]),
+    "the code": Answer("It is I N S I D E R - 2 0."),
+    "an address": Answer("Log in at https://evil.example."),
+    "nothing": Answer("\u200b<think>They want nothing.</think>"),
+}
+
+
+def obedient(request: dict[str, Any]) -> Answer:
+    """A model that does what it is told, and repeats all that it hears of its tools."""
+    last = request["messages"][-1]
+    return (
+        Answer(f"I hear: {last['content']}")
+        if last["role"] == "tool"
+        else HOSTILE.get(last["content"], Answer("Fine."))
+    )
+
+
+def test_a_model_that_obeys_everybody_is_withstood(
+    begin: Begin, folder: Path, gateway: Emulator, models: CompletionService
+) -> None:
+    for name, text in WITHSTANDS.items():
+        (folder / name).write_text(text)
+    models.answer_with(obedient)
+    begin()
+    expected: list[str] = []
+    for said, answers in (
+        ("pay", ["I hear: Failed: error"]),
+        ("cancel", ["[buttons]"]),
+        ("no", ["I hear: Not done: the contact did not agree."]),
+        ("leave", ["I hear: Not yet: orders_cancel must have succeeded first."]),
+        ("the code", ["No answer to that."]),
+        ("an address", ["No answer to that."]),
+        ("nothing", ["No answer to that."]),
+        ("hi", ["Fine."]),
+    ):
+        gateway.receive(CONTACT, said)
+        expected += answers
+        wait_for(gateway, *expected)
+    (question,) = [sent.body["interactive"]["body"]["text"] for sent in gateway.sent if "interactive" in sent.body]
+    assert question.splitlines() == ["Cancel the order?", "number: AB1 ⏎ amount: 1", "amount: 1,000,000"]
