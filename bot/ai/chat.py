@@ -53,7 +53,7 @@ class ChatRequest:
 
     @property
     def most_tokens(self) -> int:
-        """More than any service can count for this question and its answer: whoever reports more is not believed."""
+        """The most tokens that a service can plausibly report for this question and its answer."""
         return most_tokens(self.prompt_tokens, self.max_tokens)
 
     def estimate(self, answer: str) -> Usage:

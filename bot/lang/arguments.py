@@ -1,4 +1,4 @@
-"""What a handler is called with, held against its annotations: when it is called, and before anybody is asked about it."""
+"""Checks a handler's arguments against its annotations: before the contact is asked to agree, and when it is called."""
 
 import copy
 from collections.abc import Callable, Mapping

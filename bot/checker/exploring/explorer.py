@@ -5,6 +5,7 @@ its template goes in its place, and whoever waits for the end of a send is told.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -59,6 +60,15 @@ class Explorer:
                 newest = next((each for each in reversed(state.options) if each.title == title), None)
                 return None if newest is None or asked else Taps(newest.reply, title, newest.picked)
         return None if asked else move
+
+    def take_all(self, state: State, moves: Iterable[Move]) -> State | None:
+        """What comes of moves of another conversation, one after another; None where one cannot be made."""
+        for move in moves:
+            possible = self.possible(state, move)
+            if possible is None:
+                return None
+            state = self.take(state, possible)
+        return state
 
     def take(self, state: State, move: Move) -> State:
         """What comes of a move, when all rests again or waits for the world.

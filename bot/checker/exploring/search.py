@@ -136,13 +136,7 @@ class Search:
     def _again(self, first: State, moves: Iterable[Move]) -> State | None:
         """Make moves from the beginning; None where one cannot be made."""
         assert first.before is not None
-        state = first.before
-        for move in moves:
-            possible = self._explorer.possible(state, move)
-            if possible is None:
-                return None
-            state = self._explorer.take(state, possible)
-        return state
+        return self._explorer.take_all(first.before, moves)
 
 
 def progress(story: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:

@@ -114,13 +114,7 @@ class Ways:
         return None
 
     def _take(self, way: Way) -> State | None:
-        state = self._begin()
-        for move in way:
-            possible = self._explorer.possible(state, move)
-            if possible is None:
-                return None
-            state = self._explorer.take(state, possible)
-        return state
+        return self._explorer.take_all(self._begin(), way)
 
     def _begin(self) -> State:
         return self._explorer.begin(CONTACT, NOW.replace(tzinfo=self._explorer.library.bot.timezone))
