@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.checker.graph import Cause, Edge, Graph, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.paths.longest import Longest
-from bot.checker.paths.rests import AFTER_RUN, said, stays
+from bot.checker.paths.rests import said, stays
 from bot.checker.paths.stages import Stage, Stages
 from bot.checker.paths.terms import UNBOUNDED, Node, Term, by_node
 from bot.checker.paths.turns import Turns

@@ -111,7 +111,7 @@ class Paths:
     def _stories(self, edge: Edge, graph: Graph, passing: Passing) -> Iterator[tuple[list[State], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
         way = passing.way_to(edge.source)
-        around = circle_through(edge.source, graph, passing.reached) * _rounds(graph, edge)
+        around = circle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
         for start in range(len(way), -1, -1):
             story = (*way[start:], *around, edge)
             if story[0].source in self._met:

@@ -7,8 +7,8 @@ from bot.checker.data.assigned import Assigned
 from bot.checker.data.giving import bits_of
 from bot.checker.data.nulls import Names
 from bot.checker.data.ways import Way
-from bot.checker.graph import Edge, Graph, Place, Root
-from bot.checker.paths.passing import AFTER_RUN, Passing
+from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
+from bot.checker.paths.passing import Passing
 from bot.checker.paths.trails import edges_of
 from bot.steps.declared import FlowRun
 

@@ -4,6 +4,7 @@ It says more than can happen, never less: what depends on values may be the case
 opens frames (starts, plans, `run`, interruptions) are roots.
 """
 
+from bot.checker.graph.edges import AFTER_RUN as AFTER_RUN
 from bot.checker.graph.edges import Cause as Cause
 from bot.checker.graph.edges import Edge as Edge
 from bot.checker.graph.edges import Place as Place

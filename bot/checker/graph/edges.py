@@ -25,6 +25,10 @@ class Cause(Enum):
     FAILED = "failed"  # ... because a step of it failed
 
 
+AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
+"""How a frame can end, as what ran it sees it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
     """One way on from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.

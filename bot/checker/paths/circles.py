@@ -1,22 +1,22 @@
 """Circles in the graph: steps that lead back to themselves."""
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from bot.checker.graph import Edge, Graph, Place
+from bot.checker.graph.edges import Edge, Place
 
 Node = TypeVar("Node")
 
 
-def circle_through(place: Place, graph: Graph, among: Collection[Place]) -> tuple[Edge, ...]:
+def circle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Collection[Place]) -> tuple[Edge, ...]:
     """A shortest way from a step back to itself, over some steps only; where there is one, over another. Empty: none."""
-    itself = next((edge for edge in graph.edges[place] if edge.target == place), None)
+    itself = next((edge for edge in edges[place] if edge.target == place), None)
     came: dict[Place, Edge] = {}
     waiting = deque([place])
     while waiting:
         here = waiting.popleft()
-        for edge in graph.edges[here]:
+        for edge in edges[here]:
             if edge.target == place and here != place:
                 return (*_way(here, place, came), edge)
             if edge.target is not None and edge.target in among and edge.target not in came and edge.target != place:

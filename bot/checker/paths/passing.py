@@ -3,9 +3,8 @@
 from collections import deque
 from collections.abc import Iterator
 
-from bot.checker.graph import Cause, Edge, Graph, Opening, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
 from bot.checker.graph.reaching import reached
-from bot.checker.paths.rests import AFTER_RUN as AFTER_RUN
 from bot.checker.paths.trails import Trail, begun_with, edges_of
 
 

@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bot.checker.graph import Cause, Edge, Graph, Place
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.paths.terms import UNBOUNDED
 from bot.flow.definition import Step
 from bot.steps.declared import RestFor
-
-AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
-"""How a frame can end, as what ran it sees it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

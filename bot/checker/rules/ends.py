@@ -49,7 +49,7 @@ def _endless(graph: Graph, passing: Passing) -> Iterator[Finding]:
     stuck = {place for place in passing.reached if not passing.can_end(place)}
     told: set[Place] = set()
     for place in (place for place in graph.steps if place in stuck):
-        circle = None if place in told else circle_through(place, graph, stuck)
+        circle = None if place in told else circle_through(place, graph.edges, stuck)
         if circle:
             told |= _around(place, graph, stuck)
             step = graph.steps[place]
