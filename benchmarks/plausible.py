@@ -100,10 +100,10 @@ class Plausible(Author):
 
     def say(self) -> dict[str, Any]:
         plan = {"flow": "three", "after": self.one(*SHORT, *LONG), "with": self.passed()}
-        riders = self.some(
+        options = self.some(
             schedule=lambda: plan, tag=lambda: self.one("vip", "{{ size }}"), set=lambda: {"note": "{{ name }}"}
         )
-        return {"say": self.text(), **riders, **self.some(then=self.later)}
+        return {"say": self.text(), **options, **self.some(then=self.later)}
 
     def branch(self) -> dict[str, Any]:
         ways = [{"if": self.one(*CONDITIONS), "then": self.later()} for _ in range(self.one(1, 2))]

@@ -1,4 +1,4 @@
-"""Random small bots: every verb with every rider, whether or not that makes sense. The same seed writes the same bot."""
+"""Random small bots: every verb with every option, whether or not that makes sense. The same seed writes the same bot."""
 
 import json
 from random import Random
@@ -51,7 +51,7 @@ VALUES = {
 
 
 class Author:
-    """Writes flows at random, every verb with every rider, without asking whether they make sense."""
+    """Writes flows at random, every verb with every option, without asking whether they make sense."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -74,7 +74,7 @@ class Author:
         name = self.one(*VALUES)
         return {name: self.one(*VALUES[name])}
 
-    def door(self) -> Any:
+    def transition(self) -> Any:
         return self.target() if self.one(0, 1) else {**self.speech(), "then": self.target()}
 
     def speech(self) -> dict[str, Any]:
@@ -84,14 +84,14 @@ class Author:
         return {"after": self.one("1h", "2h", "3h"), **self.speech()}
 
     def retry(self) -> Any:
-        return {**self.speech(), **({"max": self.one(0, 1, 2), "else": self.door()} if self.one(0, 1) else {})}
+        return {**self.speech(), **({"max": self.one(0, 1, 2), "else": self.transition()} if self.one(0, 1) else {})}
 
     def waiting(self) -> dict[str, Any]:
         return self.some(
             remind=lambda: {**self.timed(), "max": self.one(1, 2, 3)},
             timeout=lambda: {**self.timed(), "then": self.target(), "fixed": self.one(True, False)},
             words=lambda: self.words("go", "more"),
-            **({"other": self.door} if self.one(0, 0, 1) else {"retry": self.retry}),
+            **({"other": self.transition} if self.one(0, 0, 1) else {"retry": self.retry}),
         )
 
     def words(self, *texts: str) -> dict[str, Any]:
@@ -99,15 +99,15 @@ class Author:
 
     def word(self) -> Any:
         heard = {"if": self.one(*CONDITIONS), **self.speech(), "then": self.target()}
-        return self.one(self.door(), heard, {"correct": self.one(*self._steps)})
+        return self.one(self.transition(), heard, {"correct": self.one(*self._steps)})
 
-    def riders(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         return self.some(
-            then=self.door,
+            then=self.transition,
             set=self.set,
             tag=self.text,
-            errors=lambda: {"else": self.door(), **self.some(mismatch=self.door, failed=self.door)},
-            visits=lambda: {"max": self.one(1, 2), "else": self.door()},
+            errors=lambda: {"else": self.transition(), **self.some(mismatch=self.transition, failed=self.transition)},
+            visits=lambda: {"max": self.one(1, 2), "else": self.transition()},
             renamed_from=lambda: self.one(*STEPS),
             schedule=lambda: [self.schedule() for _ in range(self.one(1, 2))],
             cancel=lambda: [self.one("x", "{{ t }}")],
@@ -139,7 +139,7 @@ class Author:
     def choice(self) -> Any:
         condition = self.some(**{"if": lambda: self.one(*CONDITIONS)})
         value = {"value": self.one(1, "x", "{{ n }}"), "words": [self.one("uno", "dos")]}
-        return self.one(self.door(), {**value, **condition})
+        return self.one(self.transition(), {**value, **condition})
 
     def ask(self) -> dict[str, Any]:
         choices, saved = self.choices(), self.one(*VARS)
@@ -147,7 +147,7 @@ class Author:
         return {"ask": self.text(), **choices, **optional, **self.waiting()}
 
     def template(self) -> dict[str, Any]:
-        waits = {"replies": {"Go": self.door(), "Stop": self.door()}, **self.waiting()}
+        waits = {"replies": {"Go": self.transition(), "Stop": self.transition()}, **self.waiting()}
         return {"template": {"name": "nudge", "language": "en", "body": [self.text()]}, **self.one({}, waits)}
 
     def say(self) -> dict[str, Any]:
@@ -166,8 +166,8 @@ class Author:
     def http(self) -> dict[str, Any]:
         parts = {"t": "answer.a", "n": "status"}
         failures = {
-            "else": self.door(),
-            **self.some(**{"404": self.door, "4xx": lambda: {"say": "{{ answer.a }}", "then": "end"}}),
+            "else": self.transition(),
+            **self.some(**{"404": self.transition, "4xx": lambda: {"say": "{{ answer.a }}", "then": "end"}}),
         }
         optional = self.some(
             query=lambda: {"q": self.text(), "n": "{{ n }}", "l": "{{ l }}"},
@@ -186,7 +186,7 @@ class Author:
         return {"branch": [*ways, *self.one([], [{"else": self.target()}])]}
 
     def run(self) -> dict[str, Any]:
-        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.door)
+        brings = self.some(save=lambda: {"t": "n", "o": "o"}, expired=self.transition)
         return {"run": f"/{self.one(*FLOWS)}", "with": self.set(), **brings}
 
     def exits(self, *needs: dict[str, Any]) -> dict[str, Any]:
@@ -196,12 +196,15 @@ class Author:
     def ai(self) -> dict[str, Any]:
         tools = ["orders.find", {"call": "orders.find", "with": {"number": "{{ t }}"}, "about": "Find it."}]
         careful = {"call": "orders.find", "confirm": self.one(True, "Shall I find {{ it.number }}?")}
-        failures = {"else": self.door(), **self.some(unsafe=self.door, down=self.door, confused=self.door)}
+        failures = {
+            "else": self.transition(),
+            **self.some(unsafe=self.transition, down=self.transition, confused=self.transition),
+        }
         optional = self.some(
             tools=lambda: [self.one(*tools, careful, careful)],
             fill=lambda: {"n": "a number", **self.one({}, {"t": "what they want"})},
-            turns=lambda: {"max": self.one(1, 2), "else": self.door()},
-            budget=lambda: {"contact": 100, "else": self.door()},
+            turns=lambda: {"max": self.one(1, 2), "else": self.transition()},
+            budget=lambda: {"contact": 100, "else": self.transition()},
             while_busy=lambda: self.one("merge", "together"),
             messages=lambda: self.one(1, 2),
             history=lambda: self.one(0, 30),
@@ -213,11 +216,11 @@ class Author:
         return {"ai": instructions, "never": [LEAK], "exits": exits, "errors": failures, **optional, **waiting}
 
     def classify(self) -> dict[str, Any]:
-        ways = {"exits": self.exits(), "other": self.door(), "errors": {"else": self.door()}}
+        ways = {"exits": self.exits(), "other": self.transition(), "errors": {"else": self.transition()}}
         return {"classify": self.text(), **ways, **self.some(text=self.text)}
 
     def handoff(self) -> dict[str, Any]:
-        closes = {"closed": self.door(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
+        closes = {"closed": self.transition(), **self.some(timeout=lambda: {**self.timed(), "then": "end"})}
         return {"handoff": {"team": "x", "say": self.text()}, **closes}
 
     def wait(self) -> dict[str, Any]:
@@ -228,10 +231,10 @@ class Author:
             self.ask, self.ask, self.template, self.say, self.call, self.http, self.branch, self.run, self.handoff, self.classify,
             self.ai, self.ai, lambda: {"set": self.set()}, self.wait,
         )  # fmt: skip
-        riders = self.riders()
+        options = self.options()
         if write in (self.ai, self.classify, self.handoff):
-            riders.pop("then", None)
-        return {**riders, **write()}
+            options.pop("then", None)
+        return {**options, **write()}
 
     def flow(self, name: str) -> dict[str, Any]:
         self._steps = tuple(step for step in STEPS if self.one(0, 1, 1)) or ("a",)

@@ -89,7 +89,7 @@ class Contact:
     @property
     def _waits_for_person(self) -> bool:
         """Whether nothing but a person goes on with the conversation."""
-        timeout = None if self._step is None else self._step.riders.defaults.timeout
+        timeout = None if self._step is None else self._step.options.defaults.timeout
         return self.session.agent is not None or (self._is_with_person and timeout is None)
 
     def look(self) -> None:
@@ -142,7 +142,7 @@ class Contact:
         words = {**self.library.bot.words}
         frame, step = self.session.frame, self._step
         if frame is not None and step is not None:
-            words |= {**self.library.flows[frame.flow].words, **step.riders.words}
+            words |= {**self.library.flows[frame.flow].words, **step.options.words}
         self._write(dice.choice(list(words) or self._tried.texts), dice)
 
     def _answer(self, dice: Random) -> None:

@@ -437,7 +437,7 @@ def test_odd_characters_in_the_arguments_of_a_call_are_no_reason_either(
     assert simulation.dead_letters() == []
 
 
-def test_a_budget_that_is_used_up_is_a_door_and_is_there_again_the_next_day(
+def test_a_budget_that_is_used_up_is_a_transition_and_is_there_again_the_next_day(
     start: Start, service: CompletionService
 ) -> None:
     simulation = start(

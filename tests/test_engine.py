@@ -717,7 +717,7 @@ steps:
     assert talk.tap("5 cups") == ["5 cups."]
 
 
-def test_a_door_that_fails_takes_the_error_outcome_and_leaves_nothing_behind() -> None:
+def test_a_transition_that_fails_takes_the_error_outcome_and_leaves_nothing_behind() -> None:
     talk = Talk("""
 flow: main
 start: {otherwise: true}
@@ -731,7 +731,7 @@ steps:
     assert talk.session.tags == ()
 
 
-def test_an_error_door_that_fails_itself_ends_the_conversation() -> None:
+def test_an_error_transition_that_fails_itself_ends_the_conversation() -> None:
     talk = Talk("""
 flow: main
 start: {otherwise: true}
@@ -814,7 +814,7 @@ steps: {q: {ask: q?, timeout: {after: 1h, fixed: true, then: again}}}
     assert talk.wait("150m") == ["q?", "q?"]
 
 
-def test_what_a_step_adds_to_an_inherited_door_keeps_the_inherited_words() -> None:
+def test_what_a_step_adds_to_an_inherited_transition_keeps_the_inherited_words() -> None:
     talk = Talk(
         "flow: main\nstart: {otherwise: true}\nsteps: {q: {ask: q?, buttons: {X: end}, retry: {tag: lost}}}",
         BOT.replace("{timeout", "{retry: {say: Hm?}, timeout"),

@@ -212,15 +212,15 @@ def test_a_question_that_is_not_corrected_goes_on_as_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("door", "problem"),
+    ("transition", "problem"),
     [
         ("{correct: done}", 'E110 "done" asks nothing that could be corrected'),
         ("{correct: nmae}", "E102"),
         ("{correct: name, then: town}", 'E121 step "summary": buttons: "Name": "then" beside "correct"'),
     ],
 )
-def test_only_a_question_can_be_corrected(door: str, problem: str) -> None:
-    assert any(problem in found for found in problems_of(SUMMARY.replace("{correct: name}", door)))
+def test_only_a_question_can_be_corrected(transition: str, problem: str) -> None:
+    assert any(problem in found for found in problems_of(SUMMARY.replace("{correct: name}", transition)))
 
 
 def test_a_share_of_contacts_is_as_large_as_it_says_and_stays_the_same() -> None:
@@ -301,7 +301,7 @@ steps: {try: {set: {n: "{{ t }}"}, errors: {mismatch: over}}, over: {set: {}, th
     assert talk.user("hi") == ["3 tried."]
 
 
-def test_a_tag_is_given_and_taken_away_by_steps_and_by_doors() -> None:
+def test_a_tag_is_given_and_taken_away_by_steps_and_by_transitions() -> None:
     flows = """
 flow: main
 start: {otherwise: true}

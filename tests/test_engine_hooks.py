@@ -111,7 +111,7 @@ def test_a_hook_of_a_flow_hears_of_that_flow_only() -> None:
     assert [tell.hook for tell in told(going)] == ["end/of_hello"]
 
 
-def test_a_failure_that_only_the_door_for_all_others_takes_is_told() -> None:
+def test_a_failure_that_only_the_transition_for_all_others_takes_is_told() -> None:
     going = talk(failed)
     going.user("hi")
     going.user("Ann")
@@ -120,7 +120,7 @@ def test_a_failure_that_only_the_door_for_all_others_takes_is_told() -> None:
     assert (tell.told["flow"], tell.told["step"], tell.told["reason"]) == ("main", "find", "it went wrong")
 
 
-def test_a_failure_with_a_door_of_its_own_is_expected() -> None:
+def test_a_failure_with_a_transition_of_its_own_is_expected() -> None:
     going = talk(failed)
     going.user("hi")
     going.user("Ann")

@@ -222,7 +222,7 @@ class Contact(Talk):
             return
         step = self.library.flows[frame.flow].steps[frame.step]
         if step.kind.deaf:
-            assert left_out or (turn.wake_at is None) == (step.riders.defaults.timeout is None)
+            assert left_out or (turn.wake_at is None) == (step.options.defaults.timeout is None)
         else:
             assert step.kind.pauses, "it rests where nothing leads on"
             assert turn.wake_at is not None

@@ -1,4 +1,4 @@
-"""Where doors lead: next, again, back, end, route, a step of a flow, and a flow that returns."""
+"""Where transitions lead: next, again, back, end, route, a step of a flow, and a flow that returns."""
 
 from tests.talk import BOT, Talk
 

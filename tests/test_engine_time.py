@@ -24,9 +24,11 @@ steps: {q: {ask: How was it?}, thanks: {say: Thanks., then: end}}
 """
 
 
-def booking(schedule: str, *, more: str = REMINDER, rider: str = "", bot: str = BERLIN) -> Talk:
+def booking(schedule: str, *, more: str = REMINDER, option: str = "", bot: str = BERLIN) -> Talk:
     """A contact who has booked at 12:00 on Monday 6 May 2030, summer time in Berlin: 10:00 in UTC."""
-    talk = Talk(f"flow: main\nstart: {{otherwise: true}}\nsteps: {{b: {{say: Booked., {schedule}{rider}}}}}{more}", bot)
+    talk = Talk(
+        f"flow: main\nstart: {{otherwise: true}}\nsteps: {{b: {{say: Booked., {schedule}{option}}}}}{more}", bot
+    )
     assert talk.user("book") == ["Booked."]
     return talk
 
@@ -71,7 +73,7 @@ def test_a_point_in_time_that_has_passed_is_a_second_later_or_never() -> None:
 
 
 def test_a_day_without_a_time_is_a_failure_and_nothing_of_the_step_stays_done() -> None:
-    talk = booking('schedule: {flow: reminder, at: "{{ today }}"}', rider=", tag: booked, errors: {else: end}")
+    talk = booking('schedule: {flow: reminder, at: "{{ today }}"}', option=", tag: booked, errors: {else: end}")
     assert talk.session.plans == () and talk.session.tags == ()
     assert talk.turn is not None and "a date is not a date with a time" in talk.turn.trace.notes[0]
 
@@ -471,7 +473,7 @@ steps: {letter: {template: {name: letter, language: en}, then: end}}
     assert talk.session.plans == ()
 
 
-def test_a_door_can_only_cancel_what_is_scheduled_somewhere() -> None:
+def test_a_transition_can_only_cancel_what_is_scheduled_somewhere() -> None:
     flows = """
 flow: main
 start: {otherwise: true}

@@ -259,7 +259,7 @@ def test_two_words_of_one_place_that_mean_the_same_are_a_problem() -> None:
     ],
 )
 @pytest.mark.parametrize("where", ["flow", "step"])
-def test_a_mistake_in_a_words_door_is_found(where: str, words: str, expected: str) -> None:
+def test_a_mistake_in_a_words_transition_is_found(where: str, words: str, expected: str) -> None:
     of_flow, of_step = (words, "{}") if where == "flow" else ("{}", words)
     text = f"flow: f\nwords: {of_flow}\nsteps: {{a: {{ask: x, words: {of_step}}}, b: {{say: y, then: end}}}}\n"
     (problem,) = problems_of(text)

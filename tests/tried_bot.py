@@ -53,6 +53,6 @@ def _heard_in(flow: Flow) -> Iterator[str]:
     yield from (word.text for word in flow.words.values())
     yield from () if flow.start is None else (text for text, _ in flow.start.words)
     for step in flow.steps.values():
-        yield from (word.text for word in step.riders.words.values())
+        yield from (word.text for word in step.options.words.values())
     examples = (getattr(variable, "example", None) for variable in flow.variables.values())
     yield from (example for example in examples if example is not None)

@@ -20,5 +20,5 @@ def past_dates(library: Library, now: datetime) -> Iterator[Finding]:
 def _points(library: Library) -> Iterator[Template]:
     for step in (step for flow in library.flows.values() for step in flow.steps.values()):
         yield from step.kind.moments()
-        for schedule in step.riders.schedule:
+        for schedule in step.options.schedule:
             yield from (point for point in (schedule.at, schedule.until) if point is not None)

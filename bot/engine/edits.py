@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.core.session import Frame
 from bot.flow.definition import Flow
 from bot.flow.library import Library
-from bot.steps.doors import END
+from bot.steps.transition import END
 
 if TYPE_CHECKING:
     from bot.engine.walk import Walk
@@ -48,7 +48,7 @@ def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) 
         if name in flow.steps:
             return name
         for other in flow.steps.values():
-            if other.riders.renamed_from == name:
+            if other.options.renamed_from == name:
                 return other.name
         tried.add(name)
         name = formerly.get(f"{flow.name}/{name}")
@@ -57,7 +57,7 @@ def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) 
 
 def note_former_name(frame: Frame, flow: Flow) -> None:
     """Note what the step of a frame was called before an edit, since nothing else knows that once the edit is taken back."""
-    former = flow.steps[frame.step].riders.renamed_from
+    former = flow.steps[frame.step].options.renamed_from
     if former is not None and former not in flow.steps:
         frame.formerly = {**frame.formerly, f"{flow.name}/{frame.step}": former}
 
@@ -124,7 +124,7 @@ def _leave_gone(walk: "Walk") -> None:
     target, gone = led_to(work.library, work.frame), work.defaults.gone
     work.leave((work.frame,))
     if gone is not None:
-        walk.pass_door(gone)
+        walk.pass_transition(gone)
     if target in (None, END):
         walk.end(expired=True)
     elif target.startswith("/"):

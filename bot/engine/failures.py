@@ -23,7 +23,7 @@ def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
     Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
     failure: what is said on such a way would be said hundreds of times.
     """
-    ways = work.step.ways
+    ways = work.step.transitions
     name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
     work.trace.notes.append(f"{work.where}: {name}: {failed}")
     work.frame.hold = dict(work.step.kind.after_failure(work.frame.hold))

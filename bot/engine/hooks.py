@@ -16,7 +16,7 @@ def tell(work: Work, event: str, flow: str | None, **told: Any) -> None:
 
 
 def tell_error(work: Work, reason: str) -> None:
-    """Something failed at the active step that no door of its own name takes."""
+    """Something failed at the active step that no transition of its own name takes."""
     frame = work.session.frame
     flow, step = (None, None) if frame is None else (frame.flow, frame.step)
     tell(work, ERROR, flow, step=step, reason=reason)

@@ -55,7 +55,7 @@ def come_back(walk: "Walk", *, agreed: bool = False) -> None:
         walk.put_again()
         return
     name = work.flow.name.replace("_", " ")
-    asked = work.send(agreement.question(work.at(), wording(work.scope(), "go_on", flow=name)))
+    asked = work.send(agreement.question(work.step_context(), wording(work.scope(), "go_on", flow=name)))
     work.frame.hold = {**work.frame.hold, "sent": [asked]}
     work.frame.silent_since = work.event.at
     work.frame.coming_back = True
@@ -64,7 +64,7 @@ def come_back(walk: "Walk", *, agreed: bool = False) -> None:
 def take_going_on(walk: "Walk", reply: Reply) -> bool:
     """The answer to that question: yes puts the flow's own, no ends the flow. False: it is something else."""
     work = walk.work
-    agreed = agreement.agreed(work.at(), reply)
+    agreed = agreement.agreed(work.step_context(), reply)
     if agreed is None:
         return False
     work.frame.coming_back = False

@@ -19,8 +19,8 @@ from bot.lang.templates import Template
 from bot.lang.variables import Mismatch
 from bot.steps.kind import StepFailed
 from bot.steps.points_in_time import no_later
-from bot.steps.riders import Riders
 from bot.steps.schedule import name_in
+from bot.steps.step_options import StepOptions
 
 if TYPE_CHECKING:
     from bot.engine.walk import Walk
@@ -33,13 +33,13 @@ class NoSuchFlow(StepFailed):
     """A program asks for a flow, or a step of one, that is not there."""
 
 
-def arrange(work: Work, riders: Riders) -> None:
+def arrange(work: Work, options: StepOptions) -> None:
     """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
-    if not (riders.cancel or riders.schedule):
+    if not (options.cancel or options.schedule):
         return
     scope = work.scope()
-    plans = _without(work, riders.cancel, scope)
-    for schedule in riders.schedule:
+    plans = _without(work, options.cancel, scope)
+    for schedule in options.schedule:
         plan = schedule.plan(scope, work.now)
         plans.pop(name_in(schedule.name, scope), None)
         if plan is None:
@@ -50,7 +50,7 @@ def arrange(work: Work, riders: Riders) -> None:
 
 
 def cancel(work: Work, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
-    """Do a door's `cancel`. Raises a `bot.engine.failures.Failure`."""
+    """Do a transition's `cancel`. Raises a `bot.engine.failures.Failure`."""
     if names:
         work.session.plans = tuple(_without(work, names, scope).values())
 

@@ -79,7 +79,7 @@ def _take_at(walk: Walk, frame: Frame, reply: Reply) -> None:
     current = reply.tap is None or _is_of(work, frame, reply.tap)
     if current and frame.coming_back and not frame.unseen and take_going_on(walk, reply):
         return
-    claimed = walk.ask(lambda at: work.step.kind.claim(at, reply)) if current and not frame.unseen else None
+    claimed = walk.ask(lambda context: work.step.kind.claim(context, reply)) if current and not frame.unseen else None
     if claimed is not None:
         walk.take(claimed, "tap" if reply.tap else "reply")
     elif reply.tap is not None and not (current and frame.unseen):
@@ -110,7 +110,7 @@ def _take_answer(walk: Walk, reply: Reply) -> None:
         work.trace.rule = "put again: it had not been seen"
         walk.put_again()
         return
-    answer = walk.ask(lambda at: work.step.kind.answer(at, reply))
+    answer = walk.ask(lambda context: work.step.kind.answer(context, reply))
     if answer is not None:
         walk.take(answer, "answer")
     elif (started := interrupting(work, reply)) is not None:
@@ -123,9 +123,9 @@ def _take_no_answer(walk: Walk, reply: Reply) -> None:
     work, frame = walk.work, walk.work.frame
     work.unread = reply
     retry = work.step.defaults.retry
-    if "other" in work.step.ways:
+    if "other" in work.step.transitions:
         _leave_unanswered(walk, "other")
-    elif "retry" not in work.step.ways:
+    elif "retry" not in work.step.transitions:
         work.trace.rule = "unread"
     elif retry is not None and retry.most is not None and frame.retries >= retry.most:
         _leave_unanswered(walk, "retry.else")
@@ -137,7 +137,7 @@ def _take_no_answer(walk: Walk, reply: Reply) -> None:
 
 def _leave_unanswered(walk: Walk, outcome: str) -> None:
     walk.work.trace.rule = outcome
-    note_left(walk.work, walk.work.step.ways[outcome].target)
+    note_left(walk.work, walk.work.step.transitions[outcome].target)
     walk.follow(outcome)
 
 
@@ -145,7 +145,7 @@ def _retry(walk: Walk, reply: Reply) -> None:
     """What the step's kind objects to the reply is said in place of what the flow says to every one."""
     work = walk.work
     try:
-        objection = work.step.kind.objection(work.at(), reply)
+        objection = work.step.kind.objection(work.step_context(), reply)
     except FAILURES as failed:
         walk.fail(failed)
     else:
@@ -157,7 +157,7 @@ def _take_old_tap(walk: Walk, reply: Reply) -> None:
     work, tap = walk.work, reply.tap
     assert tap is not None
     frame = work.session.frame
-    other = frame is not None and "other" in work.step.ways
+    other = frame is not None and "other" in work.step.transitions
     policy = work.defaults.old_taps or ("message" if other else "explain")
     work.trace.rule = f"old tap: {policy}"
     known = work.library.flows.get(tap.flow)

@@ -122,8 +122,8 @@ def _put_in_plain_text(walk: Walk, event: SendEnded) -> bool:
     message = event.message
     if frame.coming_back:
         frame.hold = {**frame.hold, "sent": [work.send(Text(text))]}
-    elif (decision := walk.ask(lambda at: work.step.kind.in_plain_text(at, message))) is not None:
-        walk.take(decision)
+    elif (result := walk.ask(lambda context: work.step.kind.in_plain_text(context, message))) is not None:
+        walk.take(result)
     _note_plain_text(work)
     return True
 

@@ -59,11 +59,11 @@ def _take_step_time(walk: Walk) -> None:
     work, frame, now = walk.work, walk.work.frame, walk.work.event.at
     over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(work, work.step)
     if over is not None and over <= now:
-        decision = walk.ask(lambda at: work.step.kind.enter(at))
+        result = walk.ask(lambda context: work.step.kind.enter(context))
         frame.hold = {}  # a wait that leads to `again` begins anew
         work.trace.rule = "the time of the wait has come"
-        if decision is not None:
-            walk.take(decision)
+        if result is not None:
+            walk.take(result)
         return
     if reminder is not None and reminder <= now:
         visit = frame.visit
@@ -77,7 +77,7 @@ def _take_step_time(walk: Walk) -> None:
     if timeout is not None and timeout <= now:
         work.trace.rule = "time-out"
         frame.entered_at = frame.silent_since = now  # one that leads to `again` counts from here, fixed or not
-        note_left(work, work.step.ways["timeout"].target)
+        note_left(work, work.step.transitions["timeout"].target)
         walk.follow("timeout", expired=True)
 
 
@@ -89,7 +89,7 @@ def _reminder_at(work: Work, step: Step) -> datetime | None:
 
 
 def _timeout_at(frame: Frame, step: Step) -> datetime | None:
-    timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
+    timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
     if timeout is None or timeout.after is None:
         return None
     return (frame.entered_at if timeout.fixed else frame.silent_since) + timeout.after

@@ -1,4 +1,4 @@
-"""Walking through flows: deciding, leaving by an outcome, passing a door, entering what comes next."""
+"""Walking through flows: deciding, leaving by an outcome, passing a transition, entering what comes next."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,15 +9,15 @@ from bot.engine import frames
 from bot.engine.edits import meet_edit, name_now
 from bot.engine.failures import FAILURES, Failure, taken_by
 from bot.engine.frames import FlowBroken
-from bot.engine.giving import give, give_at_door
+from bot.engine.giving import give, give_at_transition
 from bot.engine.hooks import tell
 from bot.engine.interruptions import come_back
 from bot.engine.routing import reroute
 from bot.engine.work import Work
-from bot.flow.definition import Step, Way
+from bot.flow.definition import ResolvedTransition, Step
 from bot.lang.variables import Mismatch
-from bot.steps.doors import AGAIN, BACK, END, ROUTE, Door
-from bot.steps.kind import At, Awaited, Decision, FlowEnded, StepFailed, ending
+from bot.steps.kind import Awaited, FlowEnded, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
@@ -32,76 +32,76 @@ class Walk:
         self._putting = self._arrived = False
         self._used_up = False  # the step that was arrived at has had all its visits
 
-    def ask(self, decide: Callable[[At], Decision | None]) -> Decision | None:
+    def ask(self, decide: Callable[[StepContext], StepResult | None]) -> StepResult | None:
         """Ask the active step; a failure in its texts or values becomes the outcome for failures."""
         try:
-            return decide(self.work.at())
+            return decide(self.work.step_context())
         except FAILURES as failed:
             return ending(taken_by(self.work, failed), known=getattr(failed, "known", {}))
 
-    def take(self, decision: Decision, rule: str = "") -> None:
+    def take(self, result: StepResult, rule: str = "") -> None:
         """Do what the active step decided."""
         work, frame = self.work, self.work.frame
-        if decision.parks:
+        if result.parks:
             work.trace.rule = "kept until the model has answered"
             frame.kept, work.parks = frame.kept + 1, True
             return
         work.trace.rule = work.trace.rule or rule
-        taken = StepTaken(frame.flow, frame.step, None, None, list(decision.conditions), len(work.effects))
+        taken = StepTaken(frame.flow, frame.step, None, None, list(result.conditions), len(work.effects))
         work.trace.steps.append(taken)
-        work.trace.notes += [f"{work.where}: {note}" for note in decision.notes]
-        work.unread = decision.unread or work.unread
+        work.trace.notes += [f"{work.where}: {note}" for note in result.notes]
+        work.unread = result.unread or work.unread
         try:
-            refs = self._send(decision)
-            if decision.outcome is None:
-                work.give(decision.sets)
+            refs = self._send(result)
+            if result.outcome is None:
+                work.give(result.sets)
         except (StepFailed, Mismatch) as failed:
             self.follow(taken_by(self.work, failed), taken=taken)
             return
-        if decision.outcome is not None:
-            self.follow(decision.outcome, decision, taken)
+        if result.outcome is not None:
+            self.follow(result.outcome, result, taken)
         else:
-            self._wait(decision, refs)
+            self._wait(result, refs)
 
-    def _send(self, decision: Decision) -> list[str]:
+    def _send(self, result: StepResult) -> list[str]:
         """Send a decision's messages; the names of their effects."""
         refs = []
-        for message in decision.messages:
-            ref = self.work.send(message, report=decision.awaits and decision.call is None)
+        for message in result.messages:
+            ref = self.work.send(message, report=result.awaits and result.call is None)
             if ref is not None:
                 refs.append(ref)
             self.work.frame.silent_since = self.work.event.at
         return refs
 
-    def _wait(self, decision: Decision, refs: list[str]) -> None:
+    def _wait(self, result: StepResult, refs: list[str]) -> None:
         """Wait at the active step: for the contact, for an effect's end, for a flow that it opens.
 
         ``refs`` are the messages sent: the step hears of one that is refused.
         """
         work, frame = self.work, self.work.frame
-        if decision.call is not None:
-            refs = [work.do(decision.call)]
-        if not decision.goes_on:
-            frame.awaits = refs[-1] if decision.awaits and refs else None
-        frame.hears = decision.hears
-        frame.hold = dict(decision.hold)
+        if result.call is not None:
+            refs = [work.do(result.call)]
+        if not result.goes_on:
+            frame.awaits = refs[-1] if result.awaits and refs else None
+        frame.hears = result.hears
+        frame.hold = dict(result.step_state)
         frame.unseen = frame.coming_back = False
         if refs:
             frame.hold["sent"] = refs
-        if decision.tag is not None:
-            work.tag(decision.tag)
-            frame.hold["tag"] = decision.tag
-        if decision.tells is not None:
-            event, told = decision.tells
+        if result.tag is not None:
+            work.tag(result.tag)
+            frame.hold["tag"] = result.tag
+        if result.tells is not None:
+            event, told = result.tells
             tell(work, event, frame.flow, step=frame.step, **told)
-        if decision.opens is not None:
-            flow, inputs = decision.opens
+        if result.opens is not None:
+            flow, inputs = result.opens
             self.open(f"/{flow}", inputs, came_from=frame.flow)
 
     def follow(
         self,
         outcome: str,
-        decision: Decision | None = None,
+        result: StepResult | None = None,
         taken: StepTaken | None = None,
         *,
         expired: bool = False,
@@ -109,57 +109,57 @@ class Walk:
     ) -> None:
         """Leave the active step by an outcome, or stay where the outcome leads nowhere.
 
-        ``objection`` is said in place of what the outcome's door says, and is as good as the question put again.
+        ``objection`` is said in place of what the outcome's transition says, and is as good as the question put again.
         """
         work, frame, step = self.work, self.work.frame, self.work.step
-        way = step.ways[outcome]
+        resolved = step.transitions[outcome]
         if taken is None:
             taken = StepTaken(frame.flow, frame.step, effects=len(work.effects))
             work.trace.steps.append(taken)
         frame.awaits = None
         work.session.unanswered = work.session.unanswered or step.lets_down(outcome)
-        before, known = work.given(), {} if decision is None else decision.known
+        before, known = work.given(), {} if result is None else result.known
         try:
-            if way.success:
-                give(work, step, decision)
+            if resolved.success:
+                give(work, step, result)
             if objection is not None:
                 work.send(Text(objection))
-            elif way.door is not None:
-                self.pass_door(way.door, {**dict.fromkeys(step.kind.tells), **known})
+            elif resolved.written is not None:
+                self.pass_transition(resolved.written, {**dict.fromkeys(step.kind.tells), **known})
         except FAILURES as failed:
             work.take_back(before)
-            self.follow(taken_by(self.work, failed, leaving=outcome), Decision(known=known), taken)
+            self.follow(taken_by(self.work, failed, leaving=outcome), StepResult(known=known), taken)
             return
         own = (frame.left or "").partition("/")[0] == frame.flow
-        if own and way.success and way.target != BACK and step.kind.asks:
+        if own and resolved.success and resolved.target != BACK and step.kind.asks:
             frame.left = None  # its flow has gone on
-        target = way.target
+        target = resolved.target
         if target is not None:
             target = work.library.machines[frame.flow].follow(frame.step, outcome)
-        target = None if objection is not None and target == AGAIN else self._corrected(way, target)
+        target = None if objection is not None and target == AGAIN else self._corrected(resolved, target)
         taken.outcome, taken.target = outcome, target
         if target is not None:
             self.go(target, expired=expired, failed=outcome.startswith("errors."))
 
-    def _corrected(self, way: Way, target: str | None) -> str | None:
+    def _corrected(self, resolved: ResolvedTransition, target: str | None) -> str | None:
         """The target, but for an answer that is to be corrected: after it comes the step that sent there."""
         frame = self.work.frame
-        if way.door is not None and way.door.corrects:
+        if resolved.written is not None and resolved.written.corrects:
             self.correct(target)
         elif target is not None and frame.step == frame.corrected:
             back = name_now(self.work.flow, frame.corrected_at or "", frame.formerly)
             frame.corrected = frame.corrected_at = None
-            return back if way.success and back is not None else target
+            return back if resolved.success and back is not None else target
         return target
 
     def correct(self, step: str | None) -> None:
         """The answer of this step is to be corrected: after it comes the active step again."""
         self.work.frame.corrected, self.work.frame.corrected_at = step, self.work.frame.step
 
-    def through(self, door: Door) -> bool:
-        """Pass a door that is no outcome of the step's. False when it failed: the step's errors took over."""
+    def through(self, transition: Transition) -> bool:
+        """Pass a transition that is no outcome of the step's. False when it failed: the step's errors took over."""
         try:
-            self.pass_door(door)
+            self.pass_transition(transition)
         except FAILURES as failed:
             self.fail(failed)
             return False
@@ -171,20 +171,20 @@ class Walk:
             raise failed
         self.follow(taken_by(self.work, failed))
 
-    def pass_door(self, door: Door, known: Mapping[str, Any] | None = None) -> None:
-        """What happens on the way through a door, before it leads anywhere. Raises one of `FAILURES`.
+    def pass_transition(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
+        """What happens on the way through a transition, before it leads anywhere. Raises one of `FAILURES`.
 
         ``known`` is what its templates see beside the rest.
         """
         scope = {**self.work.scope(), **known} if known else self.work.scope()
-        give_at_door(self.work, door, scope)
-        if door.ask is not None:
-            self._ask_in_other_words(door.ask.render(scope))
+        give_at_transition(self.work, transition, scope)
+        if transition.ask is not None:
+            self._ask_in_other_words(transition.ask.render(scope))
 
     def _ask_in_other_words(self, body: str) -> None:
         """Put the active step's question in these words; where there is none, they are only said."""
         step = self.work.known_step
-        question = None if step is None else step.kind.ask_again(self.work.at(), body)
+        question = None if step is None else step.kind.ask_again(self.work.step_context(), body)
         if question is None:
             self.work.send(Text(body))
         else:
@@ -213,7 +213,7 @@ class Walk:
         frame, step = self.work.frame, self.work.flow.steps[name]
         self._count(step)
         frame.step = name
-        visits = step.riders.visits
+        visits = step.options.visits
         key = f"{frame.flow}/{name}"
         seen = frame.visits.get(key, 0)
         frames.arrive(self.work, step)
@@ -267,9 +267,9 @@ class Walk:
                 self._used_up = False
                 self.follow("visits.else")
                 continue
-            decision = self.ask(lambda at: self.work.step.kind.enter(at))
-            if decision is not None:
-                self.take(decision)
+            result = self.ask(lambda context: self.work.step.kind.enter(context))
+            if result is not None:
+                self.take(result)
         self._putting = False
 
     def put_again(self) -> None:
@@ -312,6 +312,6 @@ class Walk:
 
     def resume(self, event: Awaited, rule: str) -> None:
         """What the active step waited for has happened."""
-        decision = self.ask(lambda at: self.work.step.kind.resume(at, event))
-        if decision is not None:
-            self.take(decision, rule)
+        result = self.ask(lambda context: self.work.step.kind.resume(context, event))
+        if result is not None:
+            self.take(result, rule)

@@ -8,8 +8,8 @@ from bot.engine.routing import route
 from bot.engine.walk import Walk
 from bot.engine.work import Work
 from bot.lang.words import normalise
-from bot.steps.doors import AGAIN, BACK, END, NEXT, ROUTE
 from bot.steps.kind import Reply
+from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
 from bot.steps.words import Word, Words
 
 
@@ -29,14 +29,14 @@ def take_word(walk: Walk, reply: Reply) -> bool:
         taken = StepTaken(frame.flow, frame.step, work.trace.rule, target, effects=len(work.effects))
         work.trace.steps.append(taken)
     note_left(work, target, digression=True)
-    if not walk.through(word.door) or target is None:
+    if not walk.through(word.transition) or target is None:
         return True
     if work.session.frame is None:
         _go_from_nowhere(walk, word, target, reply)
     elif target == END and work.library.bot.words.get(normalise(word.text)) is word:
         work.end_all()
     else:
-        if word.door.corrects:
+        if word.transition.corrects:
             walk.correct(target)
         walk.go(target)
     return True
@@ -65,12 +65,12 @@ def _levels(work: Work) -> Iterator[Words]:
     yield work.library.bot.words
     if work.session.frame is not None:
         yield work.flow.words
-        yield work.step.riders.words
+        yield work.step.options.words
 
 
 def _target(work: Work, word: Word) -> str | None:
     """Where a word leads; `next` is what follows the step where the contact is."""
-    target = None if word.door.then is None else word.door.then.text
+    target = None if word.transition.then is None else word.transition.then.text
     return work.flow.following(work.frame.step) if target == NEXT else target
 
 
@@ -79,4 +79,4 @@ def _go_from_nowhere(walk: Walk, word: Word, target: str, reply: Reply) -> None:
     if target == ROUTE:
         route(walk, reply)
     elif target.startswith("/"):
-        walk.open(target, {item.name: item.evaluate(walk.work.scope()) for item in word.door.set})
+        walk.open(target, {item.name: item.evaluate(walk.work.scope()) for item in word.transition.set})

@@ -15,9 +15,9 @@ from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
-from bot.steps.doors import Assignment
-from bot.steps.kind import At, Reply, StepFailed
-from bot.steps.riders import Defaults
+from bot.steps.kind import Reply, StepContext, StepFailed
+from bot.steps.step_options import Defaults
+from bot.steps.transition import Assignment
 
 Given = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
 
@@ -94,14 +94,14 @@ class Work:
         """What templates and expressions see: the built-in names and the active flow's variables."""
         return self._scope.of(self.session, self.library)
 
-    def at(self) -> At:
+    def step_context(self) -> StepContext:
         """The active step's view of the session."""
         frame, variables = self.frame, self.flow.variables
         if self.library.bot.common:
             variables = {**variables, **self.library.bot.common}
         is_open, scope = self.session.window_is_open(self.event.at), self.scope()
         seen = frame.hold, self.unread, is_open, frame.kept > 0
-        return At(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
+        return StepContext(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""

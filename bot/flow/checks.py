@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.flow.collisions import check_collisions
 from bot.flow.definition import BotDefinition, Flow
 from bot.flow.loops import check_loops
-from bot.flow.targets import Targets, doors_of_bot, doors_of_flow
+from bot.flow.targets import Targets, transitions_of_bot, transitions_of_flow
 from bot.flow.timing import check_timing
 from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.flow.wiring import failing_flows
@@ -15,8 +15,8 @@ from bot.lang.problems import Problems, did_you_mean
 from bot.lang.templates import FUNCTIONS, Expression
 from bot.lang.variables import Mismatch, Variable, check_written
 from bot.steps.declared import Used
-from bot.steps.doors import Assignment, evaluate, templates_in
 from bot.steps.notes import STRUCTURES
+from bot.steps.transition import Assignment, evaluate, templates_in
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
 _ELSEWHERE = {
@@ -81,14 +81,14 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
 
 def _assignments_of(flow: Flow) -> Iterator[Assignment]:
     for step in flow.steps.values():
-        yield from step.riders.set
-    for door in doors_of_flow(flow):
-        yield from (item for item in door.set if item.mark.path == flow.mark.path)  # the rest is inherited
+        yield from step.options.set
+    for transition in transitions_of_flow(flow):
+        yield from (item for item in transition.set if item.mark.path == flow.mark.path)  # the rest is inherited
 
 
 def _assignments_of_bot(bot: BotDefinition) -> Iterator[Assignment]:
-    for door in doors_of_bot(bot):
-        yield from door.set
+    for transition in transitions_of_bot(bot):
+        yield from transition.set
 
 
 def _check_bot_assignments(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
@@ -132,9 +132,9 @@ def _check_constant(variable: Variable, item: Assignment, problems: Problems) ->
 
 def _check_saves(flow: Flow, problems: Problems) -> None:
     for step in flow.steps.values():
-        if step.riders.save is None:
+        if step.options.save is None:
             continue
-        variable = _declared(step.riders.save, step.riders.save_mark, flow, problems)
+        variable = _declared(step.options.save, step.options.save_mark, flow, problems)
         for saved in step.kind.saved_values():
             if variable is None or (saved.altered and not check_written(variable, saved.altered, problems)):
                 continue
@@ -170,8 +170,8 @@ def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problem
             for item in run.inputs:
                 _check_given(item, other, problems)
             for ours, theirs in run.outputs.items():
-                _declared(theirs, step.riders.save_mark, other, problems)
-                variable = _declared(ours, step.riders.save_mark, flow, problems)
+                _declared(theirs, step.options.save_mark, other, problems)
+                variable = _declared(ours, step.options.save_mark, flow, problems)
                 if run.listed and variable is not None and variable.type != "list":
                     what = f'run with `each` gives lists, and "{ours}" is of type {variable.type}'
                     problems.add("E303", run.mark, what, f"declare it as {ours}: {{type: list}}")
@@ -181,7 +181,7 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
     """A flow that is run and fails is the failure of the step that runs it, which leads somewhere."""
     for step in flow.steps.values():
         for run in step.kind.flows_run():
-            if run.flow in failing and not step.ways.keys() & {"errors.failed", "errors.else"}:
+            if run.flow in failing and not step.transitions.keys() & {"errors.failed", "errors.else"}:
                 what = f'step "{step.name}" has no `errors.else`: a failure that ends flow {run.flow} leads nowhere'
                 problems.add(
                     "E130", run.mark, what, "add errors: {else: ...}; errors: {failed: next} goes on all the same"
@@ -190,7 +190,7 @@ def _check_failing_runs(flow: Flow, failing: Collection[str], problems: Problems
 
 def _check_schedules(flow: Flow, flows: Mapping[str, Flow], problems: Problems) -> None:
     """What goes into a scheduled flow is one of its variables."""
-    for schedule in (item for step in flow.steps.values() for item in step.riders.schedule):
+    for schedule in (item for step in flow.steps.values() for item in step.options.schedule):
         if (other := flows.get(schedule.flow)) is not None:
             for item in schedule.inputs:
                 _check_given(item, other, problems)
@@ -202,7 +202,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
     given |= {item.name for item in _assignments_of_bot(bot)}
     steps = [(flow, step) for flow in flows.values() for step in flow.steps.values()]
     for _, step in steps:
-        given |= {step.riders.save or "", *step.kind.gives}
+        given |= {step.options.save or "", *step.kind.gives}
         given |= {item.name for run in step.kind.flows_run() for item in run.inputs}
     for flow, step in steps:
         for need in step.kind.needs():

@@ -38,7 +38,7 @@ def _check_heard_first(bot: BotDefinition, flow: Flow, problems: Problems) -> No
         _report_heard(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
     before = {**_always(flow.words, "a word of the flow"), **before}
     for step in flow.steps.values():
-        here, own = {**_answers_always(step), **before}, step.riders.words
+        here, own = {**_answers_always(step), **before}, step.options.words
         for said, word in own.items():
             _report_heard(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
         here = {**_always(own, "a word of the step"), **here}

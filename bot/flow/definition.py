@@ -13,11 +13,11 @@ from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
 from bot.steps.declared import Offered, Outcome, SentTemplate, Used
-from bot.steps.doors import END, Door
 from bot.steps.kind import StepKind
-from bot.steps.riders import Defaults, Riders
 from bot.steps.services import Service
-from bot.steps.uses import doors_of, uses_of
+from bot.steps.step_options import Defaults, StepOptions
+from bot.steps.transition import END, Transition
+from bot.steps.uses import transitions_of, uses_of
 from bot.steps.words import Words
 
 LANGUAGE = "language"
@@ -25,27 +25,30 @@ LANGUAGE = "language"
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """Where one outcome of a step leads, with all defaults worked out. ``target`` None: the step goes on waiting."""
+class ResolvedTransition:
+    """Where one outcome of a step leads, with all defaults worked out.
+
+    ``target`` None: the step goes on waiting. ``written`` is the transition in the flow file, if there is one.
+    """
 
     outcome: str
     target: str | None
     mark: Mark
-    door: Door | None = None
+    written: Transition | None = None
     success: bool = True
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name is its state. ``ways`` are all its outcomes, ``written`` is what stands beside its verb."""
+    """One step: its name is its state. ``transitions`` are all its outcomes, ``written`` is what stands beside its verb."""
 
     name: str
     mark: Mark
     kind: StepKind
-    riders: Riders
+    options: StepOptions
     defaults: Defaults
     fingerprint: str
-    ways: Mapping[str, Way] = field(default_factory=dict)
+    transitions: Mapping[str, ResolvedTransition] = field(default_factory=dict)
     written: str = ""
 
     @cached_property
@@ -55,16 +58,21 @@ class Step:
 
     @cached_property
     def refusal(self) -> str | None:
-        """The way that it takes when the gateway refuses its message; None: it does not hear of that, or goes on.
+        """The outcome that it takes when the gateway refuses its message; None: it does not hear of that, or goes on.
 
         `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
         is better put again than given up for what is inherited.
         """
         if not self.kind.refusable:
             return None
-        named = (self.riders if self.kind.needs_window else self).defaults.errors or {}
+        named = (self.options if self.kind.needs_window else self).defaults.errors or {}
         return next(
-            (way for way in ("errors.refused", "errors.else") if way in self.ways and _is_meant(way, named)), None
+            (
+                outcome
+                for outcome in ("errors.refused", "errors.else")
+                if outcome in self.transitions and _is_meant(outcome, named)
+            ),
+            None,
         )
 
     def lets_down(self, outcome: str) -> bool:
@@ -73,18 +81,18 @@ class Step:
         return self.kind.asks_models and failed
 
     @cached_property
-    def doors(self) -> tuple[Door, ...]:
-        """Every door that is written on it."""
-        return tuple(doors_of(self.outcomes.values(), self.riders))
+    def written_transitions(self) -> tuple[Transition, ...]:
+        """Every transition that is written on it."""
+        return tuple(transitions_of(self.outcomes.values(), self.options))
 
     @cached_property
     def uses(self) -> tuple[Used, ...]:
-        """Every template and expression that is written on it: its kind's, its doors' and its riders'."""
-        return tuple(uses_of(self.kind, self.outcomes.values(), self.riders))
+        """Every template and expression that is written on it: its kind's, its transitions' and its options'."""
+        return tuple(uses_of(self.kind, self.outcomes.values(), self.options))
 
 
-def _is_meant(way: str, named: Mapping[str, Door]) -> bool:
-    return way == "errors.refused" or "else" in named
+def _is_meant(outcome: str, named: Mapping[str, Transition]) -> bool:
+    return outcome == "errors.refused" or "else" in named
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ from bot.lang.keys import (
 from bot.lang.variables import VARIABLE
 from bot.lang.wordings import SORRY, WORDINGS
 from bot.steps.ai_settings import SETTINGS_KEYS
-from bot.steps.door_keys import WORDS
 from bot.steps.kind import StepKind
-from bot.steps.rider_keys import DEFAULTS, RIDERS, SOME_HAVE
 from bot.steps.services import SECRETS, SERVICES
+from bot.steps.step_option_keys import DEFAULTS, SOME_HAVE, STEP_OPTIONS
+from bot.steps.transition_keys import WORDS
 
 LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 INTERRUPTED = ("resume", "drop", "ask")
@@ -78,12 +78,12 @@ def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
 
 
 def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
-    """A step of one of these kinds. A key that is a verb and a rider too is a verb where no other verb is."""
-    verbs = sorted(kinds, key=lambda verb: verb in RIDERS)
+    """A step of one of these kinds. A key that is a verb and an option too is a verb where no other verb is."""
+    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS)
     records = {verb: _step_of(kinds[verb]) for verb in verbs}
     return by_key(records, f"a step has one verb: {', '.join(kinds)}")
 
 
 def _step_of(kind: type[StepKind]) -> Schema:
-    riders = {name: schema for name, schema in RIDERS.items() if name not in SOME_HAVE - kind.riders}
-    return record({**kind.keys, **riders, kind.verb: kind.keys[kind.verb]}, kind.verb, *kind.needed)
+    options = {name: schema for name, schema in STEP_OPTIONS.items() if name not in SOME_HAVE - kind.options}
+    return record({**kind.keys, **options, kind.verb: kind.keys[kind.verb]}, kind.verb, *kind.needed)

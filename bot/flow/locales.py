@@ -13,14 +13,14 @@ from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import text_of
 from bot.lang.shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
 from bot.lang.wordings import WORDINGS, built_in
-from bot.steps.doors import DOOR_TEXTS
 from bot.steps.kind import StepKind
-from bot.steps.riders import DEFAULTS_TEXTS, RIDERS_TEXTS
+from bot.steps.step_options import DEFAULTS_TEXTS, STEP_OPTIONS_TEXTS
+from bot.steps.transition import TRANSITION_TEXTS
 
 BOT = "bot"
 WORDINGS_KEY = "wordings"
 TITLE, WORDS = "title", "words"  # what is said of something that has a title, or words, for its key
-_WORD_KEYS = Keys(DOOR_TEXTS, Part.WORD)
+_WORD_KEYS = Keys(TRANSITION_TEXTS, Part.WORD)
 _FLOW: Shape = {
     "start": {"words": Part.WORDS},
     "words": _WORD_KEYS,
@@ -56,7 +56,7 @@ def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tupl
 
     def of_step(node: Node) -> Shape:
         keys = [key.text for key, _ in node.entries] if isinstance(node, Map) else []
-        texts = (RIDERS_TEXTS, *(kinds[key].texts for key in keys if key in kinds))
+        texts = (STEP_OPTIONS_TEXTS, *(kinds[key].texts for key in keys if key in kinds))
         return {name: shape for each in texts for name, shape in each.items()}
 
     for node in documents.flows:

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.flow.definition import Flow, Step, Way
+from bot.flow.definition import Flow, ResolvedTransition, Step
 from bot.lang.problems import Problems
-from bot.steps.doors import AGAIN, BACK, END
+from bot.steps.transition import AGAIN, BACK, END
 
 Place = tuple[str, str]  # a flow and one of its steps
 
@@ -61,20 +61,22 @@ def _leads(place: Place, step: Step, flows: Mapping[str, Flow], failing: Collect
     A failure leads on where it comes from outside, again and again: of calls, refusals and flows that fail, not of texts.
     """
 
-    def places(ways: Iterable[Way]) -> list[Place | None]:
-        return [_place(way.target, place, flows) for way in ways if way.target is not None]
+    def places(transitions: Iterable[ResolvedTransition]) -> list[Place | None]:
+        return [_place(resolved.target, place, flows) for resolved in transitions if resolved.target is not None]
 
-    bounded = step.riders.visits is not None and step.ways["visits.else"].target != AGAIN
+    bounded = step.options.visits is not None and step.transitions["visits.else"].target != AGAIN
     passes = not step.kind.pauses or (step.kind.rest is not None and step.kind.rest.over)
     run_fails = any(run.flow in failing for run in step.kind.flows_run())
     fails = run_fails or "errors.else" in step.outcomes or step.refusal is not None
-    past = [way for name, way in step.ways.items() if passes and (fails or not name.startswith("errors."))]
+    past = [
+        resolved for name, resolved in step.transitions.items() if passes and (fails or not name.startswith("errors."))
+    ]
     runs = (flows[run.flow] for run in step.kind.flows_run() if run.flow in flows and flows[run.flow].steps)
     return _Leads(
         [(flow.name, flow.first) for flow in runs],
         places(past),
-        places(way for way in past if way.target == AGAIN or not bounded),
-        places([step.ways["visits.else"]] if bounded else []),
+        places(resolved for resolved in past if resolved.target == AGAIN or not bounded),
+        places([step.transitions["visits.else"]] if bounded else []),
     )
 
 

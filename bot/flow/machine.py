@@ -43,13 +43,13 @@ class FlowMachine:
     @cached_property
     def _table(self) -> _Table:
         flow = self._flow
-        ways = [(step.name, way) for step in flow.steps.values() for way in step.ways.values()]
-        targets = [way.target for _, way in ways if way.target is not None]
+        written = [(step.name, resolved) for step in flow.steps.values() for resolved in step.transitions.values()]
+        targets = [resolved.target for _, resolved in written if resolved.target is not None]
         states = [State(name) for name in dict.fromkeys([*flow.steps, *targets])]
         table = _Table(model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True)
-        for source, way in ways:
-            if way.target is not None:
-                table.add_transition(way.outcome, source, way.target)
+        for source, resolved in written:
+            if resolved.target is not None:
+                table.add_transition(resolved.outcome, source, resolved.target)
         return table
 
     def prepare(self) -> None:

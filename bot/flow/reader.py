@@ -24,11 +24,11 @@ from bot.steps import KINDS
 from bot.steps.ai_settings import AiSettings, read_ai_settings
 from bot.steps.custom import all_kinds
 from bot.steps.declared import Falls
-from bot.steps.doors import RESERVED
 from bot.steps.kind import Reading, StepKind
 from bot.steps.limits import check_length
-from bot.steps.riders import Defaults, read_defaults, read_riders
 from bot.steps.services import read_secrets, read_services
+from bot.steps.step_options import Defaults, read_defaults, read_step_options
+from bot.steps.transition import RESERVED
 from bot.steps.words import read_words
 
 _LANGUAGE = re.compile(LANGUAGE_PATTERN)
@@ -197,13 +197,13 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -
     if verb is None:
         return None
     kind_class = reading.kinds[verb]
-    riders = read_riders(fields, saves=kind_class.saves)
-    defaults = riders.defaults.over(inherited)
-    kind = kind_class.read(fields, replace(reading, step=name, save=riders.save, errors=defaults.errors or {}))
-    _refuse_riders(fields, kind)
+    options = read_step_options(fields, saves=kind_class.saves)
+    defaults = options.defaults.over(inherited)
+    kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
+    _refuse_options(fields, kind)
     fields.close()
     said = fingerprint(node, without="renamed_from")  # who waits there is asked nothing anew for a new name alone
-    return Step(name, key.mark, kind, riders, defaults, said, written=_in_a_line(fields.node.get(verb)))
+    return Step(name, key.mark, kind, options, defaults, said, written=_in_a_line(fields.node.get(verb)))
 
 
 def _in_a_line(node: Node | None) -> str:
@@ -217,7 +217,7 @@ def _in_a_line(node: Node | None) -> str:
 
 
 def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:
-    """The one verb of a step; none, two or an unknown one is a problem. `set` beside another verb is a rider."""
+    """The one verb of a step; none, two or an unknown one is a problem. `set` beside another verb is an option."""
     keys = {key.text: key for key, _ in fields.node.entries}
     verbs = [name for name in keys if name in kinds]
     if len(verbs) > 1 and "set" in verbs:
@@ -237,8 +237,8 @@ def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:
     return verbs[0]
 
 
-def _refuse_riders(fields: Fields, kind: StepKind) -> None:
-    """Riders that would never be taken."""
+def _refuse_options(fields: Fields, kind: StepKind) -> None:
+    """Step options that would never be taken."""
     nobody = "where nobody is waited for", "put it on a step that waits for an answer"
     anything = "where every reply is taken", "leave it out"
     nowhere = "where every way out has a target of its own", "write the target there"

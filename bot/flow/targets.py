@@ -1,4 +1,4 @@
-"""Doors and where they lead: every target is there, and means something where it stands."""
+"""Transitions and where they lead: every target is there, and means something where it stands."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -6,8 +6,8 @@ from bot.flow.definition import BotDefinition, Flow
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import is_name
-from bot.steps.doors import AGAIN, BACK, NEXT, RESERVED, ROUTE, Door, Target
-from bot.steps.riders import Defaults
+from bot.steps.step_options import Defaults
+from bot.steps.transition import AGAIN, BACK, NEXT, RESERVED, ROUTE, Target, Transition
 
 
 class Targets:
@@ -24,49 +24,53 @@ class Targets:
     def check(self, bot: BotDefinition) -> None:
         """Report every target that leads nowhere."""
         for word in bot.words.values():
-            self._refuse(f'word "{word.text}"', word.door, (NEXT,), "a word of the bot stands at no step")
-        for door in doors_of_bot(bot):
-            if door.then is not None:
-                self._check_target(door.then, None)
-            self._check_correction(door, None)
+            self._refuse(f'word "{word.text}"', word.transition, (NEXT,), "a word of the bot stands at no step")
+        for transition in transitions_of_bot(bot):
+            if transition.then is not None:
+                self._check_target(transition.then, None)
+            self._check_correction(transition, None)
         self._check_defaults(bot.defaults)
         for flow in self._flows.values():
             self._check_defaults(flow.defaults)
             for step in flow.steps.values():
-                self._check_defaults(step.riders.defaults)
-            for door in doors_of_flow(flow):
-                if door.mark.path == bot.mark.path:
+                self._check_defaults(step.options.defaults)
+            for transition in transitions_of_flow(flow):
+                if transition.mark.path == bot.mark.path:
                     continue  # inherited
-                if door.then is not None:
-                    self._check_target(door.then, flow)
-                self._check_correction(door, flow)
-            for schedule in (item for step in flow.steps.values() for item in step.riders.schedule):
+                if transition.then is not None:
+                    self._check_target(transition.then, flow)
+                self._check_correction(transition, flow)
+            for schedule in (item for step in flow.steps.values() for item in step.options.schedule):
                 self._check_target(schedule.target, flow)
 
     def _check_defaults(self, defaults: Defaults) -> None:
-        for name, door in defaults.doors():
+        for name, transition in defaults.transitions():
             if name in ("remind", "timeout"):
-                self._refuse(name, door, (ROUTE,), "there is no message to hand on")
+                self._refuse(name, transition, (ROUTE,), "there is no message to hand on")
             elif name == "gone":
-                self._refuse(name, door, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
+                self._refuse(name, transition, (NEXT, AGAIN, BACK, ROUTE), "the step is not there any more")
 
-    def _check_correction(self, door: Door, flow: Flow | None) -> None:
+    def _check_correction(self, transition: Transition, flow: Flow | None) -> None:
         """Only an answer of the same flow can be corrected: by the step that asks for it."""
-        if not door.corrects or door.then is None or (flow is not None and door.then.text in flow.unreadable):
+        if (
+            not transition.corrects
+            or transition.then is None
+            or (flow is not None and transition.then.text in flow.unreadable)
+        ):
             return
-        step = None if flow is None else flow.steps.get(door.then.text)
+        step = None if flow is None else flow.steps.get(transition.then.text)
         if step is None or not step.kind.asks:
-            what = f'"{door.then.text}" asks nothing that could be corrected'
+            what = f'"{transition.then.text}" asks nothing that could be corrected'
             fix = "write `then`" if flow is None else f"name a step of flow {flow.name} with a question"
-            self._problems.add("E110", door.then.mark, what, fix)
+            self._problems.add("E110", transition.then.mark, what, fix)
 
-    def _refuse(self, what: str, door: Door, targets: tuple[str, ...], why: str) -> None:
-        """Reserved words that mean nothing at this door."""
-        if door.then is not None and door.then.text in targets:
+    def _refuse(self, what: str, transition: Transition, targets: tuple[str, ...], why: str) -> None:
+        """Reserved words that mean nothing at this transition."""
+        if transition.then is not None and transition.then.text in targets:
             self._problems.add(
                 "E110",
-                door.then.mark,
-                f'{what}: "{door.then.text}" leads nowhere here, {why}',
+                transition.then.mark,
+                f'{what}: "{transition.then.text}" leads nowhere here, {why}',
                 "write /flow, /flow/step or end",
             )
 
@@ -111,15 +115,15 @@ class Targets:
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 
 
-def doors_of_bot(bot: BotDefinition) -> Iterator[Door]:
-    """Every door that is written in ``bot.yml``."""
-    yield from (word.door for word in bot.words.values())
-    yield from (door for _, door in bot.defaults.doors())
+def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:
+    """Every transition that is written in ``bot.yml``."""
+    yield from (word.transition for word in bot.words.values())
+    yield from (transition for _, transition in bot.defaults.transitions())
 
 
-def doors_of_flow(flow: Flow) -> Iterator[Door]:
-    """Every door of a flow: of its steps, its words and its defaults, inherited ones included."""
+def transitions_of_flow(flow: Flow) -> Iterator[Transition]:
+    """Every transition of a flow: of its steps, its words and its defaults, inherited ones included."""
     for step in flow.steps.values():
-        yield from step.doors
-    yield from (word.door for word in flow.words.values())
-    yield from (door for _, door in flow.defaults.doors())
+        yield from step.written_transitions
+    yield from (word.transition for word in flow.words.values())
+    yield from (transition for _, transition in flow.defaults.transitions())

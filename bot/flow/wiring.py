@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from bot.flow.definition import Flow, Step, Way
+from bot.flow.definition import Flow, ResolvedTransition, Step
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.steps.declared import Falls, Outcome
-from bot.steps.doors import AGAIN, END, NEXT, Door
+from bot.steps.transition import AGAIN, END, NEXT, Transition
 from bot.steps.words import Words
 
 
@@ -18,7 +18,7 @@ def wired(flow: Flow, problems: Problems) -> Flow:
     steps = {}
     for step in flow.steps.values():
         wiring = _Wiring(step, following[step.name], problems)
-        steps[step.name] = replace(step, ways={way.outcome: way for way in wiring.ways()})
+        steps[step.name] = replace(step, transitions={resolved.outcome: resolved for resolved in wiring.transitions()})
     return replace(flow, steps=steps)
 
 
@@ -34,9 +34,9 @@ def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = Fals
 
 
 def _can_fail(flow: Flow, failing: Collection[str], words: Words, texts: bool) -> bool:
-    over = [way.target or "" for step in flow.steps.values() for way in step.ways.values()]
-    heard = (words, flow.words, *(step.riders.words for step in flow.steps.values()))
-    over += [word.door.then.text for each in heard for word in each.values() if word.door.then is not None]
+    over = [resolved.target or "" for step in flow.steps.values() for resolved in step.transitions.values()]
+    heard = (words, flow.words, *(step.options.words for step in flow.steps.values()))
+    over += [word.transition.then.text for each in heard for word in each.values() if word.transition.then is not None]
     if any(target.startswith("/") and target[1:].partition("/")[0] in failing for target in over):
         return True
     return any(_ends_failed(step, failing, texts) for step in flow.steps.values())
@@ -45,7 +45,9 @@ def _can_fail(flow: Flow, failing: Collection[str], words: Words, texts: bool) -
 def _ends_failed(step: Step, failing: Collection[str], texts: bool) -> bool:
     runs = any(run.flow in failing for run in step.kind.flows_run())
     fails = texts or runs or "errors.else" in step.outcomes or step.refusal is not None
-    return fails and any(way.target == END for name, way in step.ways.items() if name.startswith("errors."))
+    return fails and any(
+        resolved.target == END for name, resolved in step.transitions.items() if name.startswith("errors.")
+    )
 
 
 class _Wiring:
@@ -55,64 +57,64 @@ class _Wiring:
         self._step = step
         self._following = following
         self._problems = problems
-        then = step.riders.then
+        then = step.options.then
         self._then = following if then is None or then.then is None else self._named(then.then.text)
 
-    def ways(self) -> Iterator[Way]:
+    def transitions(self) -> Iterator[ResolvedTransition]:
         """Every outcome, the kind's own first."""
         step = self._step
         own = step.outcomes
         for name, outcome in own.items():
-            yield self._way(name, outcome)
-        for name, door in (step.defaults.errors or {}).items():
-            yield self._leading(f"errors.{name}", door)
-        if step.riders.visits is not None:
-            yield self._leading("visits.else", step.riders.visits.otherwise)
+            yield self._resolve(name, outcome)
+        for name, transition in (step.defaults.errors or {}).items():
+            yield self._leading(f"errors.{name}", transition)
+        if step.options.visits is not None:
+            yield self._leading("visits.else", step.options.visits.otherwise)
         if step.kind.waits:
-            yield from self._waiting_ways(has_other="other" in own)
-        timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
+            yield from self._waiting_transitions(has_other="other" in own)
+        timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
         if step.kind.waits or timeout is not None:
             yield self._timeout(step)
 
     def _named(self, target: str) -> str:
         return self._following if target == NEXT else target
 
-    def _way(self, name: str, outcome: Outcome) -> Way:
-        door = outcome.door
-        mark = self._step.mark if door is None else door.mark
-        if door is not None and door.then is not None:
-            return Way(name, self._named(door.then.text), mark, door, outcome.success)
+    def _resolve(self, name: str, outcome: Outcome) -> ResolvedTransition:
+        transition = outcome.transition
+        mark = self._step.mark if transition is None else transition.mark
+        if transition is not None and transition.then is not None:
+            return ResolvedTransition(name, self._named(transition.then.text), mark, transition, outcome.success)
         target: str | None = None
         match outcome.falls:
             case Falls.THEN:
                 target = self._then
-                if door is None and self._step.riders.then is not None:
-                    door = self._step.riders.then
+                if transition is None and self._step.options.then is not None:
+                    transition = self._step.options.then
             case Falls.ERRORS if "else" not in (self._step.defaults.errors or {}):
                 self._missing("errors.else", "a failure of this step leads nowhere", "add errors: {else: ...}")
             case Falls.WRITTEN:
                 self._missing(name, f'"{name}" leads nowhere', f"write {name}: and a target", mark)
-        return Way(name, target, mark, door, outcome.success)
+        return ResolvedTransition(name, target, mark, transition, outcome.success)
 
-    def _leading(self, name: str, door: Door) -> Way:
-        """An outcome whose door must say where it leads."""
-        if door.then is None:
-            self._problems.add("E131", door.mark, f"{name} leads nowhere", "add `then` with a target")
-            return Way(name, END, door.mark, door, success=False)
-        return Way(name, self._named(door.then.text), door.mark, door, success=False)
+    def _leading(self, name: str, transition: Transition) -> ResolvedTransition:
+        """An outcome whose transition must say where it leads."""
+        if transition.then is None:
+            self._problems.add("E131", transition.mark, f"{name} leads nowhere", "add `then` with a target")
+            return ResolvedTransition(name, END, transition.mark, transition, success=False)
+        return ResolvedTransition(name, self._named(transition.then.text), transition.mark, transition, success=False)
 
-    def _waiting_ways(self, *, has_other: bool) -> Iterator[Way]:
+    def _waiting_transitions(self, *, has_other: bool) -> Iterator[ResolvedTransition]:
         step = self._step
         retry, remind = step.defaults.retry, step.defaults.remind
-        if has_other and step.riders.defaults.retry is not None:
+        if has_other and step.options.defaults.retry is not None:
             self._problems.add(
                 "E124",
-                step.riders.defaults.retry.mark,
+                step.options.defaults.retry.mark,
                 f'step "{step.name}": "retry" beside "other"',
                 "keep one: `other` takes every reply that is no answer",
             )
         if not has_other:
-            yield self._repeating("retry", None if retry is None else retry.door)
+            yield self._repeating("retry", None if retry is None else retry.transition)
             if retry is not None and retry.otherwise is not None:
                 yield self._leading("retry.else", retry.otherwise)
             elif retry is not None and retry.most is not None:
@@ -120,27 +122,27 @@ class _Wiring:
         if remind is not None:
             if remind.after is None:
                 self._problems.add("E130", remind.mark, "remind has no `after`", "add after: and a duration")
-            yield self._repeating("remind", remind.door)
+            yield self._repeating("remind", remind.transition)
 
-    def _repeating(self, name: str, door: Door | None) -> Way:
-        """A door that may stay at the step: where nothing is written, the question is put again."""
-        if door is None or not door.speaks:
-            return Way(name, AGAIN, self._step.mark, door, success=False)
-        target = None if door.then is None else self._named(door.then.text)
-        return Way(name, target, door.mark, door, success=False)
+    def _repeating(self, name: str, transition: Transition | None) -> ResolvedTransition:
+        """A transition that may stay at the step: where nothing is written, the question is put again."""
+        if transition is None or not transition.speaks:
+            return ResolvedTransition(name, AGAIN, self._step.mark, transition, success=False)
+        target = None if transition.then is None else self._named(transition.then.text)
+        return ResolvedTransition(name, target, transition.mark, transition, success=False)
 
-    def _timeout(self, step: Step) -> Way:
-        timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
-        if timeout is None or timeout.door is None:
+    def _timeout(self, step: Step) -> ResolvedTransition:
+        timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
+        if timeout is None or timeout.transition is None:
             self._missing(
                 "timeout",
                 "it waits for ever when no answer comes",
                 "add timeout: {after: 20h, then: end} here or under `defaults`",
             )
-            return Way("timeout", END, step.mark, success=False)
+            return ResolvedTransition("timeout", END, step.mark, success=False)
         if timeout.after is None:
             self._problems.add("E130", timeout.mark, "timeout has no `after`", "add after: and a duration")
-        return self._leading("timeout", timeout.door)
+        return self._leading("timeout", timeout.transition)
 
     def _missing(self, outcome: str, what: str, fix: str, mark: Mark | None = None) -> None:
         self._problems.add("E130", mark or self._step.mark, f'step "{self._step.name}" has no `{outcome}`: {what}', fix)

@@ -36,10 +36,10 @@ CODES: dict[str, str] = {
     "E116": "a name under which nothing is scheduled",
     "E121": "two keys that exclude each other",
     "E122": "a branch after `else`",
-    "E123": "a rider that has no meaning at this step",
+    "E123": "an option that has no meaning at this step",
     "E124": "`retry` beside `other`",
     "E130": "an outcome that leads nowhere",
-    "E131": "a door without a target",
+    "E131": "a transition without a target",
     "E140": "a loop that never waits",
     # E2: templates and expressions
     "E201": "a template that cannot be read",

@@ -12,7 +12,7 @@ from bot.lang.hidden import LANGUAGE
 from bot.lang.wordings import wording
 from bot.lang.words import normalise
 from bot.lang.yes_no import yes_or_no
-from bot.steps.kind import At, Reply
+from bot.steps.kind import Reply, StepContext
 from bot.steps.replies import ReplyId, value_hash
 
 MOST_TEXT = 200  # characters of one text among what is asked about
@@ -24,20 +24,22 @@ class TooLong(BotError):
     """What is asked about does not fit into one question."""
 
 
-def question(at: At, body: str, number: int = 0) -> Buttons:
+def question(context: StepContext, body: str, number: int = 0) -> Buttons:
     """The question as buttons. ``number`` tells it from others that the same step asks in one visit."""
-    buttons = (Choice(str(_id(at, choice, number)), wording(at.scope, name)) for choice, name in enumerate(_ANSWERS))
+    buttons = (
+        Choice(str(_id(context, choice, number)), wording(context.scope, name)) for choice, name in enumerate(_ANSWERS)
+    )
     return Buttons(clip(body, INTERACTIVE_BODY), tuple(buttons))
 
 
-def agreed(at: At, reply: Reply, number: int = 0) -> bool | None:
+def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
     """What a reply means to the question; None where it is no answer to it."""
     if reply.tap is not None:
-        return {_id(at, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
+        return {_id(context, choice, number): name == "yes" for choice, name in enumerate(_ANSWERS)}.get(reply.tap)
     if reply.text is None:
         return None
-    titles = {normalise(wording(at.scope, name)): name == "yes" for name in _ANSWERS}
-    return titles.get(normalise(reply.text), yes_or_no(reply.text, at.scope.get(LANGUAGE)))
+    titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
+    return titles.get(normalise(reply.text), yes_or_no(reply.text, context.scope.get(LANGUAGE)))
 
 
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:
@@ -91,5 +93,7 @@ def _spoken(value: Any, scope: Mapping[str, Any], *, inner: bool = False) -> str
     return as_spoken(value, scope)
 
 
-def _id(at: At, choice: int, number: int) -> ReplyId:
-    return ReplyId(at.flow, at.step, choice, at.visit, value_hash(_ANSWERS[choice], {"question": number}))
+def _id(context: StepContext, choice: int, number: int) -> ReplyId:
+    return ReplyId(
+        context.flow, context.step, choice, context.visit, value_hash(_ANSWERS[choice], {"question": number})
+    )

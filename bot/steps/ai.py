@@ -1,4 +1,4 @@
-"""``ai``: a model takes turns with the contact, within the doors, tools and limits that the flow declares."""
+"""``ai``: a model takes turns with the contact, within the transitions, tools and limits that the flow declares."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,14 +15,14 @@ from bot.lang.variables import Variable
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief
 from bot.steps.declared import Falls, Need, Outcome, Spends, Used
-from bot.steps.door_keys import DOOR
-from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exchange import Exchange
 from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.guard import messages_of
-from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
+from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
+from bot.steps.transition_keys import TRANSITION
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn
@@ -31,9 +31,9 @@ ERRORS = ("confused", "turns")  # beside those of every question to a model
 CUT = "…"
 _TURNS: Schemas = {
     "max": takes(integer(1, 1000), "How many messages of the contact are answered."),
-    "else": takes(DOOR, "Where the next one leads."),
+    "else": takes(TRANSITION, "Where the next one leads."),
 }
-_BUDGET_DOOR: Schemas = {"else": takes(DOOR, "Where it leads that it is used up.")}
+_BUDGET_TRANSITION: Schemas = {"else": takes(TRANSITION, "Where it leads that it is used up.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,33 @@ class Ai(StepKind):
 
     brief: Brief
     most_turns: int
-    turns_over: Door | None
-    budget_over: Door | None
+    turns_over: Transition | None
+    budget_over: Transition | None
     verb: ClassVar[str] = "ai"
     keys: ClassVar[Schemas] = {
         "ai": takes(ANY_TEXT, "The instructions to the model."),
         "facts": takes(one_or_several(ANY_TEXT), "Text files beside the flow's file, of which the model knows."),
         "tools": takes(TOOLS, "Handlers that the model may ask for."),
         "fill": takes(map_of(ANY_TEXT), "Variables that the model may note, each with what it is."),
-        "exits": takes(EXITS, "The doors by which alone the model may leave, one at least."),
+        "exits": takes(EXITS, "The transitions by which alone the model may leave, one at least."),
         "turns": takes(
             record(_TURNS, "max", "else"), f"A bound on the contact's messages; {MOST_TURNS} where nothing is said."
         ),
         "within": takes(DURATION, f"How long one answer may take; {WITHIN:.0f}s where nothing is said."),
         **SETTINGS_KEYS,
-        "budget": takes(record({**BUDGET_KEYS, **_BUDGET_DOOR}, "else"), BUDGET_ABOUT),
+        "budget": takes(record({**BUDGET_KEYS, **_BUDGET_TRANSITION}, "else"), BUDGET_ABOUT),
     }
     needed: ClassVar[tuple[str, ...]] = ("exits",)
-    riders: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
+    options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
     asks_models: ClassVar[bool] = True
     takes_unread: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {
         "tools": one_or_more_of(
             {"confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}}
         ),
-        "exits": Keys(DOOR_TEXTS),
-        "turns": {"else": DOOR_TEXTS},
-        "budget": {"else": DOOR_TEXTS},
+        "exits": Keys(TRANSITION_TEXTS),
+        "turns": {"else": TRANSITION_TEXTS},
+        "budget": {"else": TRANSITION_TEXTS},
     }
 
     @classmethod
@@ -77,7 +77,7 @@ class Ai(StepKind):
         brief = Brief.read(fields, reading)
         most, turns_over = _read_turns(fields)
         check_model_errors(fields, ERRORS)
-        budget_over = _read_budget_door(fields)
+        budget_over = _read_budget_transition(fields)
         if budget_over is not None and not brief.settings.bounded:
             fix = "write how many tokens there are for a turn, or a day: turn: 20000, contact: 100000, or all: 1000000"
             fields.problems.add("E105", budget_over.mark, f"{fields.what}: budget: nothing is bounded", fix)
@@ -129,148 +129,154 @@ class Ai(StepKind):
 
     # -- the contact's side -----------------------------------------------------------------------
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Answer what is unread; where nothing is, the model begins. Put again: repeat what was said last."""
-        exchange = Exchange.of(at.hold)
+        exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
-            return ToolCalls(self.brief, at, exchange).ask()
+            return ToolCalls(self.brief, context, exchange).ask()
         if exchange.turns:
             exchange.asked = False
-            return Decision(messages=exchange.last_said, hold=exchange.hold())
-        return self._turn(at, exchange, at.unread)
+            return StepResult(messages=exchange.last_said, step_state=exchange.step_state())
+        return self._turn(context, exchange, context.unread)
 
-    def after_failure(self, hold: Mapping[str, Any]) -> Mapping[str, Any]:
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""
-        exchange = Exchange.of(hold)
+        exchange = Exchange.of(step_state)
         exchange.drop()
-        return exchange.hold()
+        return exchange.step_state()
 
-    def claim(self, at: At, reply: Reply) -> Decision | None:
+    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on the question whether something is to be done."""
-        exchange = Exchange.of(at.hold)
+        exchange = Exchange.of(context.step_state)
         if reply.tap is None or exchange.asking is None:
             return None
-        known = ToolCalls(self.brief, at, exchange).agreed(reply) is not None
-        return self._agreed(at, exchange, reply) if known else None
+        known = ToolCalls(self.brief, context, exchange).agreed(reply) is not None
+        return self._agreed(context, exchange, reply) if known else None
 
-    def answer(self, at: At, reply: Reply) -> Decision | None:
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """The contact's next turn; or more of this one; while the model works it waits, or is taken along."""
-        exchange = Exchange.of(at.hold)
+        exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
-            return self._agreed(at, exchange, reply)
+            return self._agreed(context, exchange, reply)
         works = exchange.asked or exchange.running is not None
-        if works and not self._merges(at, exchange):
-            return Decision(parks=True)
+        if works and not self._merges(context, exchange):
+            return StepResult(parks=True)
         if not (works or exchange.overtaken):
-            return self._turn(at, exchange, reply)
+            return self._turn(context, exchange, reply)
         exchange.overtaken = False
         exchange.merged += 1
         exchange.add_reply(reply, self.brief.hears)
-        return self._request(at, exchange)
+        return self._request(context, exchange)
 
-    def _merges(self, at: At, exchange: Exchange) -> bool:
+    def _merges(self, context: StepContext, exchange: Exchange) -> bool:
         """Whether the model is asked anew, with what has come just now: while it has said nothing, a few times."""
-        early = exchange.asked and not (exchange.said or exchange.spoken or at.more)
+        early = exchange.asked and not (exchange.said or exchange.spoken or context.more)
         return bool(self.brief.settings.merges) and early and exchange.merged < MOST_MERGED
 
-    def _turn(self, at: At, exchange: Exchange, reply: Reply | None) -> Decision:
+    def _turn(self, context: StepContext, exchange: Exchange, reply: Reply | None) -> StepResult:
         if exchange.turns < self.most_turns:
-            exchange.begin(reply, at.now, self.brief.hears)
-            return self._request(at, exchange)
+            exchange.begin(reply, context.now, self.brief.hears)
+            return self._request(context, exchange)
         if self.turns_over is not None:
             return ending("turns.else", unread=reply)
         raise StepFailed("turns", f"more than {self.most_turns} turns")
 
-    def _agreed(self, at: At, exchange: Exchange, reply: Reply) -> Decision:
-        calls = ToolCalls(self.brief, at, exchange)
-        return calls.answered(reply) or self._go_on(at, exchange, calls)
+    def _agreed(self, context: StepContext, exchange: Exchange, reply: Reply) -> StepResult:
+        calls = ToolCalls(self.brief, context, exchange)
+        return calls.answered(reply) or self._go_on(context, exchange, calls)
 
     # -- the model's side -------------------------------------------------------------------------
 
-    def _request(self, at: At, exchange: Exchange) -> Decision:
-        if not at.open:
+    def _request(self, context: StepContext, exchange: Exchange) -> StepResult:
+        if not context.open:
             raise StepFailed("failed", "the contact's 24 hours are over: what the model says could not be sent")
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
-        return Decision(call=self.brief.request(at, exchange), awaits=True, hears=True, hold=exchange.hold())
+        return StepResult(
+            call=self.brief.request(context, exchange), awaits=True, hears=True, step_state=exchange.step_state()
+        )
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """A paragraph, the end of the answer, or the end of a tool's call. An agent ends the turn."""
-        exchange = Exchange.of(at.hold)
+        exchange = Exchange.of(context.step_state)
         match event:
             case ConversationAssigned():
                 return self._give_way(exchange)
             case CallProgressed(text=text):
-                said = self._say(at, exchange, text, 1)
-                return Decision(messages=said, goes_on=True, hears=True, hold=exchange.hold())
+                said = self._say(context, exchange, text, 1)
+                return StepResult(messages=said, goes_on=True, hears=True, step_state=exchange.step_state())
             case CallEnded() if exchange.running is not None:
-                calls = ToolCalls(self.brief, at, exchange)
+                calls = ToolCalls(self.brief, context, exchange)
                 calls.tool_ended(event)
-                return self._go_on(at, exchange, calls)
+                return self._go_on(context, exchange, calls)
             case CallEnded():
-                return self._answered(at, exchange, event)
+                return self._answered(context, exchange, event)
         return None
 
-    def _give_way(self, exchange: Exchange) -> Decision | None:
+    def _give_way(self, exchange: Exchange) -> StepResult | None:
         """An agent answers what is open here: neither the model's answer nor its calls are waited for any more."""
         if not exchange.turn:
             return None
         exchange.end(self.brief.history)
-        return Decision(hold=exchange.hold())
+        return StepResult(step_state=exchange.step_state())
 
-    def _answered(self, at: At, exchange: Exchange, event: CallEnded) -> Decision:
+    def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
         if event.outcome == "no_tools" and not exchange.plain:
             exchange.plain = True
-            return self._request(at, exchange)
+            return self._request(context, exchange)
         if event.outcome == "over_budget" and self.budget_over is not None:
             return ending("budget.else", unread=None if exchange.unread is None else Reply(text=exchange.unread))
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
         text, calls = event.value["text"], event.value["calls"]
         if exchange.plain:
-            text, calls = self.brief.commands(at, text)
+            text, calls = self.brief.commands(context, text)
         if event.value["finish"] == "length" and text:
             text = f"{text.rstrip()}{CUT}"
-        messages = self._say(at, exchange, text, max(1, self.brief.messages - len(exchange.said)))
+        messages = self._say(context, exchange, text, max(1, self.brief.messages - len(exchange.said)))
         if not (exchange.said or calls):
             raise StepFailed("empty", "the model's answer is empty")
         exchange.add_answer(calls, self.brief.calls)
-        return self._go_on(at, exchange, ToolCalls(self.brief, at, exchange), messages)
+        return self._go_on(context, exchange, ToolCalls(self.brief, context, exchange), messages)
 
-    def _say(self, at: At, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
+    def _say(self, context: StepContext, exchange: Exchange, text: str, most: int) -> tuple[Message, ...]:
         """The text as messages, if it may be sent. Raises `StepFailed`."""
         if is_blank(text):
             return ()
         messages = messages_of(text, most)
-        self.brief.check(at, exchange, "\n".join(message.body for message in messages))  # a cut may make an address
+        self.brief.check(
+            context, exchange, "\n".join(message.body for message in messages)
+        )  # a cut may make an address
         exchange.said += [message.body for message in messages]
         return messages
 
-    def _go_on(self, at: At, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()) -> Decision:
+    def _go_on(
+        self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
+    ) -> StepResult:
         """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
-        decision = calls.work_off()
-        if decision is None and exchange.overtaken:
-            decision = Decision(hold=exchange.hold())
-        elif decision is None and (calls.unseen or not exchange.said):
-            decision = self._request(at, exchange)
-        if decision is None:
+        result = calls.work_off()
+        if result is None and exchange.overtaken:
+            result = StepResult(step_state=exchange.step_state())
+        elif result is None and (calls.unseen or not exchange.said):
+            result = self._request(context, exchange)
+        if result is None:
             exchange.end(self.brief.history)
-            decision = Decision(hold=exchange.hold())
-        return replace(decision, messages=(*said, *decision.messages), sets=calls.sets, notes=tuple(calls.notes))
+            result = StepResult(step_state=exchange.step_state())
+        return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
 
 
-def _read_turns(fields: Fields) -> tuple[int, Door | None]:
+def _read_turns(fields: Fields) -> tuple[int, Transition | None]:
     inner = fields.fields("turns", "turns: {max: 6, else: end}")
     if inner is None:
         return MOST_TURNS, None
     most = inner.integer("max", 1, 1000) if inner.require("max") else None
-    door = door_at(inner, "else") if inner.require("else") else None
+    transition = transition_at(inner, "else") if inner.require("else") else None
     inner.close()
-    return most or MOST_TURNS, door
+    return most or MOST_TURNS, transition
 
 
-def _read_budget_door(fields: Fields) -> Door | None:
+def _read_budget_transition(fields: Fields) -> Transition | None:
     inner = fields.fields("budget")
-    return None if inner is None else door_at(inner, "else")
+    return None if inner is None else transition_at(inner, "else")

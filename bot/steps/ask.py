@@ -16,19 +16,19 @@ from bot.lang.structures import MediaVariable
 from bot.lang.templates import Template
 from bot.lang.variables import Answer, Unfit, Variable
 from bot.lang.words import normalise
+from bot.steps.answer_matching import meaning
 from bot.steps.ask_checks import check_choices, check_message, check_saved, form_of
 from bot.steps.ask_texts import texts_of
 from bot.steps.choice_keys import CHOICES_KEYS, SKIP
 from bot.steps.choice_reader import CHOICES_TEXTS, read_choices
 from bot.steps.choices import Choices
 from bot.steps.declared import AnswerText, Falls, Outcome, Result, Saved, Sent, Used
-from bot.steps.door_keys import DOOR
-from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from
 from bot.steps.error_names import SENDING, check_error_names
-from bot.steps.hearing import meaning
-from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.offer import Offer
-from bot.steps.rider_keys import SOME_HAVE
+from bot.steps.step_option_keys import SOME_HAVE
+from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at, transition_from
+from bot.steps.transition_keys import TRANSITION
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
@@ -43,8 +43,8 @@ class Ask(StepKind):
     footer: Template | None
     choices: Choices | None
     skip_words: tuple[str, ...]
-    skip: Door | None
-    other: Door | None
+    skip: Transition | None
+    other: Transition | None
     variable: Variable | None
     verb: ClassVar[str] = "ask"
     keys: ClassVar[Schemas] = {
@@ -53,17 +53,17 @@ class Ask(StepKind):
         "footer": takes(ANY_TEXT, "A line below the question; goes with a list."),
         **CHOICES_KEYS,
         "skip": takes(SKIP, "Words by which the question is left without an answer."),
-        "other": takes(DOOR, "Where any reply leads that is no answer; in place of retry."),
+        "other": takes(TRANSITION, "Where any reply leads that is no answer; in place of retry."),
     }
-    riders: ClassVar[frozenset[str]] = SOME_HAVE
+    options: ClassVar[frozenset[str]] = SOME_HAVE
     saves: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {
         "ask": TEXT,
         "header": TEXT,
         "footer": TEXT,
         **CHOICES_TEXTS,
-        "skip": lambda node: {**DOOR_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS,
-        "other": DOOR_TEXTS,
+        "skip": lambda node: {**TRANSITION_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS,
+        "other": TRANSITION_TEXTS,
     }
 
     @classmethod
@@ -73,7 +73,7 @@ class Ask(StepKind):
         header, footer = fields.template("header"), fields.template("footer")
         choices = read_choices(fields)
         skip_words, skip = _read_skip(fields)
-        other = door_at(fields, "other")
+        other = transition_at(fields, "other")
         variable = None if reading.save is None else reading.variables.get(reading.save)
         if body is None:
             body = Template.plain("", fields.mark)
@@ -152,116 +152,124 @@ class Ask(StepKind):
         """What the choices save."""
         return iter(()) if self.choices is None else self.choices.saved_values()
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Put the question and wait."""
-        return self.ask_again(at, self.body.render(at.scope))
+        return self.ask_again(context, self.body.render(context.scope))
 
-    def ask_again(self, at: At, body: str) -> Decision:
+    def ask_again(self, context: StepContext, body: str) -> StepResult:
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
-            return Decision(messages=(Text(body),))
-        kept = {key: at.hold[key] for key in ("picked", "page", "plain") if key in at.hold}
-        hold = {**self.choices.hold(at), **kept}
-        if not self.choices.offers(hold) and self._takes_more(self.choices, at, hold):
-            return Decision(messages=(Text(body),), hold=hold)
-        return self._offer(self.choices, at, hold, body)
+            return StepResult(messages=(Text(body),))
+        kept = {key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state}
+        step_state = {**self.choices.step_state(context), **kept}
+        if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
+            return StepResult(messages=(Text(body),), step_state=step_state)
+        return self._offer(self.choices, context, step_state, body)
 
-    def _takes_more(self, choices: Choices, at: At, hold: Mapping[str, Any]) -> bool:
+    def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
         """Whether there is a way on by what is not among its choices: an answer, `skip`, or `other`."""
         if self.skip_words or (self.other is not None and self.other.then is not None):
             return True
         if self.variable is None or not self.variable.answered:
             return False
         values = self.variable.values
-        return values is None or not all(choices.hides(at, hold, value) for value in values)
+        return values is None or not all(choices.hides(context, step_state, value) for value in values)
 
-    def _offer(self, choices: Choices, at: At, hold: Mapping[str, Any], body: str) -> Decision:
-        header = None if self.header is None else self.header.render(at.scope)
-        footer = None if self.footer is None else self.footer.render(at.scope)
-        return Decision(messages=_offered(choices, at, hold).messages(body, header, footer), hold=hold)
+    def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> StepResult:
+        header = None if self.header is None else self.header.render(context.scope)
+        footer = None if self.footer is None else self.footer.render(context.scope)
+        return StepResult(
+            messages=_offered(choices, context, step_state).messages(body, header, footer), step_state=step_state
+        )
 
-    def in_plain_text(self, at: At, message: Message) -> Decision:
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The same question with its choices as numbers, as long as the step waits; an edit may have taken them away."""
-        hold = {**at.hold, "plain": True}
-        if self.choices is None or not self.choices.offers(hold) or not isinstance(message, Buttons | ListMessage):
-            return super(Ask, self).in_plain_text(at, message)
-        return self._offer(self.choices, at, hold, message.body)
+        step_state = {**context.step_state, "plain": True}
+        if (
+            self.choices is None
+            or not self.choices.offers(step_state)
+            or not isinstance(message, Buttons | ListMessage)
+        ):
+            return super(Ask, self).in_plain_text(context, message)
+        return self._offer(self.choices, context, step_state, message.body)
 
-    def claim(self, at: At, reply: Reply) -> Decision | None:
+    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on one of this question's own buttons or rows."""
-        return None if reply.tap is None else self._choose(at, reply)
+        return None if reply.tap is None else self._choose(context, reply)
 
-    def answer(self, at: At, reply: Reply) -> Decision | None:
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """`skip`, then the choices, then whatever the variable takes."""
         if reply.tap is not None:
             return None
         if reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words):
             return ending("skip", saved=None)
-        return self._choose(at, reply) or self._free_answer(at, reply)
+        return self._choose(context, reply) or self._free_answer(context, reply)
 
-    def _choose(self, at: At, reply: Reply) -> Decision | None:
+    def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
         """What a reply means to the choices. Where that does not end the question, it is shown once more."""
-        if self.choices is None or not self.choices.offers(at.hold):
+        if self.choices is None or not self.choices.offers(context.step_state):
             return None
-        heard = meaning(_offered(self.choices, at, at.hold), reply)
+        heard = meaning(_offered(self.choices, context, context.step_state), reply)
         if heard is None or heard.outcome is not None:
             return heard
-        return self._offer(self.choices, at, heard.hold, self.body.render(at.scope))
+        return self._offer(self.choices, context, heard.step_state, self.body.render(context.scope))
 
-    def _free_answer(self, at: At, reply: Reply) -> Decision | None:
+    def _free_answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         if self.variable is None:
             takes = self.choices is None and bool(reply.text and reply.text.strip())
             return ending("then", saved=reply.text) if takes else None
         try:
-            value = _accepted(self.variable, at, reply)
+            value = _accepted(self.variable, context, reply)
         except Unfit:
             return None
-        if self.choices is not None and self.choices.hides(at, at.hold, value):
+        if self.choices is not None and self.choices.hides(context, context.step_state, value):
             return None
         keeping = self._keeping
         if keeping is not None and isinstance(value, Media):
-            return Decision(call=Fetch(value, keeping.bytes_allowed(value.kind)), awaits=True, hold=at.hold)
+            return StepResult(
+                call=Fetch(value, keeping.bytes_allowed(value.kind)), awaits=True, step_state=context.step_state
+            )
         return ending("then", saved=value)
 
-    def objection(self, at: At, reply: Reply) -> str | None:
+    def objection(self, context: StepContext, reply: Reply) -> str | None:
         """What the variable says to an answer that does not fit it."""
         if self.variable is None or reply.tap is not None:
             return None
         try:
-            _accepted(self.variable, at, reply)
+            _accepted(self.variable, context, reply)
         except Unfit as unfit:
-            return None if unfit.objection is None else unfit.objection.render({**at.scope, "it": unfit.it})
+            return None if unfit.objection is None else unfit.objection.render({**context.scope, "it": unfit.it})
         return None
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The file is kept, or could not be. A question that an edit has turned into another one is put."""
         if not isinstance(event, CallEnded):
             return None
         if self._keeping is None:
-            return self.enter(at)
+            return self.enter(context)
         if event.outcome == "done":
             return ending("then", saved=event.value)
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
 
 
-def _offered(choices: Choices, at: At, hold: Mapping[str, Any]) -> Offer:
+def _offered(choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> Offer:
     """What is offered; with numbers where the gateway has refused buttons and lists."""
-    return Offer(replace(choices, numbered=True) if hold.get("plain") else choices, at, hold)
+    return Offer(replace(choices, numbered=True) if step_state.get("plain") else choices, context, step_state)
 
 
-def _accepted(variable: Variable, at: At, reply: Reply) -> Any:
+def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
     """The value that a reply stands for. Raises `Unfit`."""
-    return variable.accept(Answer(reply.text, reply.media, reply.location), at.now, at.scope)
+    return variable.accept(Answer(reply.text, reply.media, reply.location), context.now, context.scope)
 
 
-def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Door | None]:
-    """``skip: [words]``, or a door with its `words`."""
+def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Transition | None]:
+    """``skip: [words]``, or a transition with its `words`."""
     if not isinstance(fields.raw("skip"), Map):
         return fields.strings("skip"), None
     inner = fields.fields("skip")
     if inner is None:
         return (), None
     inner.require("words")
-    words, door = inner.strings("words"), door_from(inner)
+    words, transition = inner.strings("words"), transition_from(inner)
     inner.close()
-    return words, door
+    return words, transition

@@ -93,8 +93,13 @@ def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_bu
     check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
     if choice.about is not None and as_buttons:
         fields.problems.add("E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list")
-    door = choice.door
-    if choices.many is not None and not choice.leads and door is not None and (door.speaks or door.set or door.tag):
+    transition = choice.transition
+    if (
+        choices.many is not None
+        and not choice.leads
+        and transition is not None
+        and (transition.speaks or transition.set or transition.tag)
+    ):
         what = f'{fields.what}: "{choice.key}" leads nowhere, being one answer of many'
         fields.problems.add("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
 

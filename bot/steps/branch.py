@@ -8,9 +8,9 @@ from bot.lang.fields import Fields
 from bot.lang.keys import EXPRESSION, NEVER, Schemas, list_of, record, takes, with_key
 from bot.lang.templates import Expression
 from bot.steps.declared import Falls, Given, Outcome, Used
-from bot.steps.door_keys import TARGET
-from bot.steps.doors import Door, Target, target_or_end
-from bot.steps.kind import At, Decision, Reading, StepKind, ending
+from bot.steps.kind import Reading, StepContext, StepKind, StepResult, ending
+from bot.steps.transition import Target, Transition, target_or_end
+from bot.steps.transition_keys import TARGET
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
 _KEYS: Schemas = {
@@ -60,10 +60,10 @@ class Branch(StepKind):
         found = {}
         for index, (condition, target) in enumerate(self.conditions):
             given = (*self._untrue(index), Given(condition))
-            found[self._name(index)] = Outcome(Door(target.mark, then=target), Falls.STAY, given=given)
+            found[self._name(index)] = Outcome(Transition(target.mark, then=target), Falls.STAY, given=given)
         none = self._untrue(len(self.conditions))
         if self.otherwise is not None:
-            found["else"] = Outcome(Door(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
+            found["else"] = Outcome(Transition(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
         else:
             found["then"] = Outcome(None, Falls.THEN, given=none)
         return found
@@ -80,11 +80,11 @@ class Branch(StepKind):
         for index, (condition, _) in enumerate(self.conditions):
             yield Used(condition, given=self._untrue(index))
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Evaluate conditions until one is true."""
         seen: list[tuple[str, Any]] = []
         for index, (condition, _) in enumerate(self.conditions):
-            value = condition.evaluate(at.scope)
+            value = condition.evaluate(context.scope)
             seen.append((condition.source, value))
             if value:
                 return ending(self._name(index), conditions=tuple(seen))

@@ -17,7 +17,7 @@ from bot.steps.exchange import Exchange, most_of_turn
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
 from bot.steps.facts import WHOLE, read_facts
 from bot.steps.guard import canary, leaks, secret_in
-from bot.steps.kind import At, Reading, StepFailed
+from bot.steps.kind import Reading, StepContext, StepFailed
 from bot.steps.links import foreign_link, links_in
 from bot.steps.notes import read_fill
 from bot.steps.prompt import (
@@ -115,12 +115,12 @@ class Brief:
         """The tool that a call of the model's names."""
         return next((tool for tool in self.tools if tool.name == call), None)
 
-    def request(self, at: At, exchange: Exchange) -> Complete:
+    def request(self, context: StepContext, exchange: Exchange) -> Complete:
         """The question to the model, with the exchange so far."""
-        first = {"role": "system", "content": self._system(at, exchange)}
+        first = {"role": "system", "content": self._system(context, exchange)}
         return Complete(
             messages=(first, *exchange.history, *exchange.turn),
-            tools=() if exchange.plain else self._tools(at),
+            tools=() if exchange.plain else self._tools(context),
             history=len(exchange.history),
             models=self.settings.models,
             max_tokens=self.settings.max_tokens or ANSWER_TOKENS,
@@ -133,36 +133,38 @@ class Brief:
             heard=self.settings.heard,
             said=self.settings.said,
             fresh=tuple(1 + len(exchange.history) + place for place in exchange.fresh),
-            flow=at.flow,
+            flow=context.flow,
             within=self.within,
         )
 
-    def commands(self, at: At, text: str) -> tuple[str, list[dict[str, Any]]]:
+    def commands(self, context: StepContext, text: str) -> tuple[str, list[dict[str, Any]]]:
         """The text of a model without tools, and the commands in it as calls."""
-        return read_commands(text, self._exits_in_words(at), self.notable)
+        return read_commands(text, self._exits_in_words(context), self.notable)
 
-    def check(self, at: At, exchange: Exchange, text: str, own: Iterable[str] = ()) -> None:
+    def check(self, context: StepContext, exchange: Exchange, text: str, own: Iterable[str] = ()) -> None:
         """Let a text of the model's pass, or raise `StepFailed`. ``own`` are addresses in it that are the flow's."""
         said = "\n".join([*exchange.spoken, *exchange.said])  # a leak may come in pieces
-        reason = self.objection(at, exchange, text, said, own)
+        reason = self.objection(context, exchange, text, said, own)
         if reason is not None:
             raise StepFailed("unsafe", f"the model's text: {reason}")
 
-    def objection(self, at: At, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()) -> str | None:
+    def objection(
+        self, context: StepContext, exchange: Exchange, text: str, before: str = "", own: Iterable[str] = ()
+    ) -> str | None:
         """Why a text of the model's may not reach the contact: the guard, and what it has found. None: it may.
 
         ``before`` is what it is read together with; the addresses ``own`` may be sent.
         """
-        instructions = instructions_of(self.instructions, at.scope)
+        instructions = instructions_of(self.instructions, context.scope)
         whole = f"{before}\n{text}"
-        found = secret_in(whole, (canary(at.flow, at.step), *self.settings.never))
+        found = secret_in(whole, (canary(context.flow, context.step), *self.settings.never))
         if found is not None:
             return (
                 f"never: number {found} of the texts that are never said" if found else "canary: the mark of its rules"
             )
         if leaks(whole, instructions) or leaks(whole, RULES):
             return "instructions: half of them or more"
-        theirs = "\n".join(map(str, at.scope["contact"].values()))  # no leave to send what they call themselves
+        theirs = "\n".join(map(str, context.scope["contact"].values()))  # no leave to send what they call themselves
         ours = (link for link in links_in(instructions) if link not in theirs or link in self.instructions.source)
         known = (*exchange.links, *ours, *self.facts_links, *own)
         if foreign_link(text, self.settings.links, known) is not None:
@@ -178,15 +180,15 @@ class Brief:
         tools = estimate(json.dumps(self._all_tools(self.exits, variables)))
         return own + tools + self.history + most_of_turn(self.hears, self.calls + rounds, messages, rounds)
 
-    def _system(self, at: At, exchange: Exchange) -> str:
-        instructions = instructions_of(self.instructions, at.scope)
-        known = {name: at.scope.get(name) for name in {**self.fill, **self.notable}}
-        commands = commands_text(self._exits_in_words(at), self.notable) if exchange.plain else []
-        mark = canary(at.flow, at.step)
-        return system_text(instructions, mark, "" if self.facts else self.facts_text, at.now, known, commands)
+    def _system(self, context: StepContext, exchange: Exchange) -> str:
+        instructions = instructions_of(self.instructions, context.scope)
+        known = {name: context.scope.get(name) for name in {**self.fill, **self.notable}}
+        commands = commands_text(self._exits_in_words(context), self.notable) if exchange.plain else []
+        mark = canary(context.flow, context.step)
+        return system_text(instructions, mark, "" if self.facts else self.facts_text, context.now, known, commands)
 
-    def _tools(self, at: At) -> tuple[dict[str, Any], ...]:
-        return self._all_tools(open_exits(self.exits, at.scope), at.variables)
+    def _tools(self, context: StepContext) -> tuple[dict[str, Any], ...]:
+        return self._all_tools(open_exits(self.exits, context.scope), context.variables)
 
     def _all_tools(self, exits: Iterable[Exit], variables: Mapping[str, Variable]) -> tuple[dict[str, Any], ...]:
         tools = [tool.wire() for tool in self.tools]
@@ -195,6 +197,6 @@ class Brief:
         tools += [leave_tool(way, self.names_of(way.deeds), self.fill, variables) for way in exits]
         return tuple(tools)
 
-    def _exits_in_words(self, at: At) -> tuple[Exit, ...]:
+    def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
         """The exits that a model without tools can take."""
-        return tuple(way for way in open_exits(self.exits, at.scope) if not way.deeds)
+        return tuple(way for way in open_exits(self.exits, context.scope) if not way.deeds)

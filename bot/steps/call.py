@@ -17,10 +17,10 @@ from bot.lang.problems import did_you_mean
 from bot.lang.scalars import refuse_altered
 from bot.lang.templates import Template
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Result, Used
-from bot.steps.door_keys import ASSIGNMENTS
-from bot.steps.doors import Assignment, assignments
 from bot.steps.error_names import check_error_names
-from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
+from bot.steps.transition import Assignment, assignments
+from bot.steps.transition_keys import ASSIGNMENTS
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
@@ -48,7 +48,7 @@ class CallStep(StepKind):
         "with": takes(ASSIGNMENTS, "The handler's arguments."),
         **WITHIN_AND_TRIES,
     }
-    riders: ClassVar[frozenset[str]] = frozenset({"then", "save"})
+    options: ClassVar[frozenset[str]] = frozenset({"then", "save"})
     saves: ClassVar[bool] = True
 
     @classmethod
@@ -90,12 +90,12 @@ class CallStep(StepKind):
         for argument in self.arguments:
             yield from argument_uses(argument, self.spec)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Ask for the call and wait for its end."""
-        arguments = {argument.name: argument.evaluate(at.scope) for argument in self.arguments}
-        return Decision(call=Call(self.handler, arguments, self.within, self.tries), awaits=True)
+        arguments = {argument.name: argument.evaluate(context.scope) for argument in self.arguments}
+        return StepResult(call=Call(self.handler, arguments, self.within, self.tries), awaits=True)
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The call has ended: its result is saved, or its error is the outcome."""
         if not isinstance(event, CallEnded):
             return None

@@ -18,14 +18,14 @@ from bot.lang.keys import (
     with_key,
 )
 from bot.lang.matching import MATCH_KEYS
-from bot.steps.door_keys import CONDITION, DOOR_KEYS, TARGET, TEXTS
+from bot.steps.transition_keys import CONDITION, TARGET, TEXTS, TRANSITION_KEYS
 
 _CHOICE: Schemas = {
-    "value": takes(either(ANY_TEXT, EMPTY), "What is saved; without it a choice with a door saves nothing."),
+    "value": takes(either(ANY_TEXT, EMPTY), "What is saved; without it a choice with a transition saves nothing."),
     "about": takes(ANY_TEXT, "A line below the title, in a list."),
     "words": takes(TEXTS, "What means the same as the title."),
     **CONDITION,
-    **DOOR_KEYS,
+    **TRANSITION_KEYS,
 }
 _FIXED = map_of(shared("choice", either(TARGET, record(_CHOICE))))
 _TITLES = list_of(ANY_TEXT)
@@ -41,7 +41,7 @@ _MADE: Schemas = {
 
 
 def _choices(made: Schemas) -> Schema:
-    """Titles in a list, titles with their doors, or what is made of a list."""
+    """Titles in a list, titles with their transitions, or what is made of a list."""
     return either(_TITLES, with_key("from", record(made, "from"), _FIXED))
 
 
@@ -57,7 +57,7 @@ _MANY: Schemas = {
     "max": takes(integer(1, 100), "How many answers there may be."),
     "done": takes(ANY_TEXT, "The title of what ends the answers; a word for done where nothing is said."),
 }
-SKIP = either(TEXTS, record({"words": takes(TEXTS, "The words."), **DOOR_KEYS}, "words"))
+SKIP = either(TEXTS, record({"words": takes(TEXTS, "The words."), **TRANSITION_KEYS}, "words"))
 CHOICES_KEYS: Schemas = {
     "options": takes(_CHOICES, "What there is to choose from, shown as buttons or as a list, as fits."),
     "buttons": takes(_CHOICES, "What there is to choose from, as buttons: three at the most."),

@@ -12,11 +12,11 @@ from bot.lang.scalars import refuse_altered, text_of
 from bot.lang.shapes import TEXT, Keys, Part, Shape
 from bot.lang.templates import compile_template
 from bot.steps.choices import Choices, FixedChoice
-from bot.steps.doors import DOOR_TEXTS, altered_in, door_from, door_of, value_of
 from bot.steps.made_choices import MadeChoices
 from bot.steps.many import Many
+from bot.steps.transition import TRANSITION_TEXTS, altered_in, transition_from, transition_of, value_of
 
-_TITLES = Keys({**DOOR_TEXTS, "about": TEXT}, Part.TITLE)
+_TITLES = Keys({**TRANSITION_TEXTS, "about": TEXT}, Part.TITLE)
 _MADE: Mapping[str, Shape] = {"title": TEXT, "about": TEXT, "extra": _TITLES}
 MOST_EXTRA = 6  # of ten rows: there must be room for a choice, two ways to other pages and the end of many answers
 
@@ -199,12 +199,12 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
     what = f'{what}: "{key.text}"'
     choice = _titled(key, problems)
     if not isinstance(node, Map):
-        return replace(choice, door=door_of(node, problems, what))
+        return replace(choice, transition=transition_of(node, problems, what))
     fields = Fields(node, problems, what)
     value = fields.raw("value")
     choice = replace(
         choice,
-        door=door_from(fields),
+        transition=transition_from(fields),
         value=value_of(value, problems) if isinstance(value, Scalar) else None,
         altered=None if value is None else altered_in(value),
         saves=value is not None,

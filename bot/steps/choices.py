@@ -11,11 +11,11 @@ from bot.lang.nodes import Mark, Scalar
 from bot.lang.templates import Expression, Template
 from bot.lang.words import LONGEST, WHOLE, Option
 from bot.steps.declared import AnswerText, Falls, Null, Offered, Outcome, Result, Saved, Used, only_if
-from bot.steps.doors import Door, evaluate, templates_in
-from bot.steps.kind import At, StepFailed
+from bot.steps.kind import StepContext, StepFailed
 from bot.steps.made_choices import MadeChoices
 from bot.steps.many import MARK, Many
 from bot.steps.replies import value_hash
+from bot.steps.transition import Transition, evaluate, templates_in
 
 PICKED = "picked"  # the outcome of a choice that was made at run time
 MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
@@ -32,7 +32,7 @@ class FixedChoice:
     title: Template
     mark: Mark
     written: Template
-    door: Door | None = None
+    transition: Transition | None = None
     value: Any = None
     altered: Scalar | None = None  # the value as it is written, where YAML reads another number
     saves: bool = False
@@ -55,13 +55,13 @@ class FixedChoice:
     @property
     def leads(self) -> bool:
         """Whether it says itself where it leads: among several answers it is the whole one."""
-        return not self.saves or (self.door is not None and self.door.then is not None)
+        return not self.saves or (self.transition is not None and self.transition.then is not None)
 
     def ending(self, several: bool) -> Outcome:
         """What choosing it comes to, alone or where there may be ``several`` answers."""
         saved = Result.VALUE if several else Saved(self.value, self.mark)
         saves = saved if self.saves else Result.NOTHING
-        return Outcome(self.door, Falls.THEN, given=only_if(self.condition), saves=saves)
+        return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -167,29 +167,33 @@ class Choices:
         if self.made is not None:
             yield from self.made.uses(Null.TAKEN if self.fixed else Null.REFUSED)
 
-    def hold(self, at: At) -> dict[str, Any]:
+    def step_state(self, context: StepContext) -> dict[str, Any]:
         """What has to be remembered so that an answer means what was shown: made choices, and hidden ones."""
-        hold: dict[str, Any] = {}
+        step_state: dict[str, Any] = {}
         if self.made is not None:
-            hold["made"] = list(islice(self.made.make(at.scope), MOST - len(self.fixed)))
+            step_state["made"] = list(islice(self.made.make(context.scope), MOST - len(self.fixed)))
         if any(choice.condition is not None for choice in self.fixed):
-            hold["hidden"] = [n for n, choice in enumerate(self.fixed) if not _holds(choice.condition, at.scope)]
-        return hold
+            step_state["hidden"] = [
+                n for n, choice in enumerate(self.fixed) if not _holds(choice.condition, context.scope)
+            ]
+        return step_state
 
-    def offers(self, hold: Mapping[str, Any]) -> bool:
+    def offers(self, step_state: Mapping[str, Any]) -> bool:
         """Whether there is anything to choose from."""
-        return bool(hold.get("made")) or len(hold.get("hidden", ())) < len(self.fixed)
+        return bool(step_state.get("made")) or len(step_state.get("hidden", ())) < len(self.fixed)
 
-    def hides(self, at: At, hold: Mapping[str, Any], value: Any) -> bool:
+    def hides(self, context: StepContext, step_state: Mapping[str, Any], value: Any) -> bool:
         """Whether a value stands for a choice that is not shown."""
-        hidden = (self.fixed[n] for n in hold.get("hidden", ()))
-        return any(choice.saves and evaluate(choice.value, at.scope) == value for choice in hidden)
+        hidden = (self.fixed[n] for n in step_state.get("hidden", ()))
+        return any(choice.saves and evaluate(choice.value, context.scope) == value for choice in hidden)
 
-    def shown(self, at: At, hold: Mapping[str, Any]) -> tuple[Shown, ...]:
+    def shown(self, context: StepContext, step_state: Mapping[str, Any]) -> tuple[Shown, ...]:
         """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
-        made, hidden = hold.get("made", ()), hold.get("hidden", ())
+        made, hidden = step_state.get("made", ()), step_state.get("hidden", ())
         shown = [_made(n, item) for n, item in enumerate(made)]
-        shown += [_shown(len(made) + n, choice, at.scope) for n, choice in enumerate(self.fixed) if n not in hidden]
+        shown += [
+            _shown(len(made) + n, choice, context.scope) for n, choice in enumerate(self.fixed) if n not in hidden
+        ]
         if not shown:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))

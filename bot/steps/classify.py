@@ -1,4 +1,4 @@
-"""``classify``: a model reads what the contact wrote and picks one of the declared doors. It says nothing."""
+"""``classify``: a model reads what the contact wrote and picks one of the declared transitions. It says nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ from bot.steps.ai_settings import (
     read_budget,
 )
 from bot.steps.declared import Falls, Outcome, Rest, RestFor, Spends, Used
-from bot.steps.door_keys import DOOR
-from bot.steps.doors import DOOR_TEXTS, Door, door_at
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.prompt import instructions_of, most_instructions
+from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
+from bot.steps.transition_keys import TRANSITION
 
 WITHIN = 20.0  # seconds
 NONE = "none"
@@ -41,28 +41,28 @@ _AROUND = " \n\t\r\"'`*_.,:()[]“”‘’«»„"  # spaces, quotes, marks of 
 
 @dataclass(frozen=True, slots=True)
 class Classify(StepKind):
-    """What the doors are about, and which text is read: what is unread, unless ``text`` names another."""
+    """What the transitions are about, and which text is read: what is unread, unless ``text`` names another."""
 
     question: Template
     text: Template | None
     exits: tuple[Exit, ...]
-    other: Door | None
+    other: Transition | None
     within: float
     settings: AiSettings
     verb: ClassVar[str] = "classify"
     keys: ClassVar[Schemas] = {
         "classify": takes(ANY_TEXT, "What the exits are about."),
         "text": takes(ANY_TEXT, "The text that is sorted; what no step has taken yet where nothing is said."),
-        "exits": takes(EXITS, "The doors to pick from, one at least."),
-        "other": takes(DOOR, "Where it leads that none of them fits."),
+        "exits": takes(EXITS, "The transitions to pick from, one at least."),
+        "other": takes(TRANSITION, "Where it leads that none of them fits."),
         "within": takes(DURATION, f"How long the answer may take; {WITHIN:.0f}s where nothing is said."),
         **MODEL_KEYS,
         "budget": takes(record(DAY_KEYS), BUDGET_ABOUT),
     }
     needed: ClassVar[tuple[str, ...]] = ("exits", "other")
-    riders: ClassVar[frozenset[str]] = frozenset()
+    options: ClassVar[frozenset[str]] = frozenset()
     asks_models: ClassVar[bool] = True
-    texts: ClassVar[Mapping[str, Shape]] = {"exits": Keys(DOOR_TEXTS), "other": DOOR_TEXTS}
+    texts: ClassVar[Mapping[str, Shape]] = {"exits": Keys(TRANSITION_TEXTS), "other": TRANSITION_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -77,7 +77,7 @@ class Classify(StepKind):
         check_model_errors(fields)
         if question is None:  # a problem by now
             question = Template.plain("", fields.mark)
-        return cls(question, text, exits, door_at(fields, "other"), within, settings)
+        return cls(question, text, exits, transition_at(fields, "other"), within, settings)
 
     @property
     def rest(self) -> Rest:
@@ -104,15 +104,17 @@ class Classify(StepKind):
         prompt = most_instructions(self.question) + estimate("\n".join(words)) + 50 + (self.settings.hears or HEARS)
         return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Ask the model; where there is nothing to read, it is ``other``."""
-        text = at.unread.text if self.text is None and at.unread is not None else None
+        text = context.unread.text if self.text is None and context.unread is not None else None
         if self.text is not None:
-            text = self.text.render(at.scope)
+            text = self.text.render(context.scope)
         if not text or not text.strip():
-            return ending("other", unread=at.unread)
-        lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, at.scope)] + [f"{NONE}: nothing of this"]
-        system = "\n".join([instructions_of(self.question, at.scope), "", _RULES, *lines])
+            return ending("other", unread=context.unread)
+        lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, context.scope)] + [
+            f"{NONE}: nothing of this"
+        ]
+        system = "\n".join([instructions_of(self.question, context.scope), "", _RULES, *lines])
         messages = (
             {"role": "system", "content": system},
             {"role": "user", "content": text[: self.settings.hears or HEARS]},
@@ -125,21 +127,21 @@ class Classify(StepKind):
             budget=self.settings.bounds(),
             heard=self.settings.heard,
             fresh=(1,),
-            flow=at.flow,
+            flow=context.flow,
             within=self.within,
         )
-        unread = at.unread.text if at.unread is not None else None
-        return Decision(call=complete, awaits=True, hold={"unread": unread})
+        unread = context.unread.text if context.unread is not None else None
+        return StepResult(call=complete, awaits=True, step_state={"unread": unread})
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
-        """Leave by the door that the model picked; what the contact wrote is unread still."""
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """Leave by the transition that the model picked; what the contact wrote is unread still."""
         if not isinstance(event, CallEnded):
             return None
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
-        unread = None if at.hold["unread"] is None else Reply(text=at.hold["unread"])
+        unread = None if context.step_state["unread"] is None else Reply(text=context.step_state["unread"])
         label = _label(event.value["text"])
-        picked = (way.outcome for way in open_exits(self.exits, at.scope) if _label(way.name) == label)
+        picked = (way.outcome for way in open_exits(self.exits, context.scope) if _label(way.name) == label)
         return ending(next(picked, "other"), unread=unread)
 
 
@@ -149,7 +151,7 @@ def _label(text: str) -> str:
 
 
 def _check_exits(fields: Fields, exits: tuple[Exit, ...]) -> None:
-    """A door that is picked by its name alone."""
+    """A transition that is picked by its name alone."""
     for way in exits:
         if way.name == NONE:
             what = f'{fields.what}: an exit "{NONE}" is what a model says where no exit fits'

@@ -36,10 +36,10 @@ from bot.lang.verbs import Key, Leave, VerbSpec, left_by, messages_of
 from bot.steps import KINDS
 from bot.steps.call import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.door_keys import DOOR
-from bot.steps.doors import DOOR_TEXTS, Door, door_at, evaluate, templates_in, value_of
-from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
-from bot.steps.rider_keys import SOME_HAVE
+from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
+from bot.steps.step_option_keys import SOME_HAVE
+from bot.steps.transition import TRANSITION_TEXTS, Transition, evaluate, templates_in, transition_at, value_of
+from bot.steps.transition_keys import TRANSITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CustomStep(StepKind):
     """What is written under each key, and where each outcome leads. Its subclasses have their verb's ``spec``."""
 
     written: Mapping[str, Any]
-    doors: Mapping[str, Door | None]
+    transitions: Mapping[str, Transition | None]
     within: float
     tries: int
     spec: ClassVar[VerbSpec]
@@ -56,16 +56,16 @@ class CustomStep(StepKind):
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
-        """Read the keys that the class annotates, and a door for each outcome."""
+        """Read the keys that the class annotates, and a transition for each outcome."""
         keys = [key for key in cls.spec.keys.values() if key.required or not fields.null(key.name)]
         written = {key.name: _read(fields, key) for key in keys if fields.require(key.name)}
-        doors = {name: door_at(fields, name) for name in cls.spec.outcomes}
+        transitions = {name: transition_at(fields, name) for name in cls.spec.outcomes}
         if cls.spec.outside is None:
-            return cls(written, doors, 0.0, 1)
+            return cls(written, transitions, 0.0, 1)
         check_errors(fields, cls.spec.outside)
         within = fields.seconds("within", WITHIN)
         tries = fields.integer("tries", 1, MOST_TRIES)
-        return cls(written, doors, within, tries or 1)
+        return cls(written, transitions, within, tries or 1)
 
     @property
     def waits(self) -> bool:
@@ -92,7 +92,7 @@ class CustomStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, those that are declared, which must be written, and failures of a call."""
         found = {"then": Outcome(None, Falls.THEN)}
-        found |= {name: Outcome(door, Falls.WRITTEN) for name, door in self.doors.items()}
+        found |= {name: Outcome(transition, Falls.WRITTEN) for name, transition in self.transitions.items()}
         if self.spec.outside is not None:
             found["errors.else"] = Outcome(None, Falls.ERRORS, success=False)
         return found
@@ -104,32 +104,32 @@ class CustomStep(StepKind):
             for text in [value] if isinstance(value, Expression) else templates_in(value):
                 yield Used(text, null=null)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Do the work, or ask for it to be done outside."""
         if self.spec.outside is not None:
-            call = Call(self.spec.outside.name, self._values(at.scope), self.within, self.tries)
-            return Decision(call=call, awaits=True)
-        given = {NOW_PARAMETER: at.now} if self.spec.takes_now else {}
-        result = call_own(self._what, self.spec.run, [self._made(at)], given)
+            call = Call(self.spec.outside.name, self._values(context.scope), self.within, self.tries)
+            return StepResult(call=call, awaits=True)
+        given = {NOW_PARAMETER: context.now} if self.spec.takes_now else {}
+        result = call_own(self._what, self.spec.run, [self._made(context)], given)
         if self.waits and not isinstance(result, Leave):
-            return Decision(messages=self._messages(result))
-        return self._leave(at, left_by(result))
+            return StepResult(messages=self._messages(result))
+        return self._leave(context, left_by(result))
 
-    def answer(self, at: At, reply: Reply) -> Decision | None:
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """Let the class take the reply; None where it is no answer."""
         if self.spec.answer is None:
             return None
-        result = call_own(self._what, self.spec.answer, [self._made(at), reply])
-        return None if result is None else self._leave(at, left_by(result))
+        result = call_own(self._what, self.spec.answer, [self._made(context), reply])
+        return None if result is None else self._leave(context, left_by(result))
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The call has ended: it says how the step is left, or its error is the outcome."""
         if not isinstance(event, CallEnded):
             return None
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"{self._what}: {event.outcome}")
         left = event.value
-        return self._leave(at, Leave(left["outcome"], left["value"], codec.loads(left["say"]), left["set"]))
+        return self._leave(context, Leave(left["outcome"], left["value"], codec.loads(left["say"]), left["set"]))
 
     @property
     def _what(self) -> str:
@@ -139,15 +139,15 @@ class CustomStep(StepKind):
         """What the keys come to."""
         return {name: _value(written, self.spec.keys[name], scope) for name, written in self.written.items()}
 
-    def _made(self, at: At) -> Any:
-        return self.spec.made(**self._values(at.scope))
+    def _made(self, context: StepContext) -> Any:
+        return self.spec.made(**self._values(context.scope))
 
-    def _leave(self, at: At, left: Leave) -> Decision:
+    def _leave(self, context: StepContext, left: Leave) -> StepResult:
         """The decision to leave like that. Raises `StepFailed` where that is none of the ways that are declared."""
         if left.outcome != "then" and left.outcome not in self.spec.outcomes:
             raise StepFailed("failed", f'{self._what} does not declare the outcome "{left.outcome}"')
         for name in left.set:
-            if name not in at.variables:
+            if name not in context.variables:
                 raise StepFailed("failed", f'{self._what} sets "{name}", which is no variable of the flow')
         sets = {name: kept(self._what, value) for name, value in left.set.items()}
         saved = kept(self._what, left.value)
@@ -174,9 +174,9 @@ def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
 
 def _kind_of(spec: VerbSpec) -> type[CustomStep]:
     needed = (*(key.name for key in spec.keys.values() if key.required and key.name != spec.verb), *spec.outcomes)
-    riders = SOME_HAVE if spec.answer is not None else frozenset({"then", "save"})
+    options = SOME_HAVE if spec.answer is not None else frozenset({"then", "save"})
     members = {"verb": spec.verb, "spec": spec, "texts": _texts(spec), "keys": _keys(spec), "__slots__": ()}
-    members |= {"needed": needed, "riders": riders}
+    members |= {"needed": needed, "options": options}
     return type(spec.verb, (CustomStep,), members)
 
 
@@ -185,8 +185,8 @@ def _keys(spec: VerbSpec) -> Schemas:
     doc = "" if (spec.made.__doc__ or "").startswith(f"{spec.made.__name__}(") else spec.made.__doc__ or ""
     about = {spec.verb: summary(doc) or _OWN, **named_in(doc)}
     keys = {key.name: takes(_taken(key), about.get(key.name, _OWN)) for key in spec.keys.values()}
-    doors = {name: takes(DOOR, f"Where the outcome {name} leads.") for name in spec.outcomes}
-    return {**keys, **doors, **(WITHIN_AND_TRIES if spec.outside is not None else {})}
+    transitions = {name: takes(TRANSITION, f"Where the outcome {name} leads.") for name in spec.outcomes}
+    return {**keys, **transitions, **(WITHIN_AND_TRIES if spec.outside is not None else {})}
 
 
 def _taken(key: Key) -> Schema:
@@ -197,8 +197,8 @@ def _taken(key: Key) -> Schema:
 
 def _texts(spec: VerbSpec) -> dict[str, Shape]:
     """Nobody knows which of its texts are for people: all of them may differ in another language."""
-    doors = dict.fromkeys(spec.outcomes, DOOR_TEXTS)
-    return {**doors, **{key.name: MAY for key in spec.keys.values() if key.annotation is str}}
+    transitions = dict.fromkeys(spec.outcomes, TRANSITION_TEXTS)
+    return {**transitions, **{key.name: MAY for key in spec.keys.values() if key.annotation is str}}
 
 
 def _read(fields: Fields, key: Key) -> Any:

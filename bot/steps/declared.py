@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.templates import Expression, Template
-from bot.steps.doors import Assignment, Door
+from bot.steps.transition import Assignment, Transition
 
 if TYPE_CHECKING:
     from bot.steps.notice import Notice
@@ -62,7 +62,7 @@ def only_if(condition: Expression | None) -> tuple[Given, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a step may save, as `bot.steps.doors.value_of` read it. ``altered`` is as in `bot.steps.doors.Assignment`."""
+    """What a step may save, as `bot.steps.transition.value_of` read it. ``altered`` is as in `bot.steps.transition.Assignment`."""
 
     value: Any
     mark: Mark
@@ -77,7 +77,7 @@ class Outcome:
     says of it; ``known`` are variables that have a value then.
     """
 
-    door: Door | None
+    transition: Transition | None
     falls: Falls
     success: bool = True
     given: tuple[Given, ...] = ()
@@ -173,7 +173,7 @@ class SentTemplate:
 class SentText:
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
-    What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: doors may
+    What is longer is cut, or refused where it is not ``cut``; ``needed``: so is an empty one. ``question``: transitions may
     ask it in other words. ``title``: of those in a message no two are the same. It is sent where all of ``given`` has
     come about.
     """

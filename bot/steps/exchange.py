@@ -52,11 +52,11 @@ class Exchange:
     fresh: list[int] = field(default_factory=list)  # places in the turn of what came from outside since the last answer
 
     @classmethod
-    def of(cls, hold: Mapping[str, Any]) -> Self:
+    def of(cls, step_state: Mapping[str, Any]) -> Self:
         """What the session holds."""
-        return cls(**{each.name: deepcopy(hold[each.name]) for each in fields(cls) if each.name in hold})
+        return cls(**{each.name: deepcopy(step_state[each.name]) for each in fields(cls) if each.name in step_state})
 
-    def hold(self) -> dict[str, Any]:
+    def step_state(self) -> dict[str, Any]:
         """What the session is to hold."""
         return asdict(self)
 

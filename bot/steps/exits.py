@@ -1,4 +1,4 @@
-"""Exits: the doors by which alone a model may leave a step."""
+"""Exits: the transitions by which alone a model may leave a step."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,8 +12,8 @@ from bot.lang.problems import did_you_mean
 from bot.lang.templates import Expression
 from bot.lang.variables import Variable
 from bot.steps.declared import Falls, Outcome, Used, only_if
-from bot.steps.door_keys import CONDITION, DOOR_KEYS, TARGET
-from bot.steps.doors import Door, door_from, door_of
+from bot.steps.transition import Transition, transition_from, transition_of
+from bot.steps.transition_keys import CONDITION, TARGET, TRANSITION_KEYS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 
@@ -25,7 +25,7 @@ _KEYS: Schemas = {
         "succeeded.",
     ),
     **CONDITION,
-    **DOOR_KEYS,
+    **TRANSITION_KEYS,
 }
 EXITS = map_of(either(TARGET, record(_KEYS)))
 
@@ -41,7 +41,7 @@ class Exit:
     mark: Mark
     when: str
     needs: tuple[str, ...]
-    door: Door | None
+    transition: Transition | None
     condition: Expression | None = None
     deeds: tuple[str, ...] = ()  # handlers that the step has as tools
 
@@ -54,7 +54,7 @@ class Exit:
 def read_exits(
     fields: Fields, variables: Mapping[str, Variable], tools: Collection[str] = (), handlers: Collection[str] = ()
 ) -> tuple[Exit, ...]:
-    """Read `exits`: for each name a target, or ``{when, needs, if}`` with the keys of a door.
+    """Read `exits`: for each name a target, or ``{when, needs, if}`` with the keys of a transition.
 
     There is one at least. ``tools`` are the handlers that the step has as tools, of all ``handlers``.
     """
@@ -98,22 +98,22 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exi
         fix = "use small letters, digits and _, a letter first, 50 at most"
         problems.add("E108", name.mark, f'{fields.what}: exits: "{name.text}" is no name', fix)
     if not isinstance(node, Map):
-        return Exit(name.text, name.mark, when, (), door_of(node, problems, f"{fields.what}: exits"))
+        return Exit(name.text, name.mark, when, (), transition_of(node, problems, f"{fields.what}: exits"))
     each = Fields(node, problems, f'{fields.what}: exit "{name.text}"')
     when, needs, condition = each.string("when") or when, each.strings("needs"), each.expression("if")
     for need in needs:
         needed.check(each, need)
-    door = door_from(each)
+    transition = transition_from(each)
     each.close()
     known = tuple(need for need in needs if need in needed.variables)
     deeds = tuple(need for need in needs if need in needed.tools)
-    return Exit(name.text, name.mark, when, known, door, condition, deeds)
+    return Exit(name.text, name.mark, when, known, transition, condition, deeds)
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
     """Each exit's outcome: where it leads must be written."""
     return {
-        way.outcome: Outcome(way.door, Falls.WRITTEN, given=only_if(way.condition), known=frozenset(way.needs))
+        way.outcome: Outcome(way.transition, Falls.WRITTEN, given=only_if(way.condition), known=frozenset(way.needs))
         for way in exits
     }
 

@@ -13,9 +13,9 @@ from bot.lang.nodes import Map
 from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Template
 from bot.steps.declared import Falls, Outcome, Rest, RestFor, Sent, SentText, Used
-from bot.steps.door_keys import DOOR
-from bot.steps.doors import DOOR_TEXTS, Door, door_at
-from bot.steps.kind import At, Awaited, Decision, Reading, StepKind, ending
+from bot.steps.kind import Awaited, Reading, StepContext, StepKind, StepResult, ending
+from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
+from bot.steps.transition_keys import TRANSITION
 
 _HANDOFF: Schemas = {
     "team": takes(ANY_TEXT, "The team; the contact gets the tag handoff:team meanwhile."),
@@ -31,21 +31,21 @@ class Handoff(StepKind):
     team: str
     note: Template | None
     text: Template | None
-    closed: Door | None
+    closed: Transition | None
     verb: ClassVar[str] = "handoff"
     keys: ClassVar[Schemas] = {
         "handoff": takes(either(ANY_TEXT, record(_HANDOFF, "team")), "The team that takes the conversation over."),
-        "closed": takes(DOOR, "Where it leads that they have closed it."),
+        "closed": takes(TRANSITION, "Where it leads that they have closed it."),
     }
     needed: ClassVar[tuple[str, ...]] = ("closed",)
-    riders: ClassVar[frozenset[str]] = frozenset({"timeout"})
+    options: ClassVar[frozenset[str]] = frozenset({"timeout"})
     deaf: ClassVar[bool] = True
-    texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": DOOR_TEXTS}
+    texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": TRANSITION_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
-        closed = door_at(fields, "closed")
+        closed = transition_at(fields, "closed")
         if not isinstance(fields.raw("handoff"), Map):
             return cls(fields.string("handoff") or "", None, None, closed)
         inner = fields.fields("handoff")
@@ -81,13 +81,13 @@ class Handoff(StepKind):
         if self.text is not None:
             yield SentText("say", self.text, TEXT_BODY, needed=True)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Tell the contact, set the team's tag (DECISIONS: hand-over) and be silent."""
-        said = () if self.text is None else (Text(self.text.render(at.scope)),)
-        note = {} if self.note is None else {"note": self.note.render(at.scope)}
+        said = () if self.text is None else (Text(self.text.render(context.scope)),)
+        note = {} if self.note is None else {"note": self.note.render(context.scope)}
         told = {"team": self.team, "note": note.get("note")}
-        return Decision(messages=said, hold=note, tag=f"handoff:{self.team}", tells=(HANDOFF, told))
+        return StepResult(messages=said, step_state=note, tag=f"handoff:{self.team}", tells=(HANDOFF, told))
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The agent resolved the conversation."""
         return ending("closed") if isinstance(event, HandoffClosed) else None

@@ -16,12 +16,12 @@ from bot.lang.scalars import refuse_altered
 from bot.lang.templates import Expression, TemplateFailed
 from bot.steps.call import WITHIN_AND_TRIES
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.door_keys import ASSIGNMENTS
-from bot.steps.doors import Assignment, assignments, evaluate, templates_in, value_of
 from bot.steps.error_names import check_error_names
 from bot.steps.http_address import Address, read_address
-from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.services import NAMED, Named, is_header, read_headers
+from bot.steps.transition import Assignment, assignments, evaluate, templates_in, value_of
+from bot.steps.transition_keys import ASSIGNMENTS
 from bot.steps.wire import encoded, json_text, word
 
 WITHIN = 10.0  # seconds, where the step says nothing
@@ -126,23 +126,23 @@ class HttpStep(StepKind):
         yield from (Used(text, null=Null.TAKEN) for text in templates_in(sent))
         yield from (Used(taken, _TOLD) for taken in self.outputs.values() if taken is not None)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Ask for the request and wait for its answer."""
-        query = encoded(((item.name, item.evaluate(at.scope)) for item in self.query), "query")
-        address = self.address.render(at.scope)
+        query = encoded(((item.name, item.evaluate(context.scope)) for item in self.query), "query")
+        address = self.address.render(context.scope)
         request = HttpRequest(
             self.address.method,
             address + ("" if not query else f"&{query}" if "?" in address else f"?{query}"),
-            self._headers(at.scope),
-            None if self.body is None else self.body.text(at.scope),
+            self._headers(context.scope),
+            None if self.body is None else self.body.text(context.scope),
             self.within,
             self.within + SPARE_SECONDS,
             self.tries,
             self.cache,
         )
-        return Decision(call=request, awaits=True)
+        return StepResult(call=request, awaits=True)
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """An answer, which is saved, or what went wrong."""
         if not isinstance(event, CallEnded):
             return None
@@ -150,7 +150,7 @@ class HttpStep(StepKind):
         known = {ANSWER: told.get(ANSWER), STATUS: told.get(STATUS)}
         if event.outcome != "done":
             raise StepFailed(self._failure(event.outcome), event.detail or event.outcome, known)
-        return ending("then", sets=self._taken({**at.scope, **known}, known), known=known)
+        return ending("then", sets=self._taken({**context.scope, **known}, known), known=known)
 
     def _headers(self, scope: Mapping[str, Any]) -> dict[str, str]:
         headers = {} if self.body is None else {"Content-Type": self.body.type}

@@ -1,4 +1,4 @@
-"""Riders that are written short, like ``timeout: 12h``: the problem says how that is written in full."""
+"""Step options that are written short, like ``timeout: 12h``: the problem says how that is written in full."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -32,12 +32,12 @@ _FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] = {
     },
     "errors": {"target": lambda it: {"else": it}},
 }
-"""What a value of each sort means to a rider, in full. What is none of these is meant like the first."""
+"""What a value of each sort means to an option, in full. What is none of these is meant like the first."""
 _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def fields_in_full(fields: Fields, key: str) -> Fields | None:
-    """The map under a rider's key. What is no map is a problem, and is read as what the problem says to write."""
+    """The map under an option's key. What is no map is a problem, and is read as what the problem says to write."""
     node = fields.raw(key)
     if node is None or isinstance(node, Map):
         return fields.fields(key)

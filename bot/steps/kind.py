@@ -21,15 +21,15 @@ from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
 from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Spends, Used
-from bot.steps.doors import Door
 from bot.steps.replies import ReplyId
 from bot.steps.services import Service
+from bot.steps.transition import Transition
 
 
 class StepFailed(BotError):
     """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
 
-    ``known`` is what templates of the door that it leads through see beside the rest.
+    ``known`` is what templates of the transition that it leads through see beside the rest.
     """
 
     def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
@@ -47,7 +47,7 @@ class Reading:
     variables: Mapping[str, Variable]
     handlers: Mapping[str, HandlerSpec]
     save: str | None  # the variable that the step saves to
-    errors: Mapping[str, Door]  # where failures lead: the step's own, the flow's and the bot's
+    errors: Mapping[str, Transition]  # where failures lead: the step's own, the flow's and the bot's
     documents: Mapping[str, str]  # the bot's text files, by path
     ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
     services: Mapping[str, Service] = field(default_factory=dict)  # that the bot sends requests to
@@ -88,7 +88,7 @@ Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | Handof
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class StepContext:
     """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
 
     flow: str
@@ -97,7 +97,7 @@ class At:
     now: datetime  # in the bot's time zone
     scope: Mapping[str, Any]  # what templates and expressions see
     variables: Mapping[str, Variable]
-    hold: Mapping[str, Any]  # what the step remembered when it began to wait
+    step_state: Mapping[str, Any]  # what the step remembered when it began to wait
     unread: Reply | None = None  # what the contact wrote, where no step has taken it yet
     open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
@@ -107,13 +107,13 @@ NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StepResult:
     """What a step decides. Without an ``outcome`` it waits."""
 
     outcome: str | None = None
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
-    hold: Mapping[str, Any] = field(default_factory=dict)
+    step_state: Mapping[str, Any] = field(default_factory=dict)
     call: Call | Fetch | Complete | HttpRequest | None = None
     awaits: bool = False  # for the end of the call, or of the last message
     goes_on: bool = False  # what is awaited is awaited still
@@ -127,7 +127,7 @@ class Decision:
     tag: str | None = None  # to set on the contact at once, until the step is left
     tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
     conditions: tuple[tuple[str, Any], ...] = ()
-    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the door see beside the rest
+    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the transition see beside the rest
     notes: tuple[str, ...] = ()  # for the trace
 
 
@@ -142,7 +142,9 @@ class StepKind:
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     keys: ClassVar[Schemas] = {}  # what its keys take, for editors
     needed: ClassVar[tuple[str, ...]] = ()  # those of them, beside its verb, that must be written
-    riders: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.rider_keys.SOME_HAVE`
+    options: ClassVar[frozenset[str]] = frozenset(
+        {"then"}
+    )  # those that it has of `bot.steps.step_option_keys.SOME_HAVE`
     texts: ClassVar[Mapping[str, Shape]] = {}  # its keys with something that contacts read or write
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
     tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
@@ -207,7 +209,7 @@ class StepKind:
         return f"{self.verb}, waiting" if self.waits else self.verb
 
     def outcomes(self) -> dict[str, Outcome]:
-        """All the ways in which this step can end, riders aside."""
+        """All the ways in which this step can end, options aside."""
         return {"then": Outcome(None, Falls.THEN)}
 
     def uses(self) -> Iterator[Used]:
@@ -242,43 +244,43 @@ class StepKind:
         """The variables that a model must know to leave it."""
         return iter(())
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """The contact arrives at the step, or its question is put again."""
         raise NotImplementedError
 
-    def ask_again(self, at: At, body: str) -> Decision | None:
+    def ask_again(self, context: StepContext, body: str) -> StepResult | None:
         """Put the step's question in other words, with its own answers to choose from. None: it has no question."""
         return None
 
-    def in_plain_text(self, at: At, message: Message) -> Decision:
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """What goes in place of its buttons, list or link that the gateway refused; it waits on."""
-        return Decision(messages=(Text(in_plain_text(message)),), hold=at.hold)
+        return StepResult(messages=(Text(in_plain_text(message)),), step_state=context.step_state)
 
-    def claim(self, at: At, reply: Reply) -> Decision | None:
+    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A reply that is the step's before the bot's words are heard: its own buttons."""
         return None
 
-    def answer(self, at: At, reply: Reply) -> Decision | None:
+    def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A reply that no word took. None: it is no answer."""
         return None
 
-    def objection(self, at: At, reply: Reply) -> str | None:
+    def objection(self, context: StepContext, reply: Reply) -> str | None:
         """What is said to a reply that is no answer, in place of the step's `retry`."""
         return None
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """What the step waited for has happened. None: it means nothing here."""
         return None
 
-    def after_failure(self, hold: Mapping[str, Any]) -> Mapping[str, Any]:
+    def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """What of its hold a step that has failed keeps, where it is not left for that."""
-        return hold
+        return step_state
 
-    def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
+    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """When a step that only waits for time is entered once more, to see whether the time has come."""
         return None
 
 
-def ending(outcome: str, **more: Any) -> Decision:
+def ending(outcome: str, **more: Any) -> StepResult:
     """The decision to leave by an outcome."""
-    return Decision(outcome=outcome, **more)
+    return StepResult(outcome=outcome, **more)

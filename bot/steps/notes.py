@@ -8,7 +8,7 @@ from bot.lang.fields import Fields
 from bot.lang.problems import did_you_mean
 from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.lang.variables import Answer, Mismatch, Unfit, Variable
-from bot.steps.kind import At
+from bot.steps.kind import StepContext
 
 # nothing that somebody says becomes one of these
 STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
@@ -34,7 +34,7 @@ def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, st
     return fill
 
 
-def noted(arguments: Mapping[str, Any], names: Collection[str], at: At) -> tuple[dict[str, Any], str]:
+def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
     """The values that fit their variables, and in words for the model what is wrong with the others."""
     values, wrong = {}, []
     for name, value in arguments.items():
@@ -43,17 +43,17 @@ def noted(arguments: Mapping[str, Any], names: Collection[str], at: At) -> tuple
         if name not in names:
             wrong.append(f"There is nothing called {name} to note.")
             continue
-        variable = at.variables[name]
+        variable = context.variables[name]
         try:
-            values[name] = _accepted(variable, value, at)
+            values[name] = _accepted(variable, value, context)
         except (Unfit, Mismatch) as error:
             example = getattr(variable, "example", None)
             wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
     return values, " ".join(wrong)
 
 
-def _accepted(variable: Variable, value: Any, at: At) -> Any:
+def _accepted(variable: Variable, value: Any, context: StepContext) -> Any:
     if isinstance(value, str | int | float):
         text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
-        return variable.accept(Answer(text), at.now, at.scope)
-    return variable.coerce(value, at.now)
+        return variable.accept(Answer(text), context.now, context.scope)
+    return variable.coerce(value, context.now)

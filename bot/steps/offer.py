@@ -7,7 +7,7 @@ from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, Text, clip
 from bot.lang.wordings import wording
 from bot.steps.choices import MOST, Choices, Shown
-from bot.steps.kind import At
+from bot.steps.kind import StepContext
 from bot.steps.many import MARK, Many
 from bot.steps.pages import pages_of
 from bot.steps.replies import ReplyId, value_hash
@@ -18,14 +18,14 @@ DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of 
 class Offer:
     """The choices of a question as they are shown with what it holds: the page, and by their hash those picked."""
 
-    def __init__(self, choices: Choices, at: At, hold: Mapping[str, Any]) -> None:
-        self.choices, self.at, self.hold = choices, at, hold
-        self.shown = choices.shown(at, hold)
-        self.picked = self._known(hold.get("picked", ()))
+    def __init__(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> None:
+        self.choices, self.context, self.step_state = choices, context, step_state
+        self.shown = choices.shown(context, step_state)
+        self.picked = self._known(step_state.get("picked", ()))
         self._buttons = choices.as_buttons(self.shown)
         whole = choices.numbered or self._buttons
         self._pages = [self.shown] if whole else pages_of(self.shown, 0 if choices.many is None else 1)
-        self._page = min(hold.get("page", 0), len(self._pages) - 1)
+        self._page = min(step_state.get("page", 0), len(self._pages) - 1)
 
     def _known(self, picked: Sequence[str]) -> list[str]:
         """What is picked and still there: an edit, or a list made anew, may have taken it away."""
@@ -41,21 +41,21 @@ class Offer:
         if self._buttons:
             return (Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header),)
         opener = self.choices.opener
-        label = wording(self.at.scope, "choose") if opener is None else opener.render(self.at.scope)
+        label = wording(self.context.scope, "choose") if opener is None else opener.render(self.context.scope)
         return (ListMessage(self._with_picked(body), label, _sections(rows, label), footer),)
 
     def moves(self) -> Iterator[Choice]:
         """What stands below the choices of a page: the way back and on, and the end of many answers."""
         if self._page > 0:
-            yield self._move(PAGE + self._page - 1, wording(self.at.scope, "back"))
+            yield self._move(PAGE + self._page - 1, wording(self.context.scope, "back"))
         if self._page + 1 < len(self._pages):
-            yield self._move(PAGE + self._page + 1, wording(self.at.scope, "more"))
+            yield self._move(PAGE + self._page + 1, wording(self.context.scope, "more"))
         if self.choices.many is not None and len(self.picked) >= self.choices.many.least:
             yield self._move(DONE, self.done(self.choices.many))
 
     def done(self, many: Many) -> str:
         """The title of what ends many answers."""
-        return wording(self.at.scope, "done") if many.done is None else many.done.render(self.at.scope)
+        return wording(self.context.scope, "done") if many.done is None else many.done.render(self.context.scope)
 
     def _move(self, index: int, title: str) -> Choice:
         taken = any(choice.title == title for choice in self.shown)
@@ -65,7 +65,7 @@ class Offer:
         return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
 
     def _id(self, index: int, hashed: str) -> str:
-        return str(ReplyId(self.at.flow, self.at.step, index, self.at.visit, hashed))
+        return str(ReplyId(self.context.flow, self.context.step, index, self.context.visit, hashed))
 
     def _marked(self, choice: Shown) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title

@@ -12,9 +12,9 @@ from bot.lang.scalars import text_of
 from bot.lang.shapes import Shape
 from bot.lang.templates import Expression
 from bot.steps.declared import Falls, FlowRun, Null, Outcome, Rest, RestFor, Used
-from bot.steps.door_keys import ASSIGNMENTS, DOOR
-from bot.steps.doors import DOOR_TEXTS, Assignment, Door, assignments, door_at
-from bot.steps.kind import At, Awaited, Decision, FlowEnded, Reading, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, FlowEnded, Reading, StepContext, StepFailed, StepKind, StepResult, ending
+from bot.steps.transition import TRANSITION_TEXTS, Assignment, Transition, assignments, transition_at
+from bot.steps.transition_keys import ASSIGNMENTS, TRANSITION
 
 MOST_ELEMENTS = 100
 _ELEMENT = frozenset({"it", "loop"})
@@ -33,7 +33,7 @@ class Run(StepKind):
     mark: Mark
     inputs: tuple[Assignment, ...]
     outputs: Mapping[str, str]
-    expired: Door | None
+    expired: Transition | None
     each: Expression | None = None
     verb: ClassVar[str] = "run"
     keys: ClassVar[Schemas] = {
@@ -43,16 +43,20 @@ class Run(StepKind):
         "save": takes(
             either(one_or_several(NAME), map_of(NAME)), "Variables that come back: names, or ours with theirs."
         ),
-        "expired": takes(DOOR, "Where it leads that silence ended that flow; where then leads where nothing is said."),
+        "expired": takes(
+            TRANSITION, "Where it leads that silence ended that flow; where then leads where nothing is said."
+        ),
     }
-    texts: ClassVar[Mapping[str, Shape]] = {"expired": DOOR_TEXTS}
+    texts: ClassVar[Mapping[str, Shape]] = {"expired": TRANSITION_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
         """Read ``run: /flow`` with `each`, `with` and `save`."""
         flow = (fields.string("run") or "").removeprefix("/")
         inputs, outputs = assignments(fields, "with"), _read_outputs(fields)
-        return cls(flow, fields.mark_of("run"), inputs, outputs, door_at(fields, "expired"), fields.expression("each"))
+        return cls(
+            flow, fields.mark_of("run"), inputs, outputs, transition_at(fields, "expired"), fields.expression("each")
+        )
 
     @property
     def rest(self) -> Rest:
@@ -90,13 +94,13 @@ class Run(StepKind):
         listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
         yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
         if self.each is None:
-            return Decision(opens=(self.flow, self._inputs(at.scope)))
-        return self._open_for(at, _elements(self.each, at.scope), [])
+            return StepResult(opens=(self.flow, self._inputs(context.scope)))
+        return self._open_for(context, _elements(self.each, context.scope), [])
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The flow came to its end: take what it brought, and go on with the next element."""
         if not isinstance(event, FlowEnded):
             return None
@@ -104,19 +108,19 @@ class Run(StepKind):
             return ending("expired")
         if event.failed:
             raise StepFailed("failed", f"flow {self.flow} has failed")
-        if self.each is None or _LIST not in at.hold:
+        if self.each is None or _LIST not in context.step_state:
             return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
         brought = [event.vars.get(theirs) for theirs in self.outputs.values()]
-        return self._open_for(at, at.hold[_LIST], [*at.hold[_RESULTS], brought])
+        return self._open_for(context, context.step_state[_LIST], [*context.step_state[_RESULTS], brought])
 
-    def _open_for(self, at: At, elements: Sequence[Any], results: list[list[Any]]) -> Decision:
+    def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[list[Any]]) -> StepResult:
         """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
         done = len(results)
         if done == len(elements):
             columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
             return ending("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
-        inner = {**at.scope, "it": elements[done], "loop": _loop(done, len(elements))}
-        return Decision(opens=(self.flow, self._inputs(inner)), hold={_LIST: list(elements), _RESULTS: results})
+        inner = {**context.scope, "it": elements[done], "loop": _loop(done, len(elements))}
+        return StepResult(opens=(self.flow, self._inputs(inner)), step_state={_LIST: list(elements), _RESULTS: results})
 
     def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return {item.name: item.evaluate(scope) for item in self.inputs}

@@ -14,7 +14,7 @@ from bot.lang.shapes import MAY, TEXT, Shape
 from bot.lang.templates import Template
 from bot.steps.declared import REFUSED_WITHIN, Rest, RestFor, Sent, SentFile, SentText, Used
 from bot.steps.error_names import SENDING, check_error_names
-from bot.steps.kind import At, Awaited, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.limits import check_address, check_length, check_media
 from bot.steps.place import COORDINATES, PLACE_KEYS, Place, read_place
 
@@ -169,18 +169,20 @@ class Say(StepKind):
                 yield SentText(kind, link, None, needed=True)
                 yield SentFile(kind, link)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does."""
-        messages = tuple(self._messages(at.scope))
+        messages = tuple(self._messages(context.scope))
         return (
-            Decision(messages=messages, awaits=True) if self.watches and messages else ending("then", messages=messages)
+            StepResult(messages=messages, awaits=True)
+            if self.watches and messages
+            else ending("then", messages=messages)
         )
 
-    def in_plain_text(self, at: At, message: Message) -> Decision:
+    def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The address as a text, whose end is awaited in turn."""
-        return replace(super(Say, self).in_plain_text(at, message), awaits=True)
+        return replace(super(Say, self).in_plain_text(context, message), awaits=True)
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The gateway took it, or refused it."""
         if isinstance(event, SendEnded) and event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)

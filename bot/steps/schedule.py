@@ -11,10 +11,10 @@ from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
 from bot.lang.nodes import Map
 from bot.lang.templates import Template
-from bot.steps.door_keys import ASSIGNMENTS, TARGET
-from bot.steps.doors import Assignment, Target, assignments, target_of
 from bot.steps.kind import StepFailed
 from bot.steps.points_in_time import end_of, in_time, point_of, read_point
+from bot.steps.transition import Assignment, Target, assignments, target_of
+from bot.steps.transition_keys import ASSIGNMENTS, TARGET
 
 NOW, SKIP = "now", "skip"
 SOON = timedelta(seconds=1)  # that is `now`: a flow that schedules itself must not go round at once

@@ -10,8 +10,8 @@ from bot.lang.functions import FUNCTION
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problems
 from bot.steps import KINDS
-from bot.steps.doors import RESERVED
-from bot.steps.riders import read_riders
+from bot.steps.step_options import read_step_options
+from bot.steps.transition import RESERVED
 
 _OUTCOMES = frozenset({"within", "tries", "other", "skip", "else", "if"})
 """Keys and outcomes that mean something wherever they stand."""
@@ -21,7 +21,7 @@ _OUTCOMES = frozenset({"within", "tries", "other", "skip", "else", "if"})
 def _keys() -> frozenset[str]:
     """What any step may say beside its verb, and `_OUTCOMES`."""
     fields = Fields(Map(Mark("", 0, 0), ()), Problems(), "")
-    read_riders(fields, saves=True)
+    read_step_options(fields, saves=True)
     return _OUTCOMES.union(fields.asked)
 
 

@@ -23,16 +23,16 @@ from bot.steps.declared import (
     Used,
     only_if,
 )
-from bot.steps.door_keys import CONDITION, DOOR, DOOR_KEYS, TARGET, TEXTS
-from bot.steps.doors import DOOR_TEXTS, Door, door_at, door_from, door_of
 from bot.steps.error_names import ELSE, SENDING, check_error_names
-from bot.steps.kind import At, Awaited, Decision, Reading, Reply, StepFailed, StepKind, ending
+from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.notice_keys import NOTICE
 from bot.steps.replies import ReplyId, value_hash
-from bot.steps.rider_keys import SOME_HAVE
+from bot.steps.step_option_keys import SOME_HAVE
+from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at, transition_from, transition_of
+from bot.steps.transition_keys import CONDITION, TARGET, TEXTS, TRANSITION, TRANSITION_KEYS
 
-_REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **DOOR_KEYS}
+_REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **TRANSITION_KEYS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ReplyButton:
     title: str
     key: str
     words: tuple[str, ...]
-    door: Door
+    transition: Transition
     condition: Expression | None = None
 
     @property
@@ -58,9 +58,9 @@ class ReplyButton:
         """What it stands for, in short."""
         return value_hash(self.key, None)
 
-    def heard(self, at: At) -> bool:
+    def heard(self, context: StepContext) -> bool:
         """Whether it counts now. Raises `TemplateFailed`."""
-        return self.condition is None or bool(self.condition.evaluate(at.scope))
+        return self.condition is None or bool(self.condition.evaluate(context.scope))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class TemplateStep(StepKind):
 
     notice: Notice
     replies: tuple[ReplyButton, ...]
-    other: Door | None
+    other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
     keys: ClassVar[Schemas] = {
@@ -77,13 +77,13 @@ class TemplateStep(StepKind):
         "replies": takes(
             map_of(either(TARGET, record(_REPLY))), "The titles of its quick replies, and where they lead."
         ),
-        "other": takes(DOOR, "Where any reply leads that is none of these."),
+        "other": takes(TRANSITION, "Where any reply leads that is none of these."),
     }
-    riders: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
+    options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
     texts: ClassVar[Mapping[str, Shape]] = {
         "template": NOTICE_TEXTS,
-        "replies": Keys(DOOR_TEXTS, Part.TITLE),
-        "other": DOOR_TEXTS,
+        "replies": Keys(TRANSITION_TEXTS, Part.TITLE),
+        "other": TRANSITION_TEXTS,
     }
     needs_window: ClassVar[bool] = False
 
@@ -93,7 +93,7 @@ class TemplateStep(StepKind):
         inner = fields.fields("template", "template: {name: its_name, language: en}")
         notice = Notice("", "", None, (), ()) if inner is None else read_notice(inner)
         replies = _read_replies(fields)
-        other = door_at(fields, "other")
+        other = transition_at(fields, "other")
         if other is not None and not replies:
             reading.problems.add(
                 "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"
@@ -126,7 +126,8 @@ class TemplateStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """Without `replies`: ``then``. With: each reply and `other`."""
         found = {
-            reply.outcome: Outcome(reply.door, Falls.THEN, given=only_if(reply.condition)) for reply in self.replies
+            reply.outcome: Outcome(reply.transition, Falls.THEN, given=only_if(reply.condition))
+            for reply in self.replies
         }
         if not self.replies:
             found["then"] = Outcome(None, Falls.THEN)
@@ -148,21 +149,22 @@ class TemplateStep(StepKind):
         """The replies' titles and words."""
         for reply in self.replies:
             for text in (reply.title, *reply.words):
-                yield AnswerText(text, reply.title, reply.door.mark, True, always=reply.condition is None)
+                yield AnswerText(text, reply.title, reply.transition.mark, True, always=reply.condition is None)
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Send the template; wait for a reply, for the gateway's word, or not at all."""
         payloads = tuple(
-            str(ReplyId(at.flow, at.step, index, at.visit, reply.hash)) for index, reply in enumerate(self.replies)
+            str(ReplyId(context.flow, context.step, index, context.visit, reply.hash))
+            for index, reply in enumerate(self.replies)
         )
-        sent = (self.notice.message(at.scope, payloads),)
+        sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
-            return Decision(messages=sent)
-        return Decision(messages=sent, awaits=True) if self.watches else ending("then", messages=sent)
+            return StepResult(messages=sent)
+        return StepResult(messages=sent, awaits=True) if self.watches else ending("then", messages=sent)
 
-    def claim(self, at: At, reply: Reply) -> Decision | None:
+    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on a button of this template, or its title or payload as a text (DECISIONS: replies)."""
-        return next((ending(button.outcome) for button in self._meant(reply) if button.heard(at)), None)
+        return next((ending(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
         if reply.tap is not None:
@@ -172,7 +174,7 @@ class TemplateStep(StepKind):
         found = (match(text, options) for text in reply.texts)
         yield from (self.replies[index] for index in found if index is not None)
 
-    def resume(self, at: At, event: Awaited) -> Decision | None:
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The gateway took the template, or refused it."""
         if not isinstance(event, SendEnded):
             return None
@@ -191,10 +193,10 @@ def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:
     for title, node in inner.entries():
         what, key = f'{fields.what}: "{title.text}"', title.origin or title.text
         if not isinstance(node, Map):
-            found.append(ReplyButton(title.text, key, title.also, door_of(node, fields.problems, what)))
+            found.append(ReplyButton(title.text, key, title.also, transition_of(node, fields.problems, what)))
             continue
         inner = Fields(node, fields.problems, what)
         words = (*inner.strings("words"), *title.also)
-        found.append(ReplyButton(title.text, key, words, door_from(inner), inner.expression("if")))
+        found.append(ReplyButton(title.text, key, words, transition_from(inner), inner.expression("if")))
         inner.close()
     return tuple(found)

@@ -13,7 +13,7 @@ from bot.steps.agreement import TooLong, agreed, question
 from bot.steps.brief import Brief
 from bot.steps.exchange import Exchange
 from bot.steps.exits import Exit
-from bot.steps.kind import At, Decision, Reply, ending
+from bot.steps.kind import Reply, StepContext, StepResult, ending
 from bot.steps.links import links_in
 from bot.steps.notes import noted
 from bot.steps.prompt import REMEMBER, result_text
@@ -40,9 +40,9 @@ class ToolCalls:
     is a result that the model must see.
     """
 
-    def __init__(self, brief: Brief, at: At, exchange: Exchange) -> None:
+    def __init__(self, brief: Brief, context: StepContext, exchange: Exchange) -> None:
         self._brief = brief
-        self._at = at
+        self._context = context
         self._exchange = exchange
         self.sets: dict[str, Any] = {}
         self.notes: list[str] = []
@@ -51,14 +51,14 @@ class ToolCalls:
     @property
     def _scope(self) -> dict[str, Any]:
         """What templates see, with what was noted just now."""
-        return {**self._at.scope, **self.sets}
+        return {**self._context.scope, **self.sets}
 
-    def work_off(self) -> Decision | None:
+    def work_off(self) -> StepResult | None:
         """Do them until one leaves or has to be waited for. None: all are done."""
         while self._exchange.queue:
             call = self._exchange.queue.pop(0)
             result = self._do(call)
-            if isinstance(result, Decision):
+            if isinstance(result, StepResult):
                 return result
             self._add(call, result)
         return None
@@ -81,18 +81,18 @@ class ToolCalls:
         self._exchange.note_fresh()
         self._exchange.note_made(running["key"], failed=not done)
 
-    def ask(self) -> Decision:
+    def ask(self) -> StepResult:
         """Ask the contact whether the call may be done."""
         asking = self._exchange.asking
         assert asking is not None
-        asked = question(self._at, asking["body"], self._exchange.questions)
-        return Decision(messages=(asked,), hold=self._exchange.hold())
+        asked = question(self._context, asking["body"], self._exchange.questions)
+        return StepResult(messages=(asked,), step_state=self._exchange.step_state())
 
     def agreed(self, reply: Reply) -> bool | None:
         """What a reply to that means."""
-        return agreed(self._at, reply, self._exchange.questions)
+        return agreed(self._context, reply, self._exchange.questions)
 
-    def answered(self, reply: Reply) -> Decision | None:
+    def answered(self, reply: Reply) -> StepResult | None:
         """Yes, no, or something else: then nothing more is done, and the model reads what they wrote."""
         asking, self._exchange.asking = self._exchange.asking, None
         assert asking is not None
@@ -116,7 +116,7 @@ class ToolCalls:
         self._exchange.failed = self._exchange.failed or result.failed
         self.unseen = self.unseen or result.failed or call["name"] != REMEMBER
 
-    def _do(self, call: dict[str, Any]) -> Decision | _Result:
+    def _do(self, call: dict[str, Any]) -> StepResult | _Result:
         """One call: what it leads to, or what became of it."""
         if self._exchange.is_one_too_many(self._brief.calls):
             return _Result(f"Not done, nor what came after it: there may be {self._brief.calls} calls in one turn.")
@@ -135,7 +135,7 @@ class ToolCalls:
             return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
         return self._use(tool, call, arguments)
 
-    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> Decision | _Result:
+    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> StepResult | _Result:
         """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
         try:
             values = tool.values(tool.call(arguments, self._scope))
@@ -152,24 +152,30 @@ class ToolCalls:
             body = tool.question({name: values[name] for name in arguments}, self._scope)
         except TooLong:
             return _Result(UNASKED)
-        self._brief.check(self._at, self._exchange, "\n".join(texts_in(list(arguments.values()))))
-        self._brief.check(self._at, self._exchange, body, links_in(body))  # those that are left are the flow's
-        if self._at.more:  # it may change what they want, and none of it answers a question that they have not seen
+        self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
+        self._brief.check(self._context, self._exchange, body, links_in(body))  # those that are left are the flow's
+        if (
+            self._context.more
+        ):  # it may change what they want, and none of it answers a question that they have not seen
             self._exchange.overtaken = True
             return _Result(OVERTAKEN)
         self._exchange.asking = {"call": call, "arguments": arguments, "key": key, "body": body}
         self._exchange.questions += 1
         return self.ask()
 
-    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> Decision:
+    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> StepResult:
         self._exchange.running = {"call": call, "key": key}
-        return Decision(call=tool.call(arguments, self._scope), awaits=True, hears=True, hold=self._exchange.hold())
+        return StepResult(
+            call=tool.call(arguments, self._scope), awaits=True, hears=True, step_state=self._exchange.step_state()
+        )
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
-        values, wrong = noted(arguments, self._brief.notable, self._at)
+        values, wrong = noted(arguments, self._brief.notable, self._context)
         for name, value in values.items():
-            reason = self._brief.objection(self._at, self._exchange, str(value)) if isinstance(value, str) else None
+            reason = (
+                self._brief.objection(self._context, self._exchange, str(value)) if isinstance(value, str) else None
+            )
             if reason is None:
                 self.sets[name] = value
             else:  # what is noted may be said later, where no guard stands
@@ -177,7 +183,7 @@ class ToolCalls:
                 wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
         return wrong
 
-    def _leave(self, way: Exit, arguments: dict[str, Any]) -> Decision | _Result:
+    def _leave(self, way: Exit, arguments: dict[str, Any]) -> StepResult | _Result:
         """Take an exit, if all that the model did before it in this answer came off."""
         if self._exchange.failed:
             return _Result(STAYS)

@@ -20,10 +20,10 @@ from bot.lang.templates import Template
 from bot.steps.agreement import TooLong, asked_about, harmless
 from bot.steps.call import UNDECLARED, argument_uses, check_known
 from bot.steps.declared import Used
-from bot.steps.door_keys import ASSIGNMENTS
-from bot.steps.doors import Assignment, assignments
 from bot.steps.kind import Reading
 from bot.steps.prompt import LEAVE, MOST_RESULT, REMEMBER, function
+from bot.steps.transition import Assignment, assignments
+from bot.steps.transition_keys import ASSIGNMENTS
 
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds

@@ -13,7 +13,7 @@ from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
 from bot.lang.nodes import Map
 from bot.lang.templates import Template
 from bot.steps.declared import Null, Rest, RestFor, Used
-from bot.steps.kind import At, Decision, Reading, StepFailed, StepKind, ending
+from bot.steps.kind import Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.points_in_time import CLOCK, duration_of, in_time, start_of
 
 SHORTEST = timedelta(seconds=1)
@@ -31,7 +31,7 @@ class Wait(StepKind):
     keys: ClassVar[Schemas] = {
         "wait": takes(either(ANY_TEXT, record(_UNTIL, "until")), "A duration, a point in time, or until which hours."),
     }
-    riders: ClassVar[frozenset[str]] = frozenset({"then", "words"})
+    options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
 
     @classmethod
     def read(cls, fields: Fields, reading: Reading) -> Self:
@@ -65,37 +65,37 @@ class Wait(StepKind):
         if isinstance(self.until, Template):
             yield self.until
 
-    def enter(self, at: At) -> Decision:
+    def enter(self, context: StepContext) -> StepResult:
         """Wait, and go on once the time has come; the engine wakes the step then."""
-        until = self._until(at)
-        if until <= at.now:
+        until = self._until(context)
+        if until <= context.now:
             return ending("then")
-        lasts = at.hold["for"] if "for" in at.hold else self._lasts(at)
-        return Decision(hold={"until": until} if lasts is None else {"until": until, "for": lasts})
+        lasts = context.step_state["for"] if "for" in context.step_state else self._lasts(context)
+        return StepResult(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
 
-    def wakes_at(self, hold: Mapping[str, Any]) -> datetime | None:
+    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """When the time has come, as far as is known."""
-        return hold.get("until")
+        return step_state.get("until")
 
-    def _lasts(self, at: At) -> timedelta | None:
+    def _lasts(self, context: StepContext) -> timedelta | None:
         """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
         if isinstance(self.until, Template):
-            return duration_of(self.until, at.scope)
+            return duration_of(self.until, context.scope)
         return self.until if isinstance(self.until, timedelta) else None
 
-    def _until(self, at: At) -> datetime:
+    def _until(self, context: StepContext) -> datetime:
         """When the wait is over, in UTC. Opening hours are looked at anew: an edit may have closed the office."""
         if isinstance(self.until, Hours):
-            opens = self.until.opens(at.now)
+            opens = self.until.opens(context.now)
             if opens is None:
                 raise StepFailed("failed", f"{self.until.name} never opens again")
             return opens
-        if "until" in at.hold:
-            held: datetime = at.hold["until"]
+        if "until" in context.step_state:
+            held: datetime = context.step_state["until"]
             return held
         if isinstance(self.until, timedelta):
-            return in_time(at.now, self.until)
-        return start_of(self.until, at.scope, at.now)
+            return in_time(context.now, self.until)
+        return start_of(self.until, context.scope, context.now)
 
 
 def _always_past(text: Template) -> bool:

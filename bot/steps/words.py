@@ -8,7 +8,7 @@ from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
 from bot.lang.templates import Expression, Template
 from bot.lang.words import normalise
-from bot.steps.doors import Door, door_from, door_of
+from bot.steps.transition import Transition, transition_from, transition_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,12 @@ class Word:
 
     text: str
     mark: Mark
-    door: Door
+    transition: Transition
     condition: Expression | None = None
 
     def uses(self) -> Iterator[Template | Expression]:
-        """Every template of its door, and its condition."""
-        yield from self.door.uses()
+        """Every template of its transition, and its condition."""
+        yield from self.transition.uses()
         if self.condition is not None:
             yield self.condition
 
@@ -32,7 +32,7 @@ Words = Mapping[str, Word]
 
 
 def read_words(fields: Fields) -> Words:
-    """Read `words`: a door for each, which may have an `if`. What means the same in other languages leads there too."""
+    """Read `words`: a transition for each, which may have an `if`. What means the same in other languages leads there too."""
     inner = fields.fields("words")
     words: dict[str, Word] = {}
     for key, node in () if inner is None else inner.entries():
@@ -51,8 +51,8 @@ def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Pro
 def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
     what = f'word "{key.text}"'
     if not isinstance(node, Map):
-        return Word(key.text, key.mark, door_of(node, problems, what))
+        return Word(key.text, key.mark, transition_of(node, problems, what))
     fields = Fields(node, problems, what)
-    word = Word(key.text, key.mark, door_from(fields), fields.expression("if"))
+    word = Word(key.text, key.mark, transition_from(fields), fields.expression("if"))
     fields.close()
     return word

@@ -9,14 +9,14 @@ that it leads to.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.flow.definition import Step, Way
+from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.lang.words import normalise
 from bot.steps.words import Words
 from bot.store.trace import TurnTraced
 
-_STEP, _DOOR = "step", "door"
+_STEP, _TRANSITION = "step", "transition"
 _WORD = 'word "'
 Key = tuple[str, Mark]
 Passed = tuple[str, str, str | None]
@@ -96,21 +96,21 @@ class Coverage:
         yield _STEP, step.mark
         if outcome.startswith(_WORD):
             yield from _word_in(outcome, flow.words)
-            yield from _word_in(outcome, step.riders.words)
-        elif outcome in step.ways:
-            yield from _doors_of(step, step.ways[outcome])
+            yield from _word_in(outcome, step.options.words)
+        elif outcome in step.transitions:
+            yield from _transitions_of(step, step.transitions[outcome])
 
 
 def _places_of(library: Library) -> Iterator[tuple[Key, str]]:
-    """All that counts, with its name. The first that shares a door gives it its name, unless it is inherited."""
+    """All that counts, with its name. The first that shares a transition gives it its name, unless it is inherited."""
     yield from _of_words(library.bot.words, "bot")
     named: set[Key] = set()
     for flow in library.flows.values():
         yield from _of_words(flow.words, flow.name)
-        inherited = {(_DOOR, door.mark) for _, door in flow.defaults.doors()}
+        inherited = {(_TRANSITION, transition.mark) for _, transition in flow.defaults.transitions()}
         for step in flow.steps.values():
             yield (_STEP, step.mark), f"{flow.name}/{step.name}"
-            yield from _of_words(step.riders.words, f"{flow.name}/{step.name}")
+            yield from _of_words(step.options.words, f"{flow.name}/{step.name}")
             for key, outcome in _outcomes_of(step, inherited):
                 where = "defaults" if key in inherited else f"{flow.name}/{step.name}"
                 if key not in named:
@@ -120,31 +120,35 @@ def _places_of(library: Library) -> Iterator[tuple[Key, str]]:
 
 def _of_words(words: Words, where: str) -> Iterator[tuple[Key, str]]:
     for word in words.values():
-        yield (_DOOR, word.mark), f'{where}: word "{word.text}"'
+        yield (_TRANSITION, word.mark), f'{where}: word "{word.text}"'
 
 
 def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
     can_fail = "errors.else" in step.outcomes
-    for way in step.ways.values():
-        if way.door is None:
+    for resolved in step.transitions.values():
+        if resolved.written is None:
             continue
-        key = (_DOOR, way.door.mark)
-        own = key not in inherited or not way.outcome.startswith("errors.")
-        if can_fail or own or way.outcome == step.refusal:
-            yield key, way.outcome
-    if step.riders.then is not None:
-        yield (_DOOR, step.riders.then.mark), "then"
+        key = (_TRANSITION, resolved.written.mark)
+        own = key not in inherited or not resolved.outcome.startswith("errors.")
+        if can_fail or own or resolved.outcome == step.refusal:
+            yield key, resolved.outcome
+    if step.options.then is not None:
+        yield (_TRANSITION, step.options.then.mark), "then"
 
 
-def _doors_of(step: Step, way: Way) -> Iterator[Key]:
-    """The doors that a way leads through: its own, and the step's `then` where that says where to."""
-    if way.door is not None:
-        yield _DOOR, way.door.mark
-    if way.success and step.riders.then is not None and (way.door is None or way.door.then is None):
-        yield _DOOR, step.riders.then.mark
+def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[Key]:
+    """The transitions that a way leads through: its own, and the step's `then` where that says where to."""
+    if resolved.written is not None:
+        yield _TRANSITION, resolved.written.mark
+    if (
+        resolved.success
+        and step.options.then is not None
+        and (resolved.written is None or resolved.written.then is None)
+    ):
+        yield _TRANSITION, step.options.then.mark
 
 
 def _word_in(rule: str, words: Words) -> Iterator[Key]:
     word = words.get(normalise(rule.removeprefix(_WORD).removesuffix('"')))
     if word is not None:
-        yield _DOOR, word.mark
+        yield _TRANSITION, word.mark

@@ -150,7 +150,7 @@ class Paths:
 
 def _rounds(graph: Graph, edge: Edge) -> int:
     """How often a step has to be come to again before an edge is taken."""
-    visits = graph.steps[edge.source].riders.visits
+    visits = graph.steps[edge.source].options.visits
     return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
 
 

@@ -41,8 +41,8 @@ class Slow(Author):
         long = {"wait": self.one("3h", "10h", "20h", "2d")}
         return super().wait() if self.one(True, False) else long
 
-    def riders(self) -> dict[str, Any]:
-        return {**super().riders(), **self.some(then=self.target)}
+    def options(self) -> dict[str, Any]:
+        return {**super().options(), **self.some(then=self.target)}
 
     def waiting(self) -> dict[str, Any]:
         leads = {"after": self.one("2h", "8h", "20h"), "then": self.one("a", "b", "next", "again", "/main")}
@@ -79,11 +79,11 @@ class Forgetful(Author):
         )
         return {"branch": [{"if": self.one(*asked), "then": self.target()} for _ in range(3)]}
 
-    def riders(self) -> dict[str, Any]:
-        riders = super().riders()
+    def options(self) -> dict[str, Any]:
+        options = super().options()
         for expected in ("failed", "mismatch"):
-            riders.get("errors", {}).pop(expected, None)
-        return riders
+            options.get("errors", {}).pop(expected, None)
+        return options
 
     def flow(self, name: str) -> dict[str, Any]:
         flow = super().flow(name)

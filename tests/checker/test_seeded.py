@@ -30,7 +30,7 @@ MISTAKES = {
     "a target is misspelt": Mistake(
         "basket/flows/order.yml", "none], then: total}", "none], then: totl}", "E102"),
     "a flow is misspelt": Mistake("basket/flows/shop.yml", "Order: /order}", "Order: /ordr}", "E103"),
-    "a rider is misspelt": Mistake("feedback/flows/feedback.yml", "remind: {after", "remnid: {after", "E104"),
+    "an option is misspelt": Mistake("feedback/flows/feedback.yml", "remind: {after", "remnid: {after", "E104"),
     "a text with a comma lost its quotes": Mistake(
         "survey/flows/survey.yml", '"A number from 0 to 10, please."', "A number from 0 to 10, please.", "E104"),
     "a locale speaks of a step that was renamed": Mistake(

@@ -159,7 +159,7 @@ CASES = {
         flow("  a: {handoff: sales}\n"),
         '4:3: E130 step "a" has no `closed`: "closed" leads nowhere (write closed: and a target)',
     ),
-    "an error door without target": (
+    "an error transition without target": (
         flow("  a: {say: x, errors: {else: {say: Oh.}}}\n"),
         "4:30: E131 errors.else leads nowhere (add `then` with a target)",
     ),

@@ -97,8 +97,8 @@ def test_a_translation_has_the_same_machines_and_is_no_edit() -> None:
     assert translated.machines is base.machines
     for name, flow in base.flows.items():
         others = translated.flows[name].steps
-        assert {step.name: (step.fingerprint, list(step.ways)) for step in flow.steps.values()} == {
-            step.name: (step.fingerprint, list(step.ways)) for step in others.values()
+        assert {step.name: (step.fingerprint, list(step.transitions)) for step in flow.steps.values()} == {
+            step.name: (step.fingerprint, list(step.transitions)) for step in others.values()
         }
 
 

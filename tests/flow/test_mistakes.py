@@ -102,7 +102,7 @@ SHORT: dict[str, Mistake] = {
         "errors: /desk",
         '44:13: E106 step "find": errors: a map of keys is expected (write errors: {else: /desk})',
     ),
-    "errors that are a door": (
+    "errors that are a transition": (
         "clinic",
         "errors: {else: /desk}",
         "errors: {say: Sorry, then: /desk}",
@@ -163,7 +163,7 @@ TARGETS_WRONG: dict[str, Mistake] = {
         "then: Go to shipped}",
         f'26:46: E110 step "where": branch 1: then: "Go to shipped" is no target ({SAID})',
     ),
-    "a branch that leads to a door": (
+    "a branch that leads to a transition": (
         "shop",
         "{else: packing}",
         "{else: {say: We are packing., then: more}}",

@@ -24,7 +24,7 @@ from bot.lang.keys import (
     with_key,
 )
 
-DOOR = shared("door", either(choice("end"), record({"say": ANY_TEXT}, "say")))
+TRANSITION = shared("transition", either(choice("end"), record({"say": ANY_TEXT}, "say")))
 STEP = by_key(
     {"say": record({"say": ANY_TEXT, "max": integer(1)}), "set": record({"set": BOOLEAN})}, "one verb: say, set"
 )
@@ -39,8 +39,8 @@ MADE = with_key("from", record({"from": ANY_TEXT}), record({"a": BOOLEAN}))
         (ANY_TEXT, ["a", "", 1, 2.5, True], [None, [], {}]),
         (EMPTY, [None], ["", 0, False, [], {}]),
         (one_or_several(ANY_TEXT), ["a", 1, ["a", 1], []], [None, [[]], {}]),
-        (DOOR, ["end", {"say": "x"}], ["ende", {}, {"sya": "x"}, ["end"]]),
-        (one_or_several(DOOR), ["end", ["end", {"say": "x"}]], [[{"sya": "x"}], {"sya": "x"}]),
+        (TRANSITION, ["end", {"say": "x"}], ["ende", {}, {"sya": "x"}, ["end"]]),
+        (one_or_several(TRANSITION), ["end", ["end", {"say": "x"}]], [[{"sya": "x"}], {"sya": "x"}]),
         (STEP, [{"say": "x"}, {"say": "x", "max": 2}, {"set": True}], [{}, {"max": 1}, {"set": True, "max": 1}, {"say": "x", "set": True}]),
         (VARIABLE, [{"type": "text"}, {"type": "list", "max": 3}], [{}, {"type": "text", "max": 3}, {"type": "lst"}]),
         (MADE, [{"from": "x"}, {"a": True}, {}], [{"from": "x", "a": True}, {"b": True}]),
@@ -53,17 +53,17 @@ def test_a_value_is_allowed_or_refused(schema: Schema, allowed: list[Any], refus
 
 
 def test_what_is_wrong_within_a_map_is_said_of_that_map() -> None:
-    (error,) = Draft7Validator(whole(DOOR)).iter_errors({"say": "x", "sya": "y"})
+    (error,) = Draft7Validator(whole(TRANSITION)).iter_errors({"say": "x", "sya": "y"})
     assert error.message.startswith("Additional properties are not allowed ('sya'")
     (error,) = Draft7Validator(whole(STEP)).iter_errors({"say": "x", "max": 0})
     assert (list(error.path), error.message) == (["max"], "0 is less than the minimum of 1")
 
 
 def test_what_is_shared_stands_once() -> None:
-    found = whole(record({"then": takes(DOOR, "Where to."), "else": DOOR}))
-    assert found["properties"]["then"] == {"$ref": "#/definitions/door", "description": "Where to."}
-    assert found["properties"]["else"] == {"$ref": "#/definitions/door"}
-    assert set(found["definitions"]) == {"door", "text"}
+    found = whole(record({"then": takes(TRANSITION, "Where to."), "else": TRANSITION}))
+    assert found["properties"]["then"] == {"$ref": "#/definitions/transition", "description": "Where to."}
+    assert found["properties"]["else"] == {"$ref": "#/definitions/transition"}
+    assert set(found["definitions"]) == {"transition", "text"}
 
 
 def test_what_is_not_to_be_offered_stands_without_a_reference() -> None:

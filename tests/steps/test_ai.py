@@ -1,4 +1,4 @@
-"""The `ai` step: a model's turns within the doors, tools and limits that the flow declares."""
+"""The `ai` step: a model's turns within the transitions, tools and limits that the flow declares."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -19,4 +19,4 @@ from tests.checker.proved import library
 def test_a_question_ends_by_then_where_something_beside_its_choices_is_an_answer(question: str, ends: bool) -> None:
     variables = "{x: {type: text}, l: {type: list}}"
     found = library(f"flow: a\nstart: {{words: [a]}}\nvars: {variables}\nsteps: {{q: {{{question}}}}}")
-    assert ("then" in found.flows["a"].steps["q"].ways) is ends
+    assert ("then" in found.flows["a"].steps["q"].transitions) is ends

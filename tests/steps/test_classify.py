@@ -1,4 +1,4 @@
-"""`classify`: a model picks one of the declared doors, and says nothing."""
+"""`classify`: a model picks one of the declared transitions, and says nothing."""
 
 import pytest
 
@@ -27,7 +27,7 @@ steps:
 """
 
 
-def test_the_model_is_given_the_doors_and_the_message_apart() -> None:
+def test_the_model_is_given_the_transitions_and_the_message_apart() -> None:
     chat = Talk(FLOW)
     chat.user("where is my parcel")
     system, user = chat.prompt
@@ -39,7 +39,7 @@ def test_the_model_is_given_the_doors_and_the_message_apart() -> None:
 @pytest.mark.parametrize(
     "answer", [" Order.", "**order**", "`ORDER`", '"order"', "„order“", "(order)\n", "ord\u200ber"]
 )
-def test_the_whole_answer_names_the_door(answer: str) -> None:
+def test_the_whole_answer_names_the_transition(answer: str) -> None:
     chat = Talk(FLOW)
     chat.user("parcel")
     assert chat.model(answer) == ["About an order."]
@@ -57,7 +57,7 @@ def test_what_the_contact_wrote_is_left_to_the_next_step() -> None:
     ["none", "something", "", "order or person", "order\nperson", "The answer is: order", "no order", "not an order",
      "none: this is not about an order", "!order", "~~order~~", "order?", "reorder", "❌ order"],
 )  # fmt: skip
-def test_what_is_no_door_as_a_whole_is_other(answer: str) -> None:
+def test_what_is_no_transition_as_a_whole_is_other(answer: str) -> None:
     chat = Talk(FLOW.replace("other: route", "other: broken"))
     chat.user("hm")
     assert chat.model(answer) == ["Broken."]

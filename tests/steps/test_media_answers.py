@@ -104,7 +104,7 @@ def test_the_question_is_left_only_when_the_file_is_kept() -> None:
     assert talk.returns(KEPT) == ["Thanks, no words."]
 
 
-def test_what_is_kept_is_what_the_flow_and_its_riders_see() -> None:
+def test_what_is_kept_is_what_the_flow_and_its_options_see() -> None:
     talk = Talk(flow().replace("then: end}\n  sorry", "then: more}\n  more: {ask: More?}\n  sorry"))
     talk.user("hi")
     talk.photo()

@@ -9,12 +9,12 @@ FLOW = "flow: main\nstart: {otherwise: true}\nvars: {day: {type: date}}\nsteps:\
 OTHER = "---\nflow: reminder\nvars: {slot: {type: text}}\nsteps: {s: {say: '{{ slot }}'}}"
 
 
-def problems(rider: str = "then: b", wait: str = "1h", bot: str = OFFICE) -> list[str]:
-    return [problem.split(" ", 1)[1] for problem in problems_of(FLOW % (rider, wait) + OTHER, bot)]
+def problems(option: str = "then: b", wait: str = "1h", bot: str = OFFICE) -> list[str]:
+    return [problem.split(" ", 1)[1] for problem in problems_of(FLOW % (option, wait) + OTHER, bot)]
 
 
 @pytest.mark.parametrize(
-    "rider",
+    "option",
     [
         "schedule: {flow: reminder, after: 2h}",
         "schedule: {flow: /reminder/s, at: '2030-12-24 18:00', past: skip}",
@@ -25,12 +25,12 @@ def problems(rider: str = "then: b", wait: str = "1h", bot: str = OFFICE) -> lis
         "schedule: {flow: reminder, after: 2h, name: 'visit {{ now }}'}, cancel: [visit 1, anything]",
     ],
 )
-def test_a_schedule_is_clean(rider: str) -> None:
-    assert problems(rider) == []
+def test_a_schedule_is_clean(option: str) -> None:
+    assert problems(option) == []
 
 
 @pytest.mark.parametrize(
-    ("rider", "problem"),
+    ("option", "problem"),
     [
         (
             "schedule: reminder",
@@ -74,8 +74,8 @@ def test_a_schedule_is_clean(rider: str) -> None:
         ("cancel: reminder", 'E116 nothing is scheduled as "reminder" (a step schedules it by this name, or by its'),
     ],
 )
-def test_a_schedule_that_cannot_be_is_found(rider: str, problem: str) -> None:
-    found = problems(rider)
+def test_a_schedule_that_cannot_be_is_found(option: str, problem: str) -> None:
+    found = problems(option)
     assert len(found) == 1 and found[0].startswith(problem), found
 
 

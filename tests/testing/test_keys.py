@@ -25,7 +25,7 @@ from bot.lang.problems import Problems
 from bot.lang.source import read
 from bot.settings.known import problems_in
 from bot.steps import KINDS
-from bot.steps.rider_keys import SOME_HAVE
+from bot.steps.step_option_keys import SOME_HAVE
 from bot.testing.keys import documents_schema
 from bot.testing.known import Known
 from bot.testing.loading import load_with_tests
@@ -247,18 +247,20 @@ STEPS: dict[str, dict[str, Any]] = {
     "wait": {"wait": "2h"},
     "handoff": {"handoff": "desk", "closed": "end"},
 }
-RIDERS = {
+STEP_OPTIONS = {
     **{name: {"say": "Still there?"} for name in ("retry", "remind", "timeout")},
     "save": "a", "then": "end", "words": {"menu": "end"},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", KINDS)
-def test_a_kind_of_step_is_offered_the_riders_that_it_may_have(verb: str) -> None:
-    def refused_beside(rider: str) -> bool:
-        flow = {"flow": "main", "vars": {"a": "text"}, "steps": {"b": STEPS[verb] | {rider: RIDERS[rider]}}}
+def test_a_kind_of_step_is_offered_the_options_that_it_may_have(verb: str) -> None:
+    def refused_beside(option: str) -> bool:
+        flow = {"flow": "main", "vars": {"a": "text"}, "steps": {"b": STEPS[verb] | {option: STEP_OPTIONS[option]}}}
         return any(code in ("E104", "E123") for code, _ in problems_of(flow))
 
     offered = record_in(BUILT_IN, step_schema(KINDS), STEPS[verb])
     assert offered is not None
-    assert {rider for rider in RIDERS if not refused_beside(rider)} == RIDERS.keys() & offered["properties"].keys()
+    assert {option for option in STEP_OPTIONS if not refused_beside(option)} == STEP_OPTIONS.keys() & offered[
+        "properties"
+    ].keys()

@@ -57,7 +57,7 @@ class Assigned:
         return shown(self._texts[place], self.at[place], seen)
 
     def left(self, way: Way, rested: State, seen: Seen = ignore) -> State:
-        """What may be null where a step is left by a way, before its door; ``rested`` while it was at the step."""
+        """What may be null where a step is left by a way, before its transition; ``rested`` while it was at the step."""
         state = rested if way.done else self.at[way.edge.source]
         return way.left(state, self._brought(way.edge, state), seen)
 

@@ -10,10 +10,10 @@ from bot.flow.definition import Flow
 from bot.lang.domains import surely_fits
 from bot.lang.templates import Template
 from bot.steps.declared import Null, Used
-from bot.steps.doors import templates_in
+from bot.steps.transition import templates_in
 
 Written = tuple[str, Any]
-"""A variable's name, and its value as `bot.steps.doors.value_of` read it."""
+"""A variable's name, and its value as `bot.steps.transition.value_of` read it."""
 
 
 @dataclass(frozen=True, slots=True)

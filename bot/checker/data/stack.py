@@ -22,7 +22,7 @@ class Stack:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._bits = {name: 1 << number for number, name in enumerate(graph.library.flows)}
-        plans = (plan for step in graph.steps.values() for plan in step.riders.schedule)
+        plans = (plan for step in graph.steps.values() for plan in step.options.schedule)
         self._planned = {graph.opened_by(plan.target.text) for plan in plans if plan.busy == _CUTS_IN}
         self.returns: Mapping[Place, tuple[Place, ...]] = self._find_returns()
         self._below: dict[Place, int] = {}  # the flows that are open further down for certain

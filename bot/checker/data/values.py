@@ -9,7 +9,7 @@ from bot.lang.cases import NULL, Case, Cases, bounded, just
 from bot.lang.domains import values_of
 from bot.lang.variables import Mismatch, Variable
 from bot.steps.declared import Outcome, Result, Saved
-from bot.steps.doors import evaluate, templates_in
+from bot.steps.transition import evaluate, templates_in
 
 _ANY = object()  # a value that nobody knows beforehand
 _TYPED = object()  # what a contact writes where there are options, too
@@ -63,22 +63,22 @@ class Values:
         for place, step in self._graph.steps.items():
             yield from self._of_step(step, self._graph.flow(place))
             for edge in self._graph.edges[place]:
-                if edge.door is not None:
-                    yield from _written((item.name, item.value) for item in edge.door.set)
+                if edge.transition is not None:
+                    yield from _written((item.name, item.value) for item in edge.transition.set)
 
     def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:
-        yield from _written((item.name, item.value) for item in step.riders.set)
+        yield from _written((item.name, item.value) for item in step.options.set)
         yield from ((name, _ANY) for name in step.kind.gives)
         yield from ((name, _ANY) for name in (flow.variables if step.kind.gives_any else ()))
         chosen = any(True for _ in step.kind.saved_values())
         for outcome in step.outcomes.values():
             yield from ((name, _ANY) for name in outcome.known)
-            if step.riders.save is not None and outcome.success:
-                yield from _written((step.riders.save, value) for value in _saved(outcome, chosen=chosen))
+            if step.options.save is not None and outcome.success:
+                yield from _written((step.options.save, value) for value in _saved(outcome, chosen=chosen))
 
 
 def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
-    """What `save` gets, as `bot.steps.doors.value_of` read it. ``chosen``: there are options for it."""
+    """What `save` gets, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
     if isinstance(outcome.saves, Saved):
         return [outcome.saves.value]
     if outcome.saves is Result.VALUE:

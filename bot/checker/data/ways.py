@@ -10,8 +10,8 @@ from bot.checker.graph import Edge
 from bot.flow.definition import Flow, Step
 from bot.flow.uses import ANSWER
 from bot.steps.declared import Given, Null, Outcome, Result, SentText, Used, only_if
-from bot.steps.doors import Door, templates_in
-from bot.steps.riders import Riders
+from bot.steps.step_options import StepOptions
+from bot.steps.transition import Transition, templates_in
 
 _ERRORS, _VISITS = "errors.", "visits."  # what outcomes begin with by which a step is left that has not done its work
 _SAVED = {
@@ -37,40 +37,40 @@ class Way:
         self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
         given = (*(() if outcome is None else outcome.given), *heard)
         self._given = [Condition(each, flow, nulls) for each in given]
-        self._saved = self._set = self._at_door = NOTHING
+        self._saved = self._set = self._at_transition = NOTHING
         self._known, self._bound = 0, False
         self._texts: list[Text] = []
         if outcome is not None and edge.success:
-            self._leave_by(outcome, step.riders, flow, nulls)
-        if edge.door is not None:
-            self._lead_through(edge.door, step.kind.tells if self.fails else frozenset(), flow, nulls)
+            self._leave_by(outcome, step.options, flow, nulls)
+        if edge.transition is not None:
+            self._lead_through(edge.transition, step.kind.tells if self.fails else frozenset(), flow, nulls)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
 
-    def _leave_by(self, outcome: Outcome, riders: Riders, flow: Flow, nulls: Nulls) -> None:
+    def _leave_by(self, outcome: Outcome, options: StepOptions, flow: Flow, nulls: Nulls) -> None:
         self._known = nulls.of(*outcome.known)
-        self._bound = bool(outcome.known or riders.schedule or riders.cancel)
-        self._saved = Gifts.of(_saved(outcome, riders), flow, nulls)
-        self._set = Gifts.of(((item.name, item.value) for item in riders.set), flow, nulls)
-        self._texts += nulls.texts(_rider_uses(riders), flow)
+        self._bound = bool(outcome.known or options.schedule or options.cancel)
+        self._saved = Gifts.of(_saved(outcome, options), flow, nulls)
+        self._set = Gifts.of(((item.name, item.value) for item in options.set), flow, nulls)
+        self._texts += nulls.texts(_option_uses(options), flow)
 
-    def _lead_through(self, door: Door, told: frozenset[str], flow: Flow, nulls: Nulls) -> None:
-        self._at_door = Gifts.of(((item.name, item.value) for item in door.set), flow, nulls, told)
-        self._texts += (*nulls.texts(_said(door, told), flow), *self._at_door.texts)
+    def _lead_through(self, transition: Transition, told: frozenset[str], flow: Flow, nulls: Nulls) -> None:
+        self._at_transition = Gifts.of(((item.name, item.value) for item in transition.set), flow, nulls, told)
+        self._texts += (*nulls.texts(_said(transition, told), flow), *self._at_transition.texts)
 
     @property
     def names(self) -> Names:
         """The variables that are given something on it."""
-        return self._known | self._saved.names | self._set.names | self._at_door.names
+        return self._known | self._saved.names | self._set.names | self._at_transition.names
 
     @cached_property
     def never_fails(self) -> bool:
         """Whether nothing on it can fail, but for null."""
-        gifts = (self._saved, self._set, self._at_door)
+        gifts = (self._saved, self._set, self._at_transition)
         texts = (*self._heard, *self._texts)
         return not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in gifts)
 
     def left(self, state: State, brought: Brought | None, seen: Seen = ignore) -> State:
-        """What may be null where the step is left, before its door."""
+        """What may be null where the step is left, before its transition."""
         state = shown(self._heard, state, seen)
         for given in self._given:
             state = state.known(given.proves(state.null))
@@ -80,13 +80,13 @@ class Way:
         return self._set.given(state, seen)
 
     def past(self, left: State, seen: Seen = ignore) -> State:
-        """What may be null past the door."""
+        """What may be null past the transition."""
         before = shown(self._texts, left, seen)
-        return self._at_door.into(before, before)
+        return self._at_transition.into(before, before)
 
     def copied(self, name: Names, null: Names) -> Names:
         """The variables whose value made this one null."""
-        gifts = (self._saved, self._set, self._at_door)
+        gifts = (self._saved, self._set, self._at_transition)
         return next((found for each in gifts if (found := each.copied(name, null))), 0)
 
 
@@ -95,7 +95,7 @@ def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
     needed = {id(sent.text) for sent in step.kind.sends() if isinstance(sent, SentText) and sent.needed}
     for used in step.kind.uses():
         yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
-    variable = flow.variables.get(step.riders.save or "")
+    variable = flow.variables.get(step.options.save or "")
     if variable is not None and step.kind.waits:
         for check in variable.checks:
             yield Used(check.condition, ANSWER, sure=False)
@@ -112,32 +112,34 @@ def notice_uses(step: Step) -> Iterator[Used]:
         yield from (replace(used, sure=False) for used in notice.uses())
 
 
-def _saved(outcome: Outcome, riders: Riders) -> list[Written]:
+def _saved(outcome: Outcome, options: StepOptions) -> list[Written]:
     """What `save` gets, or a value like it."""
-    if riders.save is None:
+    if options.save is None:
         return []
     values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, Result) else (outcome.saves.value,)
-    return [(riders.save, value) for value in values]
+    return [(options.save, value) for value in values]
 
 
 def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
     """What has come about where a word is heard."""
-    heard = (words.get(edge.word or "") for words in (flow.words, step.riders.words))
-    return next((only_if(word.condition) for word in heard if word is not None and word.door is edge.door), ())
+    heard = (words.get(edge.word or "") for words in (flow.words, step.options.words))
+    return next(
+        (only_if(word.condition) for word in heard if word is not None and word.transition is edge.transition), ()
+    )
 
 
-def _rider_uses(riders: Riders) -> Iterator[Used]:
+def _option_uses(options: StepOptions) -> Iterator[Used]:
     """What is worked out on leaving a step with success, its `set` aside."""
-    yield from map(Used, (*riders.untag, *riders.tag))
-    for name in (*riders.cancel, *(plan.name for plan in riders.schedule)):
+    yield from map(Used, (*options.untag, *options.tag))
+    for name in (*options.cancel, *(plan.name for plan in options.schedule)):
         yield Used(name, null=Null.NEEDED)
-    for plan in riders.schedule:
+    for plan in options.schedule:
         yield from (Used(text, null=Null.REFUSED) for text in (plan.at, plan.until) if text is not None)
         yield from (Used(text, null=Null.TAKEN) for item in plan.inputs for text in templates_in(item.value))
 
 
-def _said(door: Door, told: frozenset[str]) -> Iterator[Used]:
-    """What is worked out at a door, its `set` aside."""
-    needed = (text for text in (door.say, door.ask, *door.cancel) if text is not None)
+def _said(transition: Transition, told: frozenset[str]) -> Iterator[Used]:
+    """What is worked out at a transition, its `set` aside."""
+    needed = (text for text in (transition.say, transition.ask, *transition.cancel) if text is not None)
     yield from (Used(text, told, Null.NEEDED) for text in needed)
-    yield from (Used(text, told) for text in (*door.untag, *door.tag))
+    yield from (Used(text, told) for text in (*transition.untag, *transition.tag))

@@ -49,7 +49,7 @@ def beginnings(graph: Graph, name: str, *, everything: bool = False) -> dict[Pla
 def _inherited(graph: Graph, place: Place) -> Iterator[str]:
     """The ways from steps of the same flow to another, which they do not say themselves."""
     for edge in graph.edges_to[place]:
-        if edge.source == place or edge.source[0] != place[0] or edge.door is None or edge.returns:
+        if edge.source == place or edge.source[0] != place[0] or edge.transition is None or edge.returns:
             continue
         of_bot = edge.word is not None and any(word.mark == edge.mark for word in graph.library.bot.words.values())
         if not of_bot and not telling(graph, edge):

@@ -12,7 +12,7 @@ from bot.checker.drawing.wording import of_outcome, short
 from bot.checker.graph import Edge, Graph, Opening, Place
 from bot.flow.definition import Flow, Step
 from bot.steps.declared import RestFor
-from bot.steps.doors import END
+from bot.steps.transition import END
 
 SAID = 68  # characters of what a step says
 OTHERWISE = "otherwise"
@@ -118,8 +118,8 @@ def name_of(graph: Graph, place: Place) -> str:
 def _written(edge: Edge, step: Step) -> str:
     """By which word a flow is left: `end`, `back` or `route`."""
     if edge.word is not None:
-        return END if edge.door is None or edge.door.then is None else edge.door.then.text
-    return step.ways[edge.outcome].target or END
+        return END if edge.transition is None or edge.transition.then is None else edge.transition.then.text
+    return step.transitions[edge.outcome].target or END
 
 
 def _others(edge: Edge, edges: Iterable[Edge]) -> bool:

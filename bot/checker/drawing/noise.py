@@ -12,10 +12,10 @@ def telling(graph: Graph, edge: Edge) -> bool:
     if edge.word is not None:
         return _own_word(step, edge)
     stays = edge.target == edge.source and not edge.success
-    follows_then = edge.door is None and not edge.success
+    follows_then = edge.transition is None and not edge.success
     if stays or follows_then or edge.returns:
         return False
-    return edge.outcome.partition(".")[0] not in _INHERITED or _own_door(step, edge)
+    return edge.outcome.partition(".")[0] not in _INHERITED or _own_transition(step, edge)
 
 
 def crossing(graph: Graph, edge: Edge) -> bool:
@@ -28,10 +28,10 @@ def crossing(graph: Graph, edge: Edge) -> bool:
 
 
 def _own_word(step: Step, edge: Edge) -> bool:
-    word = step.riders.words.get(edge.word or "")
+    word = step.options.words.get(edge.word or "")
     return word is not None and word.mark == edge.mark and edge.target != edge.source
 
 
-def _own_door(step: Step, edge: Edge) -> bool:
+def _own_transition(step: Step, edge: Edge) -> bool:
     """Whether the step itself says where an inheritable outcome leads; what it leaves out has the inherited mark."""
-    return any(door.mark == edge.mark for _, door in step.riders.defaults.doors())
+    return any(transition.mark == edge.mark for _, transition in step.options.defaults.transitions())

@@ -63,7 +63,7 @@ class _Overview:
     def _heard_everywhere(self) -> Iterator[tuple[str, str]]:
         """The bot's words that lead to a flow, each with it; what means the same in other languages is one word."""
         for word in dict.fromkeys(self.graph.library.bot.words.values()):
-            target = "" if word.door.then is None else word.door.then.text
+            target = "" if word.transition.then is None else word.transition.then.text
             if target.startswith("/"):
                 yield word.text, self.graph.opened_by(target)[0]
 

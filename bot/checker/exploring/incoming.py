@@ -86,13 +86,13 @@ def _said(speaks: Speaks) -> Mapping[str, Any]:
 
 
 _HAPPENINGS: Mapping[str, Callable[[str, str, datetime], Event]] = {
-    "contact.created": lambda i, c, at: ContactChanged(i, c, at, "contact.created"),
-    "contact.updated": lambda i, c, at: ContactChanged(i, c, at, "contact.updated"),
+    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
+    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
     "conversation.opened": ConversationOpened,
-    "conversation.assigned": lambda i, c, at: ConversationAssigned(i, c, at, agent="Agent"),
+    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
     "conversation.resolved": HandoffClosed,
-    "message.sent": lambda i, c, at: StatusReported(i, c, at, "sent", ("m",)),
-    "message.delivered": lambda i, c, at: StatusReported(i, c, at, "delivered", ("m",)),
-    "message.read": lambda i, c, at: StatusReported(i, c, at, "read", ("m",)),
-    "message.failed": lambda i, c, at: StatusReported(i, c, at, "failed", ("m",)),
+    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
+    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
+    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
+    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
 }

@@ -132,7 +132,7 @@ class Proposals:
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
         yield from (Writes(text) for text in owners.values())
-        variable = flow.variables.get(step.riders.save or "")
+        variable = flow.variables.get(step.options.save or "")
         match variable:
             case MediaVariable(kinds=kinds):
                 yield from map(Sends, kinds)
@@ -161,7 +161,7 @@ class Proposals:
     def _heard(self, flow: Flow, step: Step) -> Iterator[Any]:
         yield from self._library.bot.words.values()
         yield from flow.words.values()
-        yield from step.riders.words.values()
+        yield from step.options.words.values()
 
     def _interrupting(self, flow: Flow) -> Iterator[Act]:
         if flow.interrupted is not None:
@@ -172,7 +172,7 @@ class Proposals:
 def takes(work: Work, text: str) -> bool:
     """Whether the step at which a turn finds the conversation takes a text as an answer."""
     try:
-        return work.known_step is not None and work.step.kind.answer(work.at(), Reply(text)) is not None
+        return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None
     except BotError:
         return False
 

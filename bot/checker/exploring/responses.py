@@ -64,7 +64,7 @@ class Responses:
 
     def _values(self, name: str, state: State, flow: Flow, step: Step) -> Iterator[Any]:
         """What a handler may return: by its annotation, else by the variable that takes it."""
-        spec, read, saved = self._hints.extensions.calls.get(name), self._reads[flow.name], step.riders.save or ""
+        spec, read, saved = self._hints.extensions.calls.get(name), self._reads[flow.name], step.options.save or ""
         now = state.local(self._library.bot.timezone)
         annotated = () if spec is None else values_of(spec.returns, now, read.compared, saved)
         values = [dict(read.shape(saved)) if each == {} else each for each in islice(annotated, _MOST_VALUES)]
@@ -102,7 +102,7 @@ class Responses:
         return body
 
     def _spoken(self, complete: Complete, state: State, flow: Flow, step: Step) -> Iterator[Answer]:
-        exits = [outcome.removeprefix("exits.") for outcome in step.ways if outcome.startswith("exits.")]
+        exits = [outcome.removeprefix("exits.") for outcome in step.transitions if outcome.startswith("exits.")]
         tools = {tool["function"]["name"]: tool["function"] for tool in complete.tools}
         for name in exits:
             called = f"leave_{name}"
@@ -136,7 +136,7 @@ class Responses:
 
 def _errors_of(step: Step) -> list[str]:
     """The failures that lead somewhere by their names, but for those of the step's own texts and values."""
-    named = (outcome.removeprefix("errors.") for outcome in step.ways if outcome.startswith("errors."))
+    named = (outcome.removeprefix("errors.") for outcome in step.transitions if outcome.startswith("errors."))
     return [error for error in named if error not in ("else", "failed")]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from bot.lang.nodes import Mark
-from bot.steps.doors import BACK, Door
+from bot.steps.transition import BACK, Transition
 
 Place = tuple[str, str]
 """A flow and one of its steps."""
@@ -33,7 +33,7 @@ AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 class Edge:
     """One way on from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.
 
-    ``puts``: the target's question or message is put, which is not so where a door only says something and the step
+    ``puts``: the target's question or message is put, which is not so where a transition only says something and the step
     goes on waiting. ``word`` is the word that leads there, where one does.
     ``fails``: a text or a value fails, at entering or on another way out; ``idle``: none of them can. ``returns``: it leads back to a step at which
     the conversation has been. ``again``: it puts the step once more, which is no new visit.
@@ -44,7 +44,7 @@ class Edge:
     outcome: str
     cause: Cause
     mark: Mark
-    door: Door | None = None
+    transition: Transition | None = None
     success: bool = False
     puts: bool = True
     ends_all: bool = False
@@ -66,4 +66,6 @@ class Edge:
 
     @property
     def _ends_here(self) -> bool:
-        return self.target is None and (self.door is None or self.door.then is None or self.door.then.text != BACK)
+        return self.target is None and (
+            self.transition is None or self.transition.then is None or self.transition.then.text != BACK
+        )

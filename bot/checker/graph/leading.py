@@ -6,12 +6,12 @@ from bot.checker.graph.edges import Cause, Edge, Place
 from bot.checker.graph.failing import Failing
 from bot.checker.graph.reaching import reached
 from bot.checker.graph.reopening import Reopening
-from bot.flow.definition import Step, Way
+from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
 from bot.flow.wiring import failing_flows
 from bot.lang.templates import Expression, Template
 from bot.steps.declared import RestFor
-from bot.steps.doors import AGAIN, BACK, END, NEXT, ROUTE
+from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
 from bot.steps.uses import uses_on_leaving
 
 _BY_REST = {
@@ -51,19 +51,19 @@ class Leading:
         rest = step.kind.rest
         cause = Cause.TURN if rest is None else _BY_REST[rest.what]
         failing = self._failing_at(place, step, cause)
-        for way in step.ways.values():
-            if not way.outcome.startswith("errors."):
-                yield from (self._edge(place, way, each) for each in self._causes(step, way, cause))
-        for way in step.ways.values():
-            if way.outcome.startswith("errors."):
-                own = set(self._failures(step, way, cause))
-                yield from (self._edge(place, way, each) for each in Cause if each in own)
+        for resolved in step.transitions.values():
+            if not resolved.outcome.startswith("errors."):
+                yield from (self._edge(place, resolved, each) for each in self._causes(step, resolved, cause))
+        for resolved in step.transitions.values():
+            if resolved.outcome.startswith("errors."):
+                own = set(self._failures(step, resolved, cause))
+                yield from (self._edge(place, resolved, each) for each in Cause if each in own)
                 for each, can_be in failing.items():
                     if each not in own:
-                        yield self._edge(place, way, each, fails=True, idle=not can_be)
+                        yield self._edge(place, resolved, each, fails=True, idle=not can_be)
 
-    def _causes(self, step: Step, way: Way, cause: Cause) -> list[Cause]:
-        first = _BY_OUTCOME.get(way.outcome, cause)
+    def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
+        first = _BY_OUTCOME.get(resolved.outcome, cause)
         return [first, Cause.TURN] if step.kind.takes_unread and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
@@ -74,9 +74,9 @@ class Leading:
             found[Cause.FLOW] = found[Cause.TURN]
         if any(run.flow in self._breakable for run in step.kind.flows_run()):
             found[Cause.FAILED] = True
-        for way in step.ways.values():
-            if not way.outcome.startswith("errors."):
-                self._note(found, self._causes(step, way, cause), place, tuple(_texts_on(step, way)))
+        for resolved in step.transitions.values():
+            if not resolved.outcome.startswith("errors."):
+                self._note(found, self._causes(step, resolved, cause), place, tuple(_texts_on(step, resolved)))
         return found
 
     def _note(self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[Text]) -> None:
@@ -84,22 +84,24 @@ class Leading:
             can_be = self._failing.any_of(place[0], texts)
             found.update((cause, can_be or found.get(cause, False)) for cause in causes)
 
-    def _failures(self, step: Step, way: Way, cause: Cause) -> Iterator[Cause]:
+    def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
         """When a step can fail by itself: at its work, and as its message is refused, before anybody replies."""
         if "errors.else" in step.outcomes:
             yield cause
             if step.kind.takes_unread:
                 yield Cause.TURN
-        if way.outcome == step.refusal:
+        if resolved.outcome == step.refusal:
             yield Cause.RESULT
-        named = "errors.failed" if "errors.failed" in step.ways else "errors.else"
-        if way.outcome == named and any(run.flow in self._broken for run in step.kind.flows_run()):
+        named = "errors.failed" if "errors.failed" in step.transitions else "errors.else"
+        if resolved.outcome == named and any(run.flow in self._broken for run in step.kind.flows_run()):
             yield Cause.FAILED
 
-    def _edge(self, place: Place, way: Way, cause: Cause, *, fails: bool = False, idle: bool = False) -> Edge:
-        target, puts, ends_all = self._lead(place, way.target)
-        again, door = way.target == AGAIN, way.door
-        own = place, target, way.outcome, cause, way.mark, door, way.success, puts, ends_all
+    def _edge(
+        self, place: Place, resolved: ResolvedTransition, cause: Cause, *, fails: bool = False, idle: bool = False
+    ) -> Edge:
+        target, puts, ends_all = self._lead(place, resolved.target)
+        again, transition = resolved.target == AGAIN, resolved.written
+        own = place, target, resolved.outcome, cause, resolved.mark, transition, resolved.success, puts, ends_all
         return Edge(*own, fails=fails, idle=idle, again=again)
 
     def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
@@ -107,16 +109,16 @@ class Leading:
         if not step.kind.hears:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
-        for words in (bot.words, flow.words, step.riders.words):
+        for words in (bot.words, flow.words, step.options.words):
             for said, word in words.items():
-                door = word.door
-                written = None if door.then is None else door.then.text
+                transition = word.transition
+                written = None if transition.then is None else transition.then.text
                 written = flow.following(step.name) if written == NEXT else written
                 target, puts, ends_all = self._lead(place, written)
                 ends_all = ends_all or (words is bot.words and written == END)
                 name, mark = f"word {word.text}", word.mark
                 again = written == AGAIN
-                yield Edge(place, target, name, Cause.REPLY, mark, door, False, puts, ends_all, said, again=again)
+                yield Edge(place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said, again=again)
 
     def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
         """The step that a target leads to, whether it is put there, and whether everything ends."""
@@ -145,7 +147,10 @@ class Leading:
     def _correct(self, edges: dict[Place, list[Edge]]) -> None:
         """Add where a corrected answer leads: back to where the contact corrected it."""
         correcting = [
-            edge for found in edges.values() for edge in found if edge.door is not None and edge.door.corrects
+            edge
+            for found in edges.values()
+            for edge in found
+            if edge.transition is not None and edge.transition.corrects
         ]
         for edge in correcting:
             assert edge.target is not None  # the checks of loading see to it
@@ -164,22 +169,22 @@ def opened_by(library: Library, target: str) -> Place:
     return name, step or library.flows[name].first
 
 
-def _texts_on(step: Step, way: Way) -> Iterator[Text]:
+def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[Text]:
     """What is worked out when a step is left by a way."""
-    if way.door is not None:
-        yield from way.door.uses()
-    if way.success:
-        yield from uses_on_leaving(step.riders)
+    if resolved.written is not None:
+        yield from resolved.written.uses()
+    if resolved.success:
+        yield from uses_on_leaving(step.options)
 
 
 def _written(edge: Edge) -> str | None:
-    return None if edge.door is None or edge.door.then is None else edge.door.then.text
+    return None if edge.transition is None or edge.transition.then is None else edge.transition.then.text
 
 
 def _to(edge: Edge, target: Place) -> Edge:
     """The same way on, to another step, where the conversation comes from."""
-    door, success, word = edge.door, edge.success, edge.word
-    return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, door, success, word=word, returns=True)
+    transition, success, word = edge.transition, edge.success, edge.word
+    return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, transition, success, word=word, returns=True)
 
 
 def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:

@@ -11,7 +11,7 @@ from bot.checker.graph.reopening import Reopening
 from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
-from bot.steps.doors import Assignment
+from bot.steps.transition import Assignment
 
 
 class Opening(Enum):
@@ -73,15 +73,15 @@ def _started(library: Library) -> Iterator[Root]:
 
 def _opened_by_words(library: Library) -> Iterator[Root]:
     for word in library.bot.words.values():
-        target = None if word.door.then is None else word.door.then.text
+        target = None if word.transition.then is None else word.transition.then.text
         if target is not None and target.startswith("/"):
-            yield Root(opened_by(library, target), Opening.WORD, word.mark, inputs=word.door.set)
+            yield Root(opened_by(library, target), Opening.WORD, word.mark, inputs=word.transition.set)
 
 
 def _opened_by_steps(library: Library, steps: Mapping[Place, Step]) -> Iterator[Root]:
     for place, step in steps.items():
         for run in step.kind.flows_run():
             yield Root(opened_by(library, run.flow), Opening.RUN, run.mark, place, timedelta(0), inputs=run.inputs)
-        for plan in step.riders.schedule:
+        for plan in step.options.schedule:
             opened, mark = opened_by(library, plan.target.text), plan.target.mark
             yield Root(opened, Opening.PLAN, mark, place, plan.after, plan.busy, plan.inputs)

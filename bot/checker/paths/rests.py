@@ -27,8 +27,8 @@ def leads(graph: Graph) -> Mapping[Place, tuple[Lead, ...]]:
 
 
 def said(edge: Edge) -> int:
-    """How many messages are sent on the way through a door."""
-    return 0 if edge.door is None else (edge.door.say is not None) + (edge.door.ask is not None)
+    """How many messages are sent on the way through a transition."""
+    return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
 
 
 def speaks(edge: Edge) -> bool:
@@ -44,7 +44,7 @@ def stays(edge: Edge) -> bool:
 def _different(graph: Graph, place: Place, step: Step) -> tuple[Lead, ...]:
     runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
     reminders = _reminders(step, any(edge.cause is Cause.REMINDER and stays(edge) for edge in graph.edges[place]))
-    plans = bool(step.riders.schedule)
+    plans = bool(step.options.schedule)
     found: dict[tuple[object, ...], Lead] = {}
     for edge in graph.edges[place]:
         if edge.idle or (edge.cause is Cause.REMINDER and not reminders):
@@ -82,7 +82,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.REMINDER:
             return reminded
         case Cause.TIMEOUT:
-            timeout = step.defaults.timeout if step.kind.waits else step.riders.defaults.timeout
+            timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
             after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
             return after if timeout is not None and timeout.fixed else after + reminded
         case Cause.TIME | Cause.RESULT:

@@ -44,7 +44,7 @@ class Stages:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         bounds = {
-            place: step.riders.visits.most for place, step in graph.steps.items() if step.riders.visits is not None
+            place: step.options.visits.most for place, step in graph.steps.items() if step.options.visits is not None
         }
         returned = (edge.target for edges in graph.edges.values() for edge in edges if edge.returns and edge.target)
         self._entered = {place: Stage(place, puts=False) for place in (*bounds, *returned)}

@@ -118,9 +118,14 @@ class Turns:
     def _given_by(self, place: Place) -> Iterator[str]:
         """The variables to which a step or a way on from it gives something."""
         step = self._graph.steps[place]
-        yield from (item.name for item in step.riders.set)
+        yield from (item.name for item in step.options.set)
         yield from self._graph.flow(place).variables if step.kind.gives_any else step.kind.gives
         yield from (name for outcome in step.outcomes.values() for name in outcome.known)
-        yield from (item.name for edge in self._graph.edges[place] if edge.door is not None for item in edge.door.set)
-        if step.riders.save is not None:
-            yield step.riders.save
+        yield from (
+            item.name
+            for edge in self._graph.edges[place]
+            if edge.transition is not None
+            for item in edge.transition.set
+        )
+        if step.options.save is not None:
+            yield step.options.save

@@ -14,7 +14,7 @@ from bot.engine.plans import is_there
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.lang.variables import Mismatch
-from bot.steps.doors import END
+from bot.steps.transition import END
 
 
 class Becomes(Enum):

@@ -52,11 +52,11 @@ def _looks(title: str) -> str:
 
 def _taken(graph: Graph, asked: Asked) -> Iterator[tuple[Mark, str]]:
     """What is heard before an answer, and is one: where it stands, and what it is."""
-    step, variable = asked.step, asked.flow.variables.get(asked.step.riders.save or "")
+    step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
     if not step.kind.asks or variable is None or isinstance(variable, TextVariable) or not variable.answered:
         return
     bot = graph.library.in_language(asked.seen.language).bot
-    for words in (bot.words, asked.flow.words, step.riders.words):
+    for words in (bot.words, asked.flow.words, step.options.words):
         for said, word in words.items():
             if word.condition is None and _is_answer(variable, said, asked.seen.language):
                 yield word.mark, _named(word, said)

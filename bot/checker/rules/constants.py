@@ -41,7 +41,7 @@ def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
     for outcome in step.outcomes.values():
         if outcome.given and outcome.given[-1].holds:
             yield outcome.given
-    for words in (flow.words, step.riders.words):
+    for words in (flow.words, step.options.words):
         for word in words.values():
             if word.condition is not None:
                 yield only_if(word.condition)

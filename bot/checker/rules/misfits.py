@@ -15,7 +15,7 @@ from bot.lang.nodes import Mark
 from bot.lang.templates import Template
 from bot.lang.variables import Variable
 from bot.steps.declared import Null, Saved, Used
-from bot.steps.doors import Assignment
+from bot.steps.transition import Assignment
 from bot.steps.uses import uses_on_leaving
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -46,8 +46,8 @@ class _Misfits:
     def at(self, place: Place, step: Step) -> Iterator[Found]:
         """What never fits at a step."""
         flow = self._graph.flow(place)
-        doors = (edge.door for edge in self._graph.edges[place] if edge.door is not None)
-        for item in (*step.riders.set, *(item for door in doors for item in door.set)):
+        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
+        for item in (*step.options.set, *(item for transition in transitions for item in transition.set)):
             yield from self._assigned(item, flow, flow)
         for root in self._graph.roots_by.get(place, ()):
             for item in root.inputs:
@@ -55,9 +55,9 @@ class _Misfits:
         yield from self._saved(step, flow)
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
-        doors = (edge.door for edge in self._graph.edges[place] if edge.door is not None)
-        passed = (Used(text, step.kind.tells) for door in doors for text in door.uses())
-        for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.riders)), *passed):
+        transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
+        passed = (Used(text, step.kind.tells) for transition in transitions for text in transition.uses())
+        for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
 
     def _assigned(self, item: Assignment, flow: Flow, theirs: Flow) -> Iterator[Found]:
@@ -72,21 +72,21 @@ class _Misfits:
             yield _misfit(item.mark, _kind(item.value), variable)
 
     def _saved(self, step: Step, flow: Flow) -> Iterator[Found]:
-        variable = flow.variables.get(step.riders.save or "")
+        variable = flow.variables.get(step.options.save or "")
         for outcome in step.outcomes.values() if variable is not None else ():
             assert variable is not None
             if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):
                 yield from self._given(outcome.saves.value, flow, variable)
             kinds = kinds_of_type(outcome.annotation) - {Kind.NULL}
             if kinds and not any(may_fit(kind, variable) for kind in kinds):
-                yield _misfit(step.riders.save_mark, min(kinds, key=lambda kind: kind.value), variable)
+                yield _misfit(step.options.save_mark, min(kinds, key=lambda kind: kind.value), variable)
 
     def _brought(self, step: Step, flow: Flow) -> Iterator[Found]:
         for run in step.kind.flows_run():
             for ours, theirs in run.outputs.items() if not run.listed else ():
                 variable, brought = flow.variables[ours], self._graph.library.flows[run.flow].variables[theirs]
                 if not may_fit(KINDS[brought.type], variable):
-                    yield _misfit(step.riders.save_mark, KINDS[brought.type], variable)
+                    yield _misfit(step.options.save_mark, KINDS[brought.type], variable)
 
     def _given(self, value: Template, flow: Flow, variable: Variable) -> Iterator[Found]:
         """A value that is worked out. What is written out was held against its variable before."""

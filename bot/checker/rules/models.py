@@ -7,7 +7,7 @@ from bot.checker.graph import Cause, Edge, Graph, Place
 from bot.lang.languages import ENGLISH
 from bot.lang.wordings import SORRY
 from bot.steps.declared import RestFor
-from bot.steps.doors import BACK, ROUTE
+from bot.steps.transition import BACK, ROUTE
 
 _AT_ONCE = (Cause.TURN, Cause.RESULT)
 _SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
@@ -46,10 +46,10 @@ def _silent_failure(graph: Graph, place: Place) -> Edge | None:
 
 def _is_silent(graph: Graph, edge: Edge, seen: set[Place]) -> bool:
     """Whether a way may come to rest, or to an end, with nothing said. What is put again or handed on says something."""
-    door = edge.door
-    written = None if door is None or door.then is None else door.then.text
+    transition = edge.transition
+    written = None if transition is None or transition.then is None else transition.then.text
     if (
-        (door is not None and (door.say is not None or door.ask is not None))
+        (transition is not None and (transition.say is not None or transition.ask is not None))
         or written in (BACK, ROUTE)
         or edge.returns
     ):

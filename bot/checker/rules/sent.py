@@ -11,7 +11,7 @@ from bot.lang.trials import Trials
 from bot.lang.variable import Variable
 from bot.lang.wordings import SENTENCES
 from bot.steps.declared import SentText
-from bot.steps.doors import Door
+from bot.steps.transition import Transition
 from bot.steps.words import Words
 
 
@@ -96,10 +96,10 @@ def _of_step(seen: Seen, step: Step) -> Iterator[Message]:
     asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
     if texts:
         yield Message(seen, where, texts)
-    for way in step.ways.values():
-        if way.door is not None:
-            yield from _of_door(seen, f"{where}: {way.outcome}", way.door, asked)
-    yield from _of_words(seen, where, step.riders.words, asked)
+    for resolved in step.transitions.values():
+        if resolved.written is not None:
+            yield from _of_transition(seen, f"{where}: {resolved.outcome}", resolved.written, asked)
+    yield from _of_words(seen, where, step.options.words, asked)
     notice = step.defaults.window_closed
     if notice is not None and step.kind.needs_window and step.kind.most_messages:
         yield Message(seen, "window_closed", tuple(notice.sent_texts()))
@@ -107,11 +107,11 @@ def _of_step(seen: Seen, step: Step) -> Iterator[Message]:
 
 def _of_words(seen: Seen, where: str, words: Words, asked: int) -> Iterator[Message]:
     for word in words.values():
-        yield from _of_door(seen, f'{where}: word "{word.text}"', word.door, asked)
+        yield from _of_transition(seen, f'{where}: word "{word.text}"', word.transition, asked)
 
 
-def _of_door(seen: Seen, where: str, door: Door, asked: int) -> Iterator[Message]:
-    if door.say is not None:
-        yield Message(seen, where, (SentText("say", door.say, limits.TEXT_BODY, needed=True),))
-    if door.ask is not None:
-        yield Message(seen, where, (SentText("ask", door.ask, asked, needed=True),))
+def _of_transition(seen: Seen, where: str, transition: Transition, asked: int) -> Iterator[Message]:
+    if transition.say is not None:
+        yield Message(seen, where, (SentText("say", transition.say, limits.TEXT_BODY, needed=True),))
+    if transition.ask is not None:
+        yield Message(seen, where, (SentText("ask", transition.ask, asked, needed=True),))

@@ -42,7 +42,7 @@ def _faults(graph: Graph, assigned: Assigned) -> Iterator[_Fault]:
     for place in (place for place in graph.steps if place in assigned.at):
         found: list[_Fault] = []
         step = graph.steps[place]
-        named = (step.riders.defaults.errors or {}).keys() & _BY_NULL
+        named = (step.options.defaults.errors or {}).keys() & _BY_NULL
         seen = _into(found, place, None, expected=bool(named))
         rested = assigned.rested(place, seen)
         for used in notice_uses(step):

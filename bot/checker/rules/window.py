@@ -55,14 +55,14 @@ def _late_messages(graph: Graph, silences: Silences) -> Iterator[_Late]:
         for edge in (lead.edge for lead in silences.leads[place] if speaks(lead.edge)):
             silent, what = silences.before(edge), _said_on(edge, step)
             if silent is not None and silent >= DAY and what:
-                mark = step.mark if edge.door is None else edge.door.mark
+                mark = step.mark if edge.transition is None else edge.transition.mark
                 yield _Late(edge, mark, step.name, what, silent)
 
 
 def _said_on(edge: Edge, step: Step) -> str:
-    """What is sent on the way through a door, or put again by a reminder; empty where nothing is."""
-    door = edge.door
-    if door is not None and (door.say is not None or door.ask is not None):
+    """What is sent on the way through a transition, or put again by a reminder; empty where nothing is."""
+    transition = edge.transition
+    if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"what `{edge.outcome}` says"
     again = edge.cause is Cause.REMINDER and edge.puts and edge.target == edge.source
     return "its reminder" if again and step.kind.needs_window else ""

@@ -53,7 +53,10 @@ class Case:
         if self.place is None:
             return False
         step = self.library.flows[self.place[0]].steps[self.place[1]]
-        return any(tag is text for tag in (*step.riders.tag, *(tag for door in step.doors for tag in door.tag)))
+        return any(
+            tag is text
+            for tag in (*step.options.tag, *(tag for transition in step.written_transitions for tag in transition.tag))
+        )
 
     def is_of_step(self, note: str) -> bool:
         """Whether a turn's note is about the step."""

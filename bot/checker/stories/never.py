@@ -10,7 +10,7 @@ from bot.core.turn import StepTaken
 from bot.flow.definition import Step
 from bot.lang.templates import Expression
 from bot.steps.declared import SentText
-from bot.steps.doors import END
+from bot.steps.transition import END
 
 _MOST = 10  # steps that are followed
 
@@ -57,7 +57,7 @@ def _asks(step: Step, outcome: str, condition: Expression) -> bool:
 def _shown(state: State, taken: StepTaken, case: Case, outcome: str | None, sentence: str) -> Shown | None:
     """What would come if the step were left by another outcome: its first message, or the end of the conversation."""
     steps = case.library.flows[taken.flow].steps
-    target = None if outcome is None else steps[taken.step].ways[outcome].target
+    target = None if outcome is None else steps[taken.step].transitions[outcome].target
     said = None if target in (None, END, taken.target) else _first_said(steps, target)
     if said is not None:
         return Shown(sentence, (*messages_before(state, taken), {"bot": {"says": said}}))
@@ -75,5 +75,5 @@ def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
         text = next((sent.text for sent in step.kind.sends() if isinstance(sent, SentText)), None)
         if text is not None:
             return text.source if text.constant else None
-        name = step.ways["then"].target if "then" in step.ways and not step.kind.pauses else None
+        name = step.transitions["then"].target if "then" in step.transitions and not step.kind.pauses else None
     return None

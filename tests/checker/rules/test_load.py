@@ -24,7 +24,7 @@ def heavy(*flows: str) -> list[str]:
     return [marks[each.path, each.line] for each in findings(*flows) if each.code == "W601"]
 
 
-def test_a_turn_sends_what_its_steps_and_doors_say_until_one_waits() -> None:
+def test_a_turn_sends_what_its_steps_and_transitions_say_until_one_waits() -> None:
     steps = "steps:\n  b: {say: B}\n  c: {say: C, then: {say: Then, then: q}}\n  q: {ask: Q, then: d}\n  d: {say: D}"
     assert most(BEGIN + steps) == 4
     assert most(BEGIN + "steps:\n  q: {ask: Q, retry: {say: No}}") == 1

@@ -1,4 +1,4 @@
-"""Doors: where something leads, written the same everywhere."""
+"""Transitions: where something leads, written the same everywhere."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from bot.lang.scalars import refuse_altered, template_of
 from bot.lang.shapes import TEXT, Shape
 from bot.lang.templates import Expression, Template
 
-DOOR_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
+TRANSITION_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
 TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
@@ -47,7 +47,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Transition:
     """A target, with what is said, asked, set, tagged, untagged and cancelled on the way there.
 
     ``corrects``: its target is a question whose answer is to be corrected; when it has one, this step comes again.
@@ -65,7 +65,7 @@ class Door:
 
     @property
     def speaks(self) -> bool:
-        """True when the door itself says where it leads or says something."""
+        """True when the transition itself says where it leads or says something."""
         return self.then is not None or self.say is not None or self.ask is not None
 
     def over(self, inherited: Self | None) -> Self:
@@ -82,7 +82,7 @@ class Door:
         )
 
     def uses(self) -> Iterator[Template | Expression]:
-        """Every template of the door."""
+        """Every template of the transition."""
         yield from (text for text in (self.say, self.ask, *self.tag, *self.untag, *self.cancel) if text is not None)
         for item in self.set:
             yield from item.uses()
@@ -118,24 +118,24 @@ def target_or_end(node: Node, problems: Problems, what: str) -> Target:
     return target_of(node, problems, what) or Target(END, node.mark)
 
 
-def door_of(node: Node, problems: Problems, what: str) -> Door:
-    """Read a door: a target, or a map of its keys."""
+def transition_of(node: Node, problems: Problems, what: str) -> Transition:
+    """Read a transition: a target, or a map of its keys."""
     if not isinstance(node, Map):
-        return Door(node.mark, then=target_or_end(node, problems, what))
+        return Transition(node.mark, then=target_or_end(node, problems, what))
     fields = Fields(node, problems, what)
-    door = door_from(fields)
+    transition = transition_from(fields)
     fields.close()
-    return door
+    return transition
 
 
-def door_at(fields: Fields, key: str) -> Door | None:
-    """Read the door under a key of a step, or None where there is none."""
+def transition_at(fields: Fields, key: str) -> Transition | None:
+    """Read the transition under a key of a step, or None where there is none."""
     node = fields.raw(key)
-    return None if node is None else door_of(node, fields.problems, f"{fields.what}: {key}")
+    return None if node is None else transition_of(node, fields.problems, f"{fields.what}: {key}")
 
 
-def door_from(fields: Fields) -> Door:
-    """Read the keys of a door out of a map that may hold others as well."""
+def transition_from(fields: Fields) -> Transition:
+    """Read the keys of a transition out of a map that may hold others as well."""
     corrects = fields.has("correct")
     key = "correct" if corrects else "then"
     if corrects and fields.has("then"):
@@ -143,7 +143,7 @@ def door_from(fields: Fields) -> Door:
         what = f'{fields.what}: "then" beside "correct"'
         fields.problems.add("E121", fields.mark_of("then"), what, "keep one: `correct` comes back by itself")
     then, read = fields.raw(key), target_of if corrects else target_or_end
-    return Door(
+    return Transition(
         fields.mark,
         then=None if then is None else read(then, fields.problems, f"{fields.what}: {key}"),
         say=fields.wording("say"),

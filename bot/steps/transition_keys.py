@@ -1,4 +1,4 @@
-"""What the keys of a door take, and of what is made of doors: for editors."""
+"""What the keys of a transition take, and of what is made of transitions: for editors."""
 
 from bot.lang.keys import (
     ANY,
@@ -16,7 +16,7 @@ from bot.lang.keys import (
     shared,
     takes,
 )
-from bot.steps.doors import AGAIN, BACK, END, NEXT, ROUTE, TARGETS
+from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE, TARGETS
 
 _RESERVED_ABOUT = {
     NEXT: "The next step of the file.",
@@ -38,13 +38,13 @@ EFFECTS_KEYS: Schemas = {
     "tag": takes(TEXTS, "The contact gets these tags, here and at the gateway."),
     "cancel": takes(TEXTS, "What is scheduled under these names does not start any more."),
 }
-DOOR_KEYS: Schemas = {
+TRANSITION_KEYS: Schemas = {
     "say": takes(WORDING, "This is said, as a plain message."),
     "ask": takes(WORDING, "The question is put in these words, with its choices."),
     **EFFECTS_KEYS,
     "then": takes(TARGET, "Where it leads: a step, /flow, /flow/step, next, again, back, end or route."),
     "correct": takes(TARGET, "An earlier question to be asked anew, from which one comes back here; in place of then."),
 }
-DOOR = shared("door", either(TARGET, record(DOOR_KEYS)))
+TRANSITION = shared("transition", either(TARGET, record(TRANSITION_KEYS)))
 CONDITION: Schemas = {"if": takes(EXPRESSION, "It is there only where this is true.")}
-WORDS = map_of(shared("word", either(TARGET, record({**DOOR_KEYS, **CONDITION}))))
+WORDS = map_of(shared("word", either(TARGET, record({**TRANSITION_KEYS, **CONDITION}))))

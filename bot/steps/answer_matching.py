@@ -7,20 +7,20 @@ from typing import Any
 
 from bot.lang.words import Option, match, normalise
 from bot.steps.choices import Shown
-from bot.steps.kind import Decision, Reply, ending
+from bot.steps.kind import Reply, StepResult, ending
 from bot.steps.many import Many, named
 from bot.steps.offer import DONE, PAGE, Offer
 from bot.steps.replies import ReplyId, value_hash
 
 
-def meaning(offer: Offer, reply: Reply) -> Decision | None:
+def meaning(offer: Offer, reply: Reply) -> StepResult | None:
     """What a reply means; None where it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text)
 
 
-def _tapped(offer: Offer, tap: ReplyId) -> Decision | None:
+def _tapped(offer: Offer, tap: ReplyId) -> StepResult | None:
     """A tap on one of the question's own buttons or rows."""
     for choice in offer.shown:
         if choice.index == tap.choice and choice.hash == tap.hash:
@@ -32,7 +32,7 @@ def _tapped(offer: Offer, tap: ReplyId) -> Decision | None:
     return _finish(offer, offer.picked) or _go_on(offer)
 
 
-def _typed(offer: Offer, text: str) -> Decision | None:
+def _typed(offer: Offer, text: str) -> StepResult | None:
     """A title, a word or a number, of whatever page."""
     options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
     many, how = offer.choices.many, offer.choices.how
@@ -51,7 +51,7 @@ def _option(option: Option, number: int, offer: Offer) -> Option:
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
-def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> Decision | None:
+def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> StepResult | None:
     """One answer is taken like a tap; several are all that the contact has to say."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     found = named(text, [*options, done], offer.choices.how)
@@ -63,7 +63,7 @@ def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> Deci
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
 
 
-def _take(offer: Offer, choice: Shown) -> Decision:
+def _take(offer: Offer, choice: Shown) -> StepResult:
     """The answer; one of several is marked, and taken back when it is chosen again."""
     many = offer.choices.many
     if many is None:
@@ -78,11 +78,11 @@ def _take(offer: Offer, choice: Shown) -> Decision:
     return _go_on(offer, picked=picked)
 
 
-def _leave(choice: Shown, value: Any) -> Decision:
+def _leave(choice: Shown, value: Any) -> StepResult:
     return ending(choice.outcome, saved=value) if choice.saves else ending(choice.outcome)
 
 
-def _finish(offer: Offer, picked: list[str]) -> Decision | None:
+def _finish(offer: Offer, picked: list[str]) -> StepResult | None:
     """Leave with the values of all that is picked, in that order; None where those are too few or too many."""
     many = offer.choices.many
     if many is None or not many.allows(len(picked)):
@@ -91,5 +91,5 @@ def _finish(offer: Offer, picked: list[str]) -> Decision | None:
     return ending("then", saved=[values[known] for known in picked])
 
 
-def _go_on(offer: Offer, **changed: Any) -> Decision:
-    return Decision(hold={**offer.hold, **changed})
+def _go_on(offer: Offer, **changed: Any) -> StepResult:
+    return StepResult(step_state={**offer.step_state, **changed})

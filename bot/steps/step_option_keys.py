@@ -1,27 +1,27 @@
-"""What riders and defaults take: for editors."""
+"""What options and defaults take: for editors."""
 
 from bot.lang.keys import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
-from bot.steps.door_keys import DOOR, DOOR_KEYS, EFFECTS_KEYS, WORDS
 from bot.steps.notice_keys import NOTICE
 from bot.steps.schedule import SCHEDULE
+from bot.steps.transition_keys import EFFECTS_KEYS, TRANSITION, TRANSITION_KEYS, WORDS
 
 _RETRY: Schemas = {
     "max": takes(integer(0, 100), "How often the question is put again before else is taken; for ever without it."),
-    "else": takes(DOOR, "Where the wrong reply after that leads."),
-    **DOOR_KEYS,
+    "else": takes(TRANSITION, "Where the wrong reply after that leads."),
+    **TRANSITION_KEYS,
 }
-_AFTER: Schemas = {"after": takes(DURATION, "After how long a silence."), **DOOR_KEYS}
+_AFTER: Schemas = {"after": takes(DURATION, "After how long a silence."), **TRANSITION_KEYS}
 _REMIND: Schemas = {"max": takes(integer(1, 100), "How often; once where nothing is said."), **_AFTER}
 _TIMEOUT: Schemas = {"fixed": takes(BOOLEAN, "Counted from entry, and not from the last sign of life."), **_AFTER}
 _ERRORS: Schemas = {
-    "else": takes(DOOR, "Where every failure leads that is not named."),
-    "failed": takes(DOOR, "Where it leads that an expression cannot be worked out."),
-    "mismatch": takes(DOOR, "Where it leads that a value does not fit its variable."),
-    "timeout": takes(DOOR, "Where it leads that something outside takes too long."),
+    "else": takes(TRANSITION, "Where every failure leads that is not named."),
+    "failed": takes(TRANSITION, "Where it leads that an expression cannot be worked out."),
+    "mismatch": takes(TRANSITION, "Where it leads that a value does not fit its variable."),
+    "timeout": takes(TRANSITION, "Where it leads that something outside takes too long."),
 }
 _VISITS: Schemas = {
     "max": takes(integer(1), "How often the step may be entered in one conversation."),
-    "else": takes(DOOR, "Where the next entry leads instead."),
+    "else": takes(TRANSITION, "Where the next entry leads instead."),
 }
 _COMMON: Schemas = {
     "retry": takes(
@@ -31,7 +31,7 @@ _COMMON: Schemas = {
     "timeout": takes(
         shared("map-of-timeout", record(_TIMEOUT)), "What follows a longer silence: where it leads must be written."
     ),
-    "errors": takes(shared("map-of-errors", map_of(DOOR, _ERRORS)), "Where failures lead, by their names."),
+    "errors": takes(shared("map-of-errors", map_of(TRANSITION, _ERRORS)), "Where failures lead, by their names."),
     "window_closed": takes(
         record({"template": takes(NOTICE, "The template.")}, "template"),
         "What is sent instead of a message that comes when the 24 hours are over.",
@@ -43,10 +43,10 @@ DEFAULTS = record({
         choice("explain", "reopen", "ignore", "message"),
         "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
     ),
-    "gone": takes(DOOR, "Where those are led who wait at a step that an edit removed; else their flow ends as expired."),
+    "gone": takes(TRANSITION, "Where those are led who wait at a step that an edit removed; else their flow ends as expired."),
 })  # fmt: skip
-RIDERS: Schemas = {
-    "then": takes(DOOR, "Where the step leads when it says nothing else; the next step where nothing is said."),
+STEP_OPTIONS: Schemas = {
+    "then": takes(TRANSITION, "Where the step leads when it says nothing else; the next step where nothing is said."),
     "save": takes(NAME, "The variable that takes the answer or the result."),
     **_COMMON,
     **EFFECTS_KEYS,
@@ -56,4 +56,4 @@ RIDERS: Schemas = {
     "words": takes(WORDS, "Words that are understood at this step, before any answer."),
 }
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
-"""The riders that not every kind of step has."""
+"""The options that not every kind of step has."""

@@ -1,4 +1,4 @@
-"""Riders: what any step may say beside its verb."""
+"""Step options: what any step may say beside its verb."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,25 +9,35 @@ from bot.lang.fields import Fields
 from bot.lang.nodes import Mark
 from bot.lang.shapes import Keys, Part, Shape
 from bot.lang.templates import Template
-from bot.steps.doors import DOOR_TEXTS, END, Assignment, Door, Target, assignments, door_at, door_from, door_of
 from bot.steps.in_full import fields_in_full
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.schedule import Schedule, read_schedules
+from bot.steps.transition import (
+    END,
+    TRANSITION_TEXTS,
+    Assignment,
+    Target,
+    Transition,
+    assignments,
+    transition_at,
+    transition_from,
+    transition_of,
+)
 from bot.steps.words import Words, read_words
 
 DEFAULTS_TEXTS: Mapping[str, Shape] = {
-    "retry": {**DOOR_TEXTS, "else": DOOR_TEXTS},
-    "remind": DOOR_TEXTS,
-    "timeout": DOOR_TEXTS,
-    "errors": Keys(DOOR_TEXTS),
+    "retry": {**TRANSITION_TEXTS, "else": TRANSITION_TEXTS},
+    "remind": TRANSITION_TEXTS,
+    "timeout": TRANSITION_TEXTS,
+    "errors": Keys(TRANSITION_TEXTS),
     "window_closed": {"template": NOTICE_TEXTS},
-    "gone": DOOR_TEXTS,
+    "gone": TRANSITION_TEXTS,
 }
-RIDERS_TEXTS: Mapping[str, Shape] = {
+STEP_OPTIONS_TEXTS: Mapping[str, Shape] = {
     **DEFAULTS_TEXTS,
-    "then": DOOR_TEXTS,
-    "visits": {"else": DOOR_TEXTS},
-    "words": Keys(DOOR_TEXTS, Part.WORD),
+    "then": TRANSITION_TEXTS,
+    "visits": {"else": TRANSITION_TEXTS},
+    "words": Keys(TRANSITION_TEXTS, Part.WORD),
 }
 
 
@@ -40,8 +50,8 @@ class Retry:
 
     mark: Mark
     most: int | None = None
-    otherwise: Door | None = None
-    door: Door | None = None
+    otherwise: Transition | None = None
+    transition: Transition | None = None
 
     def over(self, inherited: Self | None) -> Self:
         """This one, with what it leaves out taken from the inherited one, key by key."""
@@ -52,7 +62,7 @@ class Retry:
             mark=inherited.mark if self.most is None else self.mark,
             most=inherited.most if self.most is None else self.most,
             otherwise=self.otherwise or inherited.otherwise,
-            door=inherited.door if self.door is None else self.door.over(inherited.door),
+            transition=inherited.transition if self.transition is None else self.transition.over(inherited.transition),
         )
 
 
@@ -64,7 +74,7 @@ class Timed:
     after: timedelta | None = None
     most: int | None = None  # reminders; one where nothing is said
     fixed: bool | None = None  # time-outs: counted from entry, not from the last sign of life
-    door: Door | None = None
+    transition: Transition | None = None
 
     def over(self, inherited: Self | None) -> Self:
         """This one, with what it leaves out taken from the inherited one, key by key."""
@@ -75,7 +85,7 @@ class Timed:
             after=inherited.after if self.after is None else self.after,
             most=inherited.most if self.most is None else self.most,
             fixed=inherited.fixed if self.fixed is None else self.fixed,
-            door=inherited.door if self.door is None else self.door.over(inherited.door),
+            transition=inherited.transition if self.transition is None else self.transition.over(inherited.transition),
         )
 
 
@@ -84,7 +94,7 @@ class Visits:
     """How often a step may be entered, and where the next entry leads instead."""
 
     most: int
-    otherwise: Door
+    otherwise: Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +104,10 @@ class Defaults:
     retry: Retry | None = None
     remind: Timed | None = None
     timeout: Timed | None = None
-    errors: Mapping[str, Door] | None = None
+    errors: Mapping[str, Transition] | None = None
     window_closed: Notice | None = None
     old_taps: str | None = None
-    gone: Door | None = None
+    gone: Transition | None = None
 
     def over(self, inherited: Self) -> Self:
         """These, with what they leave out taken from the inherited ones."""
@@ -114,16 +124,16 @@ class Defaults:
             gone=self.gone or inherited.gone,
         )
 
-    def doors(self) -> Iterator[tuple[str, Door]]:
-        """Every door among the defaults, with its name."""
+    def transitions(self) -> Iterator[tuple[str, Transition]]:
+        """Every transition among the defaults, with its name."""
         if self.retry is not None:
-            yield from _named(("retry", self.retry.door), ("retry.else", self.retry.otherwise))
+            yield from _named(("retry", self.retry.transition), ("retry.else", self.retry.otherwise))
         if self.remind is not None:
-            yield from _named(("remind", self.remind.door))
+            yield from _named(("remind", self.remind.transition))
         if self.timeout is not None:
-            yield from _named(("timeout", self.timeout.door))
-        for name, door in (self.errors or {}).items():
-            yield f"errors.{name}", door
+            yield from _named(("timeout", self.timeout.transition))
+        for name, transition in (self.errors or {}).items():
+            yield f"errors.{name}", transition
         yield from _named(("gone", self.gone))
 
 
@@ -131,10 +141,10 @@ _NOTHING = Defaults()
 
 
 @dataclass(frozen=True, slots=True)
-class Riders:
-    """The riders of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
+class StepOptions:
+    """The options of one step. Of its ``defaults``, `old_taps` and `gone` are the bot's and the flow's only."""
 
-    then: Door | None
+    then: Transition | None
     save: str | None
     save_mark: Mark
     tag: tuple[Template, ...]
@@ -148,11 +158,11 @@ class Riders:
     schedule: tuple[Schedule, ...]
 
 
-def read_riders(fields: Fields, *, saves: bool) -> Riders:
-    """Read a step's riders. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
+def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
+    """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
     save = fields.name("save") if saves and fields.has("save") else None
-    return Riders(
-        door_at(fields, "then"),
+    return StepOptions(
+        transition_at(fields, "then"),
         save,
         fields.mark_of("save"),
         fields.templates("tag"),
@@ -182,35 +192,35 @@ def read_defaults(fields: Fields) -> Defaults:
         read_errors(fields) if fields.has("errors") else None,
         _read_window_closed(fields),
         fields.choice("old_taps", ("explain", "reopen", "ignore", "message")),
-        door_at(fields, "gone"),
+        transition_at(fields, "gone"),
     )
     fields.close()
     return defaults
 
 
-def read_errors(fields: Fields) -> dict[str, Door]:
-    """Read `errors`: a door for each name."""
+def read_errors(fields: Fields) -> dict[str, Transition]:
+    """Read `errors`: a transition for each name."""
     inner = fields_in_full(fields, "errors")
     if inner is None:
         return {}
     if inner.node.get("then") is not None:
         what = f'{inner.what}: "then" is the name of no failure'
         fields.problems.add("E104", inner.node.key_mark("then"), what, "write errors: {else: {..., then: ...}}")
-        return {"else": Door(inner.mark, then=Target(END, inner.mark))}
-    return {name.text: door_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
+        return {"else": Transition(inner.mark, then=Target(END, inner.mark))}
+    return {name.text: transition_of(node, fields.problems, f"{fields.what}: errors") for name, node in inner.entries()}
 
 
-def _named(*doors: tuple[str, Door | None]) -> Iterator[tuple[str, Door]]:
-    for name, door in doors:
-        if door is not None:
-            yield name, door
+def _named(*transitions: tuple[str, Transition | None]) -> Iterator[tuple[str, Transition]]:
+    for name, transition in transitions:
+        if transition is not None:
+            yield name, transition
 
 
 def _read_retry(fields: Fields) -> Retry | None:
     inner = fields_in_full(fields, "retry")
     if inner is None:
         return None
-    retry = Retry(inner.mark, inner.integer("max", 0, 100), door_at(inner, "else"), door_from(inner))
+    retry = Retry(inner.mark, inner.integer("max", 0, 100), transition_at(inner, "else"), transition_from(inner))
     inner.close()
     return retry
 
@@ -225,7 +235,7 @@ def _read_timed(fields: Fields, key: str) -> Timed | None:
         inner.duration("after"),
         inner.integer("max", 1, 100) if reminds else None,
         inner.boolean("fixed") if not reminds and inner.has("fixed") else None,
-        door_from(inner),
+        transition_from(inner),
     )
     inner.close()
     return timed
@@ -236,7 +246,7 @@ def _read_visits(fields: Fields) -> Visits | None:
     if inner is None:
         return None
     given = inner.require("max") and inner.require("else")
-    most, otherwise = inner.integer("max", 1), door_at(inner, "else")
+    most, otherwise = inner.integer("max", 1), transition_at(inner, "else")
     inner.close()
     return Visits(most, otherwise) if given and most is not None and otherwise is not None else None
 
