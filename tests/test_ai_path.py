@@ -19,8 +19,9 @@ from bot.program import Program, load_program
 from bot.settings import ModelService
 from bot.simulation.simulation import Simulation
 from bot.steps.guard import leaks
+from bot.testing.attacks.catalogue import EVALUATED, OTHER
 from tests.process.serving import until
-from tests.test_hostile_texts import EVALUATED, OTHER, TEXTS, obedient
+from tests.test_hostile_texts import TEXTS, obedient
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
 JSON = "application/json"

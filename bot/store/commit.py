@@ -23,7 +23,7 @@ from bot.store.rows import (
     time_of,
 )
 
-UNSENT = ("failed", "unknown")
+DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 """The outcomes of a send that make a dead letter."""
 
 _Row = tuple[Any, ...]
@@ -254,7 +254,7 @@ class Commit:
         code: str = "",
     ) -> None:
         """The message is done with: it was sent in some way, or is a dead letter. ``code`` is the gateway's refusal."""
-        if outcome in UNSENT:
+        if outcome in DEAD_LETTER_OUTCOMES:
             body = {"outcome": outcome, "key": row.key, "ref": row.ref, "effect": row.effect, "attempts": attempts}
             self.add_dead_letter("send", row.contact, detail or outcome, json_of(body), row.id)
         else:

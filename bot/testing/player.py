@@ -233,8 +233,10 @@ def _in_words(act: Act) -> tuple[str, str]:
     match act:
         case User(text=text):
             return "user", text
-        case Tap(title=title) | Pick(title=title):
-            return type(act).__name__.lower(), title
+        case Tap(title=title):
+            return "tap", title
+        case Pick(title=title):
+            return "pick", title
         case Send(kind=kind, caption=caption):
             return "send", f"{kind}: {caption}" if caption else kind
         case Wait(duration=duration):
@@ -243,4 +245,7 @@ def _in_words(act: Act) -> tuple[str, str]:
             return "event", event
         case Start(flow=flow):
             return "start", flow
-    return type(act).__name__.lower(), ""
+        case Restart():
+            return "restart", ""
+        case Again():
+            return "again", ""

@@ -157,17 +157,20 @@ def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) 
         yield from (*words_for(name), *(each for each in compared if isinstance(each, str)))
 
 
-def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime) -> Any:
-    """A value that a JSON schema takes, as far as its type says; ``named`` are the schemas that it refers to by name."""
+def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime, text: str = "x") -> Any:
+    """Make a value that fits a JSON schema, as far as its type says: ``text`` wherever any text fits.
+
+    ``named`` are the schemas that it refers to by name.
+    """
     schema = {**schema, **named.get(str(schema.get("$ref", "")).rpartition("/")[2], {})}
     if "enum" in schema or "const" in schema:
         return schema["const"] if "const" in schema else schema["enum"][0]
     if "anyOf" in schema:
-        return value_by(schema["anyOf"][0], named, now)
+        return value_by(schema["anyOf"][0], named, now, text)
     match schema.get("type"):
         case "object":
             properties = schema.get("properties", {})
-            return {name: value_by(properties[name], named, now) for name in schema.get("required", ())}
+            return {name: value_by(properties[name], named, now, text) for name in schema.get("required", ())}
         case "string":
             forms = {
                 "date": f"{now:%Y-%m-%d}",
@@ -175,8 +178,8 @@ def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime)
                 "time": f"{now:%H:%M}",
                 "duration": "PT1H",
             }
-            return forms.get(schema.get("format", ""), "x")
-    return {"integer": 1, "number": 1, "boolean": True, "array": [], "null": None}.get(str(schema.get("type")), "x")
+            return forms.get(schema.get("format", ""), text)
+    return {"integer": 1, "number": 1, "boolean": True, "array": [], "null": None}.get(str(schema.get("type")), text)
 
 
 def lengthened(value: Any) -> Any:

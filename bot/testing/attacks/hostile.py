@@ -3,15 +3,20 @@
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
+from bot.checker.exploring.samples import value_by
 from bot.emulator.completion import Answer
 from bot.emulator.completion.script import Item, Speaker
 from bot.steps.tools import Tool
 from bot.testing.attacks.target import HARMLESS, Target, shows, texts_in
+from bot.testing.reading import NOW
 
 MOST_SECONDS = 20.0
 """That an answer is held back."""
+
+_SOON = NOW + timedelta(days=6)
 
 Body = Mapping[str, Any]
 
@@ -47,7 +52,8 @@ class Prompt:
 
     def arguments(self, tool: Tool, text: str) -> dict[str, Any]:
         """Arguments that fit a tool, with a text wherever a text fits."""
-        return {name: _fitting(schema, text) for name, schema in tool.schema["properties"].items()}
+        named = tool.schema.get("$defs", {})
+        return {name: value_by(schema, named, _SOON, text) for name, schema in tool.schema["properties"].items()}
 
     def call(self, tool: Tool, text: str = "AB123456", **more: Any) -> tuple[str, dict[str, Any]]:
         """A call of a tool."""
@@ -122,14 +128,3 @@ class Hostile:
 def written_call(name: str, arguments: Any) -> str:
     """A call as some models write it into their text."""
     return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"
-
-
-def _fitting(schema: Mapping[str, Any], text: str) -> Any:
-    if schema.get("enum"):
-        return schema["enum"][0]
-    if "anyOf" in schema:
-        return _fitting(schema["anyOf"][0], text)
-    if str(schema.get("format", "")).startswith("date"):
-        return "2030-05-12T10:00:00" if schema["format"] == "date-time" else "2030-05-12"
-    plain = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
-    return plain.get(str(schema.get("type")), text)
