@@ -9,13 +9,16 @@ LANGUAGE_SERVER = yaml-language-server@1.25.0
 # the real Mermaid and as much of a page as it needs: what `bot graph` writes is read by it
 MERMAID = @mermaid-js/tiny@11.17.2 linkedom@0.18.12
 
-.PHONY: chat test lint types bench clean
+.PHONY: chat test search lint types bench clean
 
 chat: $(READY)          ## talk to the bot in flows/
 	@$(BIN)/bot chat flows
 
 test: $(READY)          ## run all tests, in parallel
 	$(BIN)/python -m pytest -n auto
+
+search: $(READY)        ## the tests that look by many seeds, with all of them
+	SEARCH=1 $(BIN)/python -m pytest -n auto -m search
 
 lint: $(READY)          ## style and format
 	$(BIN)/ruff check .

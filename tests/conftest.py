@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.searches import search, tries
+
 MEMORY = Path("/dev/shm")
 ROOM = 1 << 30  # bytes; the tests take a fifth of it at most
 LONGEST = (
@@ -54,8 +56,9 @@ def pytest_configure() -> None:
     """
     from hypothesis import settings  # large: not before its bytecode can be kept
 
-    settings.register_profile("same", deadline=None, derandomize=True, database=None)
-    settings.register_profile("random", deadline=None)
+    many = tries(25, 100)
+    settings.register_profile("same", deadline=None, derandomize=True, database=None, max_examples=many)
+    settings.register_profile("random", deadline=None, max_examples=many)
     settings.load_profile(os.environ.get("HYPOTHESIS", "same"))
 
 
@@ -67,6 +70,9 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests come first: all others would have ended long before them, did they begin late."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(search)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 

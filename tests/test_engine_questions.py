@@ -11,6 +11,7 @@ from bot.core.messages import Buttons, ListMessage, Text
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.lang.extensions import extensions_in
+from tests.searches import tries
 from tests.talk import Talk, problems_of, said, sources_of
 
 MANY = """
@@ -494,7 +495,7 @@ SAYINGS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(12, 60))
 @given(st.sampled_from(FORMS), st.lists(st.one_of(st.sampled_from(SAYINGS), st.integers(0, 40)), max_size=25))
 def test_whatever_is_tapped_and_written_many_answers_are_those_that_were_offered(
     form: str, said: list[str | int]

@@ -32,6 +32,7 @@ from bot.core.values import Location
 from bot.flow.library import Library
 from bot.gateway.wire import content
 from tests.random_bots import FLOWS, LEAK, Author, library_of, written
+from tests.searches import tries
 from tests.talk import CONTACT, START, Talk
 
 MOST_MERGED = 5
@@ -243,7 +244,7 @@ def assert_asks_well(complete: Complete) -> None:
 
 
 # to load a bot takes as long as fifty events: few bots, and long talks
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@settings(max_examples=tries(15, 80))
 @given(bots(), st.lists(EVENTS, min_size=20, max_size=60))
 def test_no_flow_and_no_event_makes_the_engine_raise_or_leaves_a_contact_stuck(
     bots: tuple[Library, Library], events: list[tuple[str, Any]]

@@ -25,13 +25,14 @@ from bot.store.reader import DeadLetter
 from bot.testing.coverage import Coverage
 from bot.testing.loading import load_with_tests
 from tests.random_contact import ACTS, Contact
+from tests.searches import search, tries
 from tests.tried_bot import TriedBot
 
 ROOT = Path(__file__).parent.parent
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
-CONTACTS = 4  # that each bot meets, at once
-ROUNDS = 4  # of others, where those have seen little of it
-LEAST_PERCENT = 50  # of a bot's steps and outcomes that they take together
+CONTACTS = tries(1, 4)  # that each bot meets, at once
+ROUNDS = tries(0, 4)  # of others, where those have seen little of it
+LEAST_PERCENT = tries(0, 50)  # of a bot's steps and outcomes that they take together
 OFTEN = {"answer": 8, "tap": 8, "title": 2, "text": 3, "word": 2, "junk": 2, "minutes": 2, "resolved": 2}
 KINDS = [kind for kind in ACTS for _ in range(OFTEN.get(kind, 1))]
 TALKS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 1 << 32)), min_size=45, max_size=60)
@@ -58,6 +59,7 @@ OWN_FAILURES = ("failed", "mismatch", "error")
 """How a step ends that could not do its work; else it ended as its service, model or handler says."""
 
 
+@search
 @pytest.mark.parametrize("path", BOTS, ids=lambda path: path.name)
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_whatever_contacts_do_nothing_goes_wrong_and_nobody_is_stuck(

@@ -20,6 +20,7 @@ from bot.lang.nodes import Mark
 from bot.lang.shown import written as shown_as
 from bot.lang.templates import Expression, Template, TemplateFailed
 from tests.checker.random_faults import FILLED, Forgetful, written_by
+from tests.searches import tries
 from tests.test_engine_random import EVENTS, Contact
 
 ELSEWHERE = ("edit", "start", "strange tap")
@@ -95,7 +96,7 @@ def says(found: list[Finding], mark: Mark, null: frozenset[str]) -> bool:
     return any(f'"{name}"' in each.what for each in there for name in null)
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=tries(12, 70))
 @given(bots(), st.lists(EVENTS, min_size=10, max_size=40))
 def test_what_happens_to_values_has_been_found_before(library: Library, events: list[tuple[str, Any]]) -> None:
     graph = Graph(library)

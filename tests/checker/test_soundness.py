@@ -17,6 +17,7 @@ from bot.core.events import Event
 from bot.core.messages import Template
 from bot.flow.library import Library
 from tests.checker.random_faults import Slow, written_by
+from tests.searches import tries
 from tests.test_engine_random import ANSWERS, Contact
 
 DAY = timedelta(hours=24)
@@ -119,7 +120,7 @@ def codes(findings: list[Finding]) -> set[str]:
     return {finding.code for finding in findings}
 
 
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=tries(12, 90))
 @given(st.integers(0, 1 << 32))
 def test_what_comes_too_late_or_is_too_much_has_been_found_before(seed: int) -> None:
     written = written_by(Slower(seed))

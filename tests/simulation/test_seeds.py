@@ -1,15 +1,18 @@
-"""Two hundred seeds of the deterministic simulation: no promise is broken, whatever goes wrong. `.ci/run` runs more."""
+"""Seeds of the deterministic simulation: no promise is broken, whatever goes wrong."""
 
 import pytest
 
+from tests.searches import search, tries
 from tests.simulation.__main__ import found_in, only, shrunk
 from tests.simulation.mutants import window_not_checked
 from tests.simulation.plan import drawn
 from tests.simulation.world import played
 
-SEEDS, AT_ONCE = 200, 10
+SEEDS = tries(20, 500)
+AT_ONCE = tries(5, 10)
 
 
+@search
 @pytest.mark.parametrize("first", range(0, SEEDS, AT_ONCE))
 def test_no_seed_breaks_a_promise(first: int) -> None:
     for seed in range(first, first + AT_ONCE):

@@ -23,6 +23,7 @@ from bot.steps.kind import Reply
 from bot.steps.links import foreign_link
 from bot.steps.prompt import read_commands, system_text
 from bot.steps.tool_calls import NOT_DONE, STAYS, UNASKED
+from tests.searches import tries
 from tests.talk import START, Talk
 
 TEXT_BODY = 4096
@@ -519,7 +520,7 @@ calls = st.tuples(
 texts = st.text(max_size=40) | st.sampled_from(["Hello.", "evil.com", "LEAVE done", "NOTE count: nan", "x" * 9000])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(12, 60))
 @given(st.lists(st.tuples(texts, st.lists(calls, max_size=3), st.booleans()), min_size=1, max_size=4), values)
 def test_no_answers_of_a_model_break_the_conversation(
     answers: list[tuple[str, list[tuple[str, str]], bool]], result: Any

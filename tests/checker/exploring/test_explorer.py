@@ -21,6 +21,7 @@ from bot.simulation.simulation import FIRST_CONTACT
 from bot.testing.hinting import hints_of
 from bot.testing.loading import load_with_tests
 from tests.checker.proved import library
+from tests.searches import search, tries
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 TEA = """
@@ -150,6 +151,7 @@ def test_a_handlers_result_is_what_its_annotation_says() -> None:
     assert state.frame.vars["slots"][0]["starts"].hour == 9
 
 
+@search
 @pytest.mark.parametrize("name", ["shop", "basket", "survey", "helpline"])
 def test_whatever_is_proposed_can_be_taken(name: str) -> None:
     loaded = load_with_tests(read_folder(EXAMPLES / name))
@@ -157,7 +159,7 @@ def test_whatever_is_proposed_can_be_taken(name: str) -> None:
     walk = Explorer(loaded.program.library, loaded.program.extensions)
     proposals = Proposals(Graph(loaded.program.library), hints_of(loaded.program.extensions, loaded.transcripts))
 
-    @settings(max_examples=10, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=tries(3, 10))
     @given(st.lists(st.integers(0, 1 << 16), min_size=10, max_size=25))
     def goes_on(choices: list[int]) -> None:
         state = begun(walk)

@@ -15,6 +15,7 @@ from bot.engine.frames import FlowBroken
 from bot.engine.walk import Walk
 from bot.engine.work import Work
 from bot.flow.library import Library
+from tests.searches import tries
 from tests.talk import BOT, CONTACT, Talk
 from tests.test_engine_random import EVENTS, Contact, bots
 
@@ -159,7 +160,7 @@ def test_a_kept_value_that_no_longer_fits_starts_anew() -> None:
     assert talk.vars["size"] is None
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@settings(max_examples=tries(4, 15))
 @given(bots(), st.lists(EVENTS.filter(lambda event: event[0] != "edit"), min_size=3, max_size=12))
 def test_of_random_bots_it_says_what_the_engine_does(
     bots: tuple[Library, Library], events: list[tuple[str, Any]]

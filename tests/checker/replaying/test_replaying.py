@@ -14,6 +14,7 @@ from bot.core.events import Event
 from bot.core.recorded import Conversation
 from bot.flow.library import Library
 from tests.checker.replaying.recorded import Tape
+from tests.searches import tries
 from tests.talk import BOT, Talk, library_of
 from tests.test_engine_random import EVENTS, Contact, bots
 
@@ -216,7 +217,7 @@ class TapedContact(Contact):
         return said
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@settings(max_examples=tries(4, 15))
 @given(bots(), st.lists(EVENTS.filter(lambda event: event[0] != "edit"), min_size=5, max_size=20))
 def test_whatever_happens_unedited_flows_do_the_same(
     bots: tuple[Library, Library], events: list[tuple[str, Any]]
