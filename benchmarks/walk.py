@@ -1,0 +1,131 @@
+"""How much code one message and one flow file run through: ``python -m benchmarks.walk``.
+
+``sys.setprofile`` notes each call of a function of ``bot/``, in every thread, while a contact says "hi" to a bot with one
+flow of one step (webhook, turn, delivery), and while that bot is read. Both are done once before, so that nothing
+is counted that happens only at first. The emulators and what moves the clock are not the bot's, and are left out.
+``--list`` names the files.
+"""
+
+import argparse
+import sys
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import bot
+from bot.clock import MovableClock
+from bot.folder import read_folder
+from bot.program import load_program
+from bot.simulation.simulation import Simulation
+
+PACKAGE = Path(bot.__file__).parent
+LEFT_OUT = ("emulator/", "simulation/")
+FLOW = """\
+flow: greeting
+start: {words: [hi]}
+steps:
+  greet: {say: Hello!}
+"""
+
+
+@dataclass
+class Walk:
+    """What was called: by each thread, in order, the file of each call; and how often each function."""
+
+    files: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    functions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    running: bool = False
+
+    def note(self, frame: FrameType, event: str, _argument: object) -> None:
+        """A profile function: notes a call of ours."""
+        if not self.running or event != "call":
+            return
+        path = Path(frame.f_code.co_filename)
+        if not path.is_relative_to(PACKAGE):
+            return
+        file = path.relative_to(PACKAGE).as_posix()
+        if file.startswith(LEFT_OUT):
+            return
+        self.files[threading.get_ident()].append(file)
+        if not frame.f_code.co_name.startswith("<"):  # a comprehension is a part of its function
+            self.functions[file, frame.f_code.co_qualname] += 1
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note the calls of this block."""
+        self.running = True
+        try:
+            yield
+        finally:
+            self.running = False
+
+    def report(self, what: str, *, names: bool) -> None:
+        """Print the figures."""
+        calls = sum(len(files) for files in self.files.values())
+        changes = sum(sum(a != b for a, b in pairwise(files)) for files in self.files.values())
+        opened = Counter(file for files in self.files.values() for file in files)
+        print(
+            f"{what}: {len(opened)} files, {len(self.functions)} functions, {changes} changes of file in {calls} calls"
+        )
+        if names:
+            for file, count in sorted(opened.items()):
+                print(f"  {count:5}  {file}")
+
+
+@contextmanager
+def profiled(walk: Walk) -> Iterator[None]:
+    """Profile this thread and all that begin in this block."""
+    threading.setprofile(walk.note)
+    sys.setprofile(walk.note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def message(folder: Path) -> Walk:
+    """What one "hi" runs through, from the webhook to the answer's delivery."""
+    walk = Walk()
+    program = load_program(read_folder(folder))
+    with profiled(walk), Simulation(program, MovableClock(datetime(2030, 5, 6, 10, tzinfo=UTC))) as simulation:
+        simulation.user("hi")
+        with walk.noted():
+            simulation.user("hi")
+    return walk
+
+
+def flow_file(folder: Path) -> Walk:
+    """What reading the bot runs through."""
+    walk = Walk()
+    load_program(read_folder(folder))
+    with profiled(walk), walk.noted():
+        load_program(read_folder(folder))
+    return walk
+
+
+def main() -> None:
+    """Print both, and the size of the whole."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="name the files, with the number of calls")
+    names = parser.parse_args().list
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "bot.yml").write_text("name: walk\n")
+        (folder / "greeting.yml").write_text(FLOW)
+        message(folder).report('one "hi"', names=names)
+        flow_file(folder).report("a flow file of one step", names=names)
+    sources = [file.read_text() for file in PACKAGE.rglob("*.py")]
+    lines = sum(len(source.splitlines()) for source in sources)
+    print(f"bot/: {len(sources)} files, {lines:,} lines")
+
+
+if __name__ == "__main__":
+    main()
