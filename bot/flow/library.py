@@ -193,12 +193,16 @@ def _library(
         bot,
         flows,
         {name: FlowMachine(flow) for name, flow in flows.items()},
-        Triggers.of(flows.values()),
+        _triggers_of(flows),
         in_letters(digest.hexdigest()),
         texts,
         own=own_calls(extensions.own.values()),
         hooks=tuple(extensions.hooks.values()),
     )
+
+
+def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
+    return Triggers.of({name: flow.start for name, flow in flows.items() if flow.start is not None})
 
 
 def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:
@@ -207,7 +211,7 @@ def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow])
         library,
         bot=bot,
         flows={name: _unedited(flow, library.flows[name]) for name, flow in flows.items()},
-        triggers=Triggers.of(flows.values()),
+        triggers=_triggers_of(flows),
     )
 
 

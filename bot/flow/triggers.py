@@ -14,8 +14,7 @@ from bot.core.events import (
     StatusReported,
     Tapped,
 )
-from bot.flow.definition import Flow
-from bot.flow.starts import FIRST, RETURNING
+from bot.flow.starts import FIRST, RETURNING, Start
 from bot.lang.matching import named_parts
 from bot.lang.words import ANYWHERE, CLOSE, match_wider, normalise
 
@@ -59,9 +58,9 @@ class Starts:
     otherwise: str | None  # the flow for every other message
 
     @classmethod
-    def of(cls, flows: Iterable[Flow], contact: str) -> Self:
-        """Index the flows' starts. What starts for such contacts alone comes first; else the flows' order decides."""
-        starts = [(flow.name, flow.start) for flow in flows if flow.start and contact in flow.start.contacts]
+    def of(cls, flows: Mapping[str, Start], contact: str) -> Self:
+        """Index what starts flows, by their names. What starts for such contacts alone comes first; else their order decides."""
+        starts = [(name, start) for name, start in flows.items() if contact in start.contacts]
         starts.sort(key=lambda found: found[1].contact is None)
         phrases = [(word, name, start.how) for name, start in starts for word, _ in start.words]
         return cls(
@@ -103,10 +102,9 @@ class Triggers:
     returning: Starts
 
     @classmethod
-    def of(cls, flows: Iterable[Flow]) -> Self:
-        """Index the flows' starts. Collisions have been reported by the checks."""
-        known = list(flows)
-        return cls(Starts.of(known, FIRST), Starts.of(known, RETURNING))
+    def of(cls, flows: Mapping[str, Start]) -> Self:
+        """Index what starts flows, by their names. Collisions have been reported by the checks."""
+        return cls(Starts.of(flows, FIRST), Starts.of(flows, RETURNING))
 
 
 def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
