@@ -38,7 +38,7 @@ class Downloads:
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
         """A file's bytes while they come, ``most`` of them at most and in ``seconds`` at most, redirects included.
 
-        Raises `NotFetched` and `TooLarge`, first of all itself, then from the bytes.
+        Raises `NotFetched` and `ValueTooLarge`, first of all itself, then from the bytes.
         """
         deadline = monotonic() + seconds
         inside = True

@@ -19,7 +19,7 @@ from bot.core.events import (
     Tapped,
     TimeReached,
 )
-from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message, Template, Text
+from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
@@ -228,7 +228,7 @@ def choices_of(message: Message) -> list[Choice]:
 def said(message: Message) -> Any:
     """A message in short: its text, then what there is to choose from."""
     match message:
-        case Text(body):
+        case TextMessage(body):
             return body
         case Buttons(body, buttons):
             return [body, *(button.title for button in buttons)]
@@ -236,6 +236,6 @@ def said(message: Message) -> Any:
             return [body, *(row.title for row in choices_of(message))]
         case LinkButton(body, title, url):
             return [body, title, url]
-        case Template(name=name, body=body):
+        case TemplateMessage(name=name, body=body):
             return [name, *(parameter.get("text", parameter["type"]) for parameter in body)]
     return message

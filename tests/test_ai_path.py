@@ -12,7 +12,7 @@ import pytest
 from bot.checker.loads import model_loads
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
-from bot.core.tokens import estimate, estimate_messages
+from bot.core.text import estimate, estimate_messages
 from bot.emulator.completion import Answer, CompletionService, Model, Raw
 from bot.folder import read_folder
 from bot.program import Program, load_program

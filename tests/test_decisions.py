@@ -17,7 +17,7 @@ from bot.ai.client import Completions
 from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.core.effects import Complete
-from bot.core.messages import Buttons, Choice, Template, Text
+from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.emulator import API_KEY, Emulator, MessageTemplate
 from bot.folder import read_folder
@@ -111,8 +111,11 @@ def test_a_send_is_understood_at_any_status_and_without_an_id(
     emulator.behaviour.send_message_refuses = emulator.behaviour.chat_messages_refuses = frozenset({"template"})
     for _ in range(2):
         with pytest.raises(EndpointRefused):
-            gateway.send(ANN, Template("hi", "en"), "k1", FIRST)
-    sent = [gateway.send(ANN, Text("a"), "k2", FIRST), gateway.send(ANN, Template("hi", "en"), "k3", FIRST)]
+            gateway.send(ANN, TemplateMessage("hi", "en"), "k1", FIRST)
+    sent = [
+        gateway.send(ANN, TextMessage("a"), "k2", FIRST),
+        gateway.send(ANN, TemplateMessage("hi", "en"), "k3", FIRST),
+    ]
     assert [result.status for result in sent] == ["sent", first]
     assert all(bool(result.message_ids) is ids for result in sent)
     assert len(emulator.sent) == 2
@@ -122,10 +125,10 @@ def test_a_send_is_understood_at_any_status_and_without_an_id(
 def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gateway, status: int | None) -> None:
     emulator.behaviour.error_status = status
     with pytest.raises(TemplateNotFound):
-        gateway.send(ANN, Template("unknown", "en"), "k1", FIRST)
+        gateway.send(ANN, TemplateMessage("unknown", "en"), "k1", FIRST)
     emulator.faults.add("rate_limited", count=1, seconds=9)
     with pytest.raises(RateLimited) as limited:
-        gateway.send(ANN, Text("a"), "k2", FIRST)
+        gateway.send(ANN, TextMessage("a"), "k2", FIRST)
     assert limited.value.rate.retry_after == timedelta(seconds=9)
     assert emulator.sent == []
 
@@ -169,7 +172,7 @@ def test_a_contact_is_answered_by_the_channel_that_it_last_wrote_to_after_a_tap_
 
 
 @pytest.mark.parametrize("refusals", [0, 1, 2])
-@pytest.mark.parametrize("message", [Buttons("More?", (Choice("y", "Yes"),)), Template("hi", "en")])
+@pytest.mark.parametrize("message", [Buttons("More?", (Choice("y", "Yes"),)), TemplateMessage("hi", "en")])
 def test_every_endpoint_is_told_the_channel(emulator: Emulator, gateway: Gateway, refusals: int, message: Any) -> None:
     types = frozenset({"interactive", "template"})
     emulator.behaviour.send_message_refuses = types if refusals else frozenset()

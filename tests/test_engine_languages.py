@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.effects import Send
-from bot.core.messages import ListMessage, Template
+from bot.core.messages import ListMessage, TemplateMessage
 from bot.core.session import Session
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import extracted
 from bot.flow.library import Library, load
-from bot.flow.locales import Locale, all_spots
+from bot.flow.translations import Locale, all_spots
 from bot.lang.extensions import Extensions
 from bot.lang.nodes import Scalar
 from bot.lang.problems import Problems
@@ -219,7 +219,7 @@ def test_a_template_goes_out_in_the_language_and_its_replies_are_known_in_all(ta
     talk.session.language = "id"
     assert talk.user("news") == [["news", "Hari ini"]]
     sent = talk.sent[-1]
-    assert isinstance(sent, Template) and sent.language == "id"
+    assert isinstance(sent, TemplateMessage) and sent.language == "id"
     assert talk.user("more") == ["Nothing more."]
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.core.fitting import violations
-from bot.core.messages import Buttons, ListMessage, Text
+from bot.core.messages import Buttons, ListMessage, TextMessage, violations
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.lang.extensions import extensions_in
@@ -573,7 +572,7 @@ steps:
 """)
     texts = talk.user("hi")
     assert len(texts) == 2
-    assert all(isinstance(message, Text) and violations(message) == [] for message in talk.sent)
+    assert all(isinstance(message, TextMessage) and violations(message) == [] for message in talk.sent)
     assert "\n".join(texts).count("x" * 90) == 60
     assert talk.user("60") == [titles[59]]
 

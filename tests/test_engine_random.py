@@ -25,9 +25,9 @@ from bot.core.events import (
     Tapped,
     TimeReached,
 )
-from bot.core.fitting import violations
+from bot.core.messages import violations
 from bot.core.session import BUSY, Session
-from bot.core.tokens import estimate_messages
+from bot.core.text import estimate_messages
 from bot.core.values import Location
 from bot.flow.library import Library
 from bot.gateway.wire import content

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.core.effects import Call, Send
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.flow.library import Library
 from bot.folder import read_folder
 from bot.gateway.wire import content
@@ -75,14 +75,14 @@ def assert_harmless(chat: Talk, instructions: str) -> None:
         if isinstance(effect, Call):
             assert effect.handler == "orders.find"
             assert set(effect.arguments) == {"number"}
-        if isinstance(effect, Send) and isinstance(effect.message, Text):
+        if isinstance(effect, Send) and isinstance(effect.message, TextMessage):
             assert not leaks(effect.message.body, instructions)
             assert not leaks(effect.message.body, RULES)
         if isinstance(effect, Send):
             said = json.dumps(content(effect.message))
             assert EVALUATED not in said
             assert foreign_link(said, ["shop.example"], ()) is None
-            assert len(effect.message.body if isinstance(effect.message, Text) else "") <= 4096
+            assert len(effect.message.body if isinstance(effect.message, TextMessage) else "") <= 4096
 
 
 @pytest.mark.parametrize("start", range(0, 1000, 100))

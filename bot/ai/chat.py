@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.ai.errors import InvalidRequest
-from bot.core.tokens import estimate, estimate_messages, most_tokens
+from bot.core.text import estimate, estimate_messages, most_tokens
 from bot.core.values import Usage
 
 MAX_TOKENS = 100_000

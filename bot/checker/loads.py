@@ -9,7 +9,7 @@ from bot.checker.paths.rests import said, stays
 from bot.checker.paths.stages import Stage, Stages
 from bot.checker.paths.terms import UNBOUNDED, Node, Term, by_node
 from bot.checker.paths.turns import Turns
-from bot.core.tokens import most_tokens
+from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
 from bot.flow.definition import Step
 from bot.flow.library import Library

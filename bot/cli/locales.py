@@ -11,10 +11,8 @@ from bot.cli.operate import Refused, bot_option
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.flow.documents import LOCALES, Documents, language_of, read_documents
-from bot.flow.extraction import extracted
-from bot.flow.locales import Locale, all_spots, wording_spots
-from bot.flow.originals import Originals
-from bot.flow.translations import read_translations
+from bot.flow.extraction import Originals, extracted
+from bot.flow.translations import Locale, all_spots, read_translations, wording_spots
 from bot.folder import Folder, find_bot, read_folder
 from bot.lang.nodes import Map, Mark, plain
 from bot.lang.problems import CODES, Problems

@@ -17,7 +17,7 @@ from bot.cli.spans import span
 
 if TYPE_CHECKING:
     from bot.cli.replayed import Tally
-    from bot.core.recorded import Conversation
+    from bot.core.turn import Conversation
     from bot.store.reader import StoreReader
 
 EVER = datetime.min.replace(tzinfo=UTC)

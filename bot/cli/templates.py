@@ -67,7 +67,7 @@ def infos(listed: list[Item]) -> list["TemplateInfo"]:
 
 
 def _check(folder: Path | None, listed: list[Item], as_json: bool) -> int:
-    from bot.flow.notices import template_uses
+    from bot.flow.library import template_uses
     from bot.program import load_program
     from bot.runtime.template_check import misfits
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.codec import stored
-from bot.core.messages import Message, Template
+from bot.core.messages import Message, TemplateMessage
 from bot.core.values import Media
 
 
@@ -19,7 +19,7 @@ class Send:
     """
 
     message: Message
-    instead: Template | None = None
+    instead: TemplateMessage | None = None
     report: bool = False
 
 
@@ -56,7 +56,7 @@ TOO_LARGE, WRONG_TYPE, NOT_FETCHED = "TooLarge", "WrongType", "NotFetched"
 class Fetch:
     """Keep a file that the contact sent: its address at the gateway dies after 24 hours. ``most`` is in bytes.
 
-    It ends as ``done`` with the kept `Media`, or as ``TooLarge``, ``WrongType`` or ``NotFetched``.
+    It ends as ``done`` with the kept `Media`, or as ``ValueTooLarge``, ``WrongType`` or ``NotFetched``.
     """
 
     media: Media
@@ -67,7 +67,7 @@ class Fetch:
 
 @stored
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TokenBudget:
     """How many tokens may be used up: by the contact in this turn, which began at ``since``; and since midnight (UTC) by
     the contact, and by all together. None: no bound.
     """
@@ -100,7 +100,7 @@ class Complete:
     facts: tuple[str, ...] = ()
     query: str = ""
     paragraphs: int = 0
-    budget: Budget = field(default_factory=Budget)
+    budget: TokenBudget = field(default_factory=TokenBudget)
     heard: str | None = None
     said: str | None = None
     fresh: tuple[int, ...] = ()  # which messages have come from outside, and no model has answered yet

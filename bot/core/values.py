@@ -99,7 +99,7 @@ CHARACTERS = 100  # of a text that count as one value more
 _SINGLE = (int, float, Decimal, datetime, date, time, Media, Location)
 
 
-class TooLarge(BotError):
+class ValueTooLarge(BotError):
     """A value that is larger or deeper than what a conversation keeps."""
 
     def __init__(self) -> None:
@@ -113,11 +113,11 @@ class Measure:
         self._left = MOST_VALUES
 
     def count(self, value: Any, levels: int) -> None:
-        """Count what is come to at a depth of which so many ``levels`` are left. Raises `TooLarge`."""
+        """Count what is come to at a depth of which so many ``levels`` are left. Raises `ValueTooLarge`."""
         texts = (value,) if isinstance(value, str) else value if isinstance(value, Mapping) else ()
         self._left -= 1 + sum(map(len, map(str, texts))) // CHARACTERS
         if self._left < 0 or levels < 0:
-            raise TooLarge
+            raise ValueTooLarge
 
 
 def plain(value: Any) -> Any:
@@ -129,7 +129,7 @@ def plain(value: Any) -> Any:
     """
     try:
         return _plain(value, MOST_LEVELS, Measure())
-    except TooLarge as error:
+    except ValueTooLarge as error:
         raise UnstorableValue(str(error)) from error
 
 

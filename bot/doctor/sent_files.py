@@ -7,8 +7,7 @@ from bot.core.filetypes import END, type_of
 from bot.core.messages import MEDIA_BYTES
 from bot.doctor.finding import Check, Finding, fail, ok, together
 from bot.download import Downloads, NotFetched, TooLarge
-from bot.flow.library import Library
-from bot.flow.notices import template_uses
+from bot.flow.library import Library, template_uses
 from bot.steps.declared import SentFile
 
 AT_ONCE = 16

@@ -10,8 +10,7 @@ from bot.ai.client import Completions
 from bot.ai.errors import CompletionError
 from bot.core.errors import BotError
 from bot.doctor.finding import Finding, fail, ok, warn
-from bot.flow.library import Library
-from bot.flow.notices import template_uses
+from bot.flow.library import Library, template_uses
 from bot.gateway.account import TemplateInfo
 from bot.http import Http, HttpError
 from bot.runtime.template_check import misfits

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bot.core.effects import Send
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_error
 from bot.engine.work import Work
@@ -66,7 +66,7 @@ def say_sorry(work: Work) -> None:
         return
     work.trace.notes.append("a model failed, and the flow says nothing: sorry")
     try:
-        work.send(Text(wording(work.scope(), "sorry")))
+        work.send(TextMessage(wording(work.scope(), "sorry")))
     except FAILURES as failed:  # the bot's own words cannot be worked out
         work.trace.notes.append(f"ai: sorry: {failed}")
-        work.send(Text(wording({**work.scope(), hidden.WORDINGS: {}}, "sorry")))
+        work.send(TextMessage(wording({**work.scope(), hidden.WORDINGS: {}}, "sorry")))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.engine import plans
 from bot.engine.work import Work
 from bot.flow.definition import LANGUAGE, Step
@@ -27,7 +27,7 @@ def give(work: Work, step: Step, result: StepResult | None) -> None:
 def give_at_transition(work: Work, transition: Transition, scope: Mapping[str, Any]) -> None:
     """Do a transition's `say`, `set`, `tag` and `cancel`. Raises a `Failure`."""
     if transition.say is not None:
-        work.send(Text(transition.say.render(scope)))
+        work.send(TextMessage(transition.say.render(scope)))
     idle = work.session.frame is None  # then there are no variables but the contact's language
     work.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
     _tag(work, transition, scope)

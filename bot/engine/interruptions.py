@@ -7,7 +7,7 @@ from bot.engine import frames
 from bot.engine.edits import meet_edit
 from bot.engine.routing import inputs_of, starts_of
 from bot.engine.work import Work
-from bot.flow.triggers import Started
+from bot.flow.triggers import TriggerMatch
 from bot.lang.wordings import wording
 from bot.steps import agreement
 from bot.steps.kind import Reply
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.engine.walk import Walk
 
 
-def interrupting(work: Work, reply: Reply) -> Started | None:
+def interrupting(work: Work, reply: Reply) -> TriggerMatch | None:
     """The flow that a reply starts, where the waiting flow lets others cut in; itself it starts not here."""
     if work.flow.interrupted is None:
         return None
@@ -24,7 +24,7 @@ def interrupting(work: Work, reply: Reply) -> Started | None:
     return None if started is None or started.flow == work.flow.name else started
 
 
-def cut_in(walk: "Walk", started: Started) -> None:
+def cut_in(walk: "Walk", started: TriggerMatch) -> None:
     """Another flow's start was heard. A flow that is open below, and cut in on nobody, is gone back to."""
     walk.work.trace.rule = f"interrupted by {started.flow}"
     if frames.back_to(walk.work, started.flow):

@@ -1,7 +1,7 @@
 """Contacts who opt out: they are answered, and hear nothing that they do not ask for (docs/language/routing.md)."""
 
 from bot.core.events import Event, MessageReceived, Tapped, TimeReached
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import HAS_OPTED_OUT, OPTED_OUT
 from bot.engine.work import Work
 from bot.lang.words import normalise
@@ -33,7 +33,7 @@ def take_opt_out(work: Work, reply: Reply) -> bool:
     work.end_all()
     try:
         if opt_out.say is not None:
-            work.send(Text(opt_out.say.render(work.scope())))
+            work.send(TextMessage(opt_out.say.render(work.scope())))
     finally:
         work.session.unasked = True  # what was asked for before is not any more
     return True

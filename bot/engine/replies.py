@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.core.events import MessageReceived, Tapped
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.text import KEPT_CHARACTERS
 from bot.engine.edits import name_now
@@ -162,7 +162,7 @@ def _take_old_tap(walk: Walk, reply: Reply) -> None:
     work.trace.rule = f"old tap: {policy}"
     known = work.library.flows.get(tap.flow)
     if policy == "explain":
-        work.send(Text(wording(work.scope(), "old_tap")))
+        work.send(TextMessage(wording(work.scope(), "old_tap")))
         if frame is not None and work.step.kind.waits:
             walk.put_again()
     elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:

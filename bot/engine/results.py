@@ -2,7 +2,7 @@
 
 from bot.core.effects import Send
 from bot.core.events import UNSENT, CallEnded, CallProgressed, HandoffClosed, SendEnded
-from bot.core.messages import LinkButton, Text, in_plain_text
+from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import Frame
 from bot.engine.edits import meet_edit
 from bot.engine.routing import start_by_event
@@ -36,7 +36,9 @@ def take_send(walk: Walk, event: SendEnded) -> None:
     elif work.session.agent is not None:
         return
     elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not work.keeps_quiet:
-        work.do(Send(Text(in_plain_text(event.message))))  # no template in its place: nobody is asked for an answer
+        work.do(
+            Send(TextMessage(in_plain_text(event.message)))
+        )  # no template in its place: nobody is asked for an answer
         _note_plain_text(work)
     elif event.outcome in UNSEEN and frame is not None:
         # the contact saw a template, or nothing, and what it answers is not this: the question comes again
@@ -121,7 +123,7 @@ def _put_in_plain_text(walk: Walk, event: SendEnded) -> bool:
         return False
     message = event.message
     if frame.coming_back:
-        frame.hold = {**frame.hold, "sent": [work.send(Text(text))]}
+        frame.hold = {**frame.hold, "sent": [work.send(TextMessage(text))]}
     elif (result := walk.ask(lambda context: work.step.kind.in_plain_text(context, message))) is not None:
         walk.take(result)
     _note_plain_text(work)

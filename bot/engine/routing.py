@@ -7,7 +7,7 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT
 from bot.engine.frames import FlowBroken
 from bot.engine.work import Work
-from bot.flow.triggers import Started, Starts, name_of_event
+from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.failures import TemplateFailed
 from bot.lang.variables import Answer, Unfit
 from bot.steps.kind import Reply
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.engine.walk import Walk
 
 
-def starts_of(work: Work) -> Starts:
+def starts_of(work: Work) -> TriggerIndex:
     """What starts flows for this contact."""
     triggers = work.library.triggers
     return triggers.returning if work.session.visit else triggers.first
@@ -36,7 +36,7 @@ def route(walk: "Walk", reply: Reply) -> None:
     walk.open(f"/{flow}", {} if started is None else inputs_of(work, started))
 
 
-def inputs_of(work: Work, started: Started) -> dict[str, Any]:
+def inputs_of(work: Work, started: TriggerMatch) -> dict[str, Any]:
     """What a text gives to the variables of the flow that it starts: as answers would, where they fit."""
     variables, inputs = work.library.flows[started.flow].variables, {}
     for name, text in started.given.items():

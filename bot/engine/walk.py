@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.turn import StepTaken
 from bot.engine import frames
 from bot.engine.edits import meet_edit, name_now
@@ -123,7 +123,7 @@ class Walk:
             if resolved.success:
                 give(work, step, result)
             if objection is not None:
-                work.send(Text(objection))
+                work.send(TextMessage(objection))
             elif resolved.written is not None:
                 self.pass_transition(resolved.written, {**dict.fromkeys(step.kind.tells), **known})
         except FAILURES as failed:
@@ -186,7 +186,7 @@ class Walk:
         step = self.work.known_step
         question = None if step is None else step.kind.ask_again(self.work.step_context(), body)
         if question is None:
-            self.work.send(Text(body))
+            self.work.send(TextMessage(body))
         else:
             self._wait(question, self._send(question))
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from bot.core.effects import Effect, Send, effect_ref
 from bot.core.events import Event, MessageReceived, Tapped
-from bot.core.fitting import clipped, violations
-from bot.core.messages import Message, Template
+from bot.core.messages import Message, TemplateMessage, clipped, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
 from bot.core.turn import Trace
 from bot.engine.scope import Scope
@@ -197,7 +196,7 @@ class Work:
         broken = violations(message)
         if broken:
             raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
-        instead = None if isinstance(message, Template) else self._instead()
+        instead = None if isinstance(message, TemplateMessage) else self._instead()
         return self.do(Send(message, instead, report))
 
     def do(self, effect: Effect) -> str:
@@ -205,7 +204,7 @@ class Work:
         self.effects.append(effect)
         return effect_ref(self.event.id, len(self.effects) - 1)
 
-    def _instead(self) -> Template | None:
+    def _instead(self) -> TemplateMessage | None:
         """The template that goes when the window is shut: the step's, the flow's or the bot's."""
         notice = self.defaults.window_closed
         if notice is None:

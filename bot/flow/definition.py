@@ -1,23 +1,24 @@
 """What a bot and its flows say, once read. All of it is immutable."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from bot.flow.starts import Start
+from bot.flow.triggers import Trigger
 from bot.lang.hours import Hours
 from bot.lang.nodes import Mark
 from bot.lang.templates import Template
 from bot.lang.variables import Variable
+from bot.lang.wordings import VALUES
 from bot.steps.ai_settings import AiSettings
 from bot.steps.declared import Offered, Outcome, SentTemplate, Used
 from bot.steps.kind import StepKind
 from bot.steps.services import Service
 from bot.steps.step_options import Defaults, StepOptions
 from bot.steps.transition import END, Transition
-from bot.steps.uses import transitions_of, uses_of
+from bot.steps.uses import transitions_of, uses_of, uses_of_defaults, uses_of_words
 from bot.steps.words import Words
 
 LANGUAGE = "language"
@@ -105,7 +106,7 @@ class Flow:
     name: str
     mark: Mark
     about: str
-    start: Start | None
+    start: Trigger | None
     variables: Mapping[str, Variable]
     defaults: Defaults
     words: Words
@@ -163,3 +164,41 @@ class BotDefinition:
     services: Mapping[str, Service] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
+
+
+def transitions_of_bot(bot: BotDefinition) -> Iterator[Transition]:
+    """Every transition that is written in ``bot.yml``."""
+    yield from (word.transition for word in bot.words.values())
+    yield from (transition for _, transition in bot.defaults.transitions())
+
+
+def transitions_of_flow(flow: Flow) -> Iterator[Transition]:
+    """Every transition of a flow: of its steps, its words and its defaults, inherited ones included."""
+    for step in flow.steps.values():
+        yield from step.written_transitions
+    yield from (word.transition for word in flow.words.values())
+    yield from (transition for _, transition in flow.defaults.transitions())
+
+
+ANSWER = frozenset({"it"})  # what the texts of a variable may use beside the flow's own names
+
+
+def uses_of_bot(bot: BotDefinition) -> Iterator[Used]:
+    """Those of ``bot.yml``."""
+    for name, text in bot.wordings.items():
+        yield Used(text, VALUES.get(name, frozenset()))
+    if bot.opt_out.say is not None:
+        yield Used(bot.opt_out.say)
+    yield from uses_of_words(bot.words)
+    yield from uses_of_defaults(bot.defaults)
+
+
+def uses_of_flow(flow: Flow) -> Iterator[Used]:
+    """Those of a flow and of its steps, inherited ones included."""
+    yield from uses_of_words(flow.words)
+    yield from uses_of_defaults(flow.defaults)
+    for variable in flow.variables.values():
+        for text in variable.texts():
+            yield Used(text, ANSWER)
+    for step in flow.steps.values():
+        yield from step.uses

@@ -1,19 +1,18 @@
 """The library: all loaded flows of a bot. Immutable; a reload makes a new one and swaps it whole."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.core.text import in_letters
-from bot.flow.checks import check
-from bot.flow.definition import BotDefinition, Flow
+from bot.flow.bot_file import read_bot
+from bot.flow.definition import BotDefinition, Flow, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
+from bot.flow.flow_checks import check, check_own
+from bot.flow.flow_file import read_flow
 from bot.flow.machine import FlowMachine
-from bot.flow.own import check_own
-from bot.flow.reader import read_bot, read_flow
 from bot.flow.translations import Translations, read_translations
 from bot.flow.triggers import Triggers
-from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.flow.wiring import wired
 from bot.lang import formats
 from bot.lang.draws import Draw, drawn
@@ -22,6 +21,8 @@ from bot.lang.hooks import HookSpec
 from bot.lang.nodes import Map, Mark
 from bot.lang.own import OwnCall, own_calls
 from bot.lang.problems import Problem, Problems
+from bot.steps.declared import SentTemplate
+from bot.steps.notice import Notice
 
 UNKNOWN_KEY = "E104"
 MISSING = ("E115", "E130", "E131", "E508", "E509")
@@ -76,7 +77,7 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """What loading came to: a library unless there are problems, and the test documents as they are."""
 
     library: Library | None
@@ -84,7 +85,7 @@ class Loaded:
     tests: list[Map]
 
 
-def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> Loaded:
+def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
     """Read, wire and check all files of a bot; every problem is found at once, and those of locales once there are no others.
 
     ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
@@ -101,10 +102,10 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
         problems.include(of_locales)
         translated = reading.read_translated(translations, bot, problems)
     if problems:
-        return Loaded(None, problems.sorted(), found.tests)
+        return LoadResult(None, problems.sorted(), found.tests)
     library = _library(bot, flows, texts, sources, extensions)
     others = {language: _translated(library, *each) for language, each in translated.items()}
-    return Loaded(replace(library, translations=others), [], found.tests)
+    return LoadResult(replace(library, translations=others), [], found.tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,3 +219,43 @@ def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow])
 def _unedited(flow: Flow, written: Flow) -> Flow:
     steps = {name: replace(step, fingerprint=written.steps[name].fingerprint) for name, step in flow.steps.items()}
     return replace(flow, steps=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateUse:
+    """One place that names a template: the mark is its step's, or that of the flow or bot whose defaults name it.
+
+    ``replies`` are the titles of the quick reply buttons that the step waits for.
+    """
+
+    mark: Mark
+    notice: Notice
+    replies: tuple[str, ...] = ()
+
+
+def template_uses(library: Library) -> Iterator[TemplateUse]:
+    """Every place that names a template, in every language; an inherited `window_closed` only where it is written."""
+    seen = set()
+    for spoken in (library, *library.translations.values()):
+        for use in _written_uses(spoken):
+            named = (use.mark, use.notice.name, use.notice.language, use.replies)
+            if named not in seen:
+                seen.add(named)
+                yield use
+
+
+def _written_uses(library: Library) -> Iterator[TemplateUse]:
+    inherited = library.bot.defaults.window_closed
+    if inherited is not None:
+        yield TemplateUse(library.bot.mark, inherited)
+    for flow in library.flows.values():
+        of_flow = flow.defaults.window_closed
+        if of_flow is not None and of_flow is not inherited:
+            yield TemplateUse(flow.mark, of_flow)
+        for step in flow.steps.values():
+            own = step.defaults.window_closed
+            if own is not None and own is not inherited and own is not of_flow:
+                yield TemplateUse(step.mark, own)
+            for sent in step.kind.sends():
+                if isinstance(sent, SentTemplate):
+                    yield TemplateUse(step.mark, sent.notice, sent.replies)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from bot.core.events import (
+    EVENTS,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -14,9 +15,88 @@ from bot.core.events import (
     StatusReported,
     Tapped,
 )
-from bot.flow.starts import FIRST, RETURNING, Start
-from bot.lang.matching import named_parts
-from bot.lang.words import ANYWHERE, CLOSE, match_wider, normalise
+from bot.lang.fields import Fields
+from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, one_or_several, takes
+from bot.lang.matching import MATCH_KEYS, PATTERN_KEYS, named_parts, read_match, read_pattern
+from bot.lang.nodes import Map, Mark
+from bot.lang.problems import did_you_mean
+from bot.lang.variables import Variable
+from bot.lang.words import ANYWHERE, CLOSE, WHOLE, match_wider, normalise
+
+CONTACTS = FIRST, RETURNING = ("first", "returning")
+"""Contacts who have never been in a flow, and all others."""
+TRIGGER_KEYS: Schemas = {
+    "words": takes(one_or_several(ANY_TEXT), "Words that start it."),
+    **MATCH_KEYS,
+    **PATTERN_KEYS,
+    "event": takes(one_or_several(choice(*EVENTS)), "Events of the gateway that start it."),
+    "otherwise": takes(BOOLEAN, "Whether it starts when no other flow fits; false where nothing is said."),
+    "contact": takes(choice(*CONTACTS), "Who can start it; everybody where nothing is said."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
+
+    ``how`` says how its words are matched (`bot.lang.words.WAYS`). The pattern's named groups are variables of the
+    flow. ``contact`` is one of `CONTACTS`: nobody else starts it.
+    """
+
+    mark: Mark
+    words: tuple[tuple[str, Mark], ...] = ()
+    how: str = WHOLE
+    pattern: Any = None
+    events: tuple[str, ...] = ()
+    otherwise: bool = False
+    contact: str | None = None
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """The sorts of contacts who can start it."""
+        return CONTACTS if self.contact is None else (self.contact,)
+
+
+def read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger | None:
+    """Read the `start` of a flow with these variables; something must start it."""
+    inner = fields.fields("start", "start: {words: [hi, hello]}")
+    if inner is None:
+        return None
+    start = Trigger(
+        inner.mark,
+        _read_words(inner),
+        read_match(inner),
+        read_pattern(inner),
+        _read_events(inner),
+        inner.boolean("otherwise"),
+        inner.choice("contact", CONTACTS),
+    )
+    if isinstance(fields.raw("start"), Map) and not (
+        inner.has("words") or inner.has("pattern") or inner.has("event") or start.otherwise
+    ):
+        fix = "add words, a pattern, an event or otherwise: true"
+        fields.problems.add("E105", inner.mark, f"{inner.what}: there is nothing that starts the flow", fix)
+    if inner.has("match") and not inner.has("words"):
+        fields.problems.add("E105", inner.mark_of("match"), f'{inner.what}: "match" is for words', "add the words")
+    for name in () if start.pattern is None else start.pattern.groupindex.keys() - variables.keys():
+        fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
+        fields.problems.add("E301", inner.mark_of("pattern"), f'{inner.what}: no variable "{name}"', fix)
+    inner.close()
+    return start
+
+
+def _read_words(fields: Fields) -> tuple[tuple[str, Mark], ...]:
+    marks = (item.mark for item in fields.one_or_more("words"))
+    return tuple(zip(fields.strings("words"), marks, strict=False))
+
+
+def _read_events(fields: Fields) -> tuple[str, ...]:
+    events = fields.strings("event")
+    for event in events:
+        if event not in EVENTS:
+            fix = did_you_mean(event, EVENTS, f"write one of {', '.join(EVENTS)}")
+            fields.problems.add("E109", fields.mark_of("event"), f'{fields.what}: no event "{event}"', fix)
+    return events
 
 
 def name_of_event(event: Event) -> str:
@@ -40,7 +120,7 @@ def name_of_event(event: Event) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class TriggerMatch:
     """A flow that a text starts, and what the text gives to its variables, as it was written."""
 
     flow: str
@@ -48,7 +128,7 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
+class TriggerIndex:
     """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event."""
 
     words: Mapping[str, str]
@@ -58,7 +138,7 @@ class Starts:
     otherwise: str | None  # the flow for every other message
 
     @classmethod
-    def of(cls, flows: Mapping[str, Start], contact: str) -> Self:
+    def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
         """Index what starts flows, by their names. What starts for such contacts alone comes first; else their order decides."""
         starts = [(name, start) for name, start in flows.items() if contact in start.contacts]
         starts.sort(key=lambda found: found[1].contact is None)
@@ -71,23 +151,23 @@ class Starts:
             next((name for name, start in starts if start.otherwise), None),
         )
 
-    def by_texts(self, texts: Iterable[str]) -> Started | None:
+    def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
         """What the first of these texts starts that starts anything."""
         return next((found for text in texts for found in self._by_text(text)), None)
 
-    def _by_text(self, text: str) -> Iterator[Started]:
+    def _by_text(self, text: str) -> Iterator[TriggerMatch]:
         """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
         whole = self.words.get(normalise(text))
         if whole is not None:
-            yield Started(whole)
+            yield TriggerMatch(whole)
         for pattern, flow in self.patterns:
             given = named_parts(pattern, text.strip())
             if given is not None:
-                yield Started(flow, given)
+                yield TriggerMatch(flow, given)
         for how, phrases in self.wider.items():
             found = match_wider(text, [phrase for phrase, _ in phrases], how)
             if found is not None:
-                yield Started(phrases[found][1])
+                yield TriggerMatch(phrases[found][1])
 
     def by_event(self, event: Event) -> str | None:
         """The flow that such an event starts."""
@@ -98,13 +178,13 @@ class Starts:
 class Triggers:
     """The starts of all flows, for contacts who have never been in a flow and for those who have."""
 
-    first: Starts
-    returning: Starts
+    first: TriggerIndex
+    returning: TriggerIndex
 
     @classmethod
-    def of(cls, flows: Mapping[str, Start]) -> Self:
+    def of(cls, flows: Mapping[str, Trigger]) -> Self:
         """Index what starts flows, by their names. Collisions have been reported by the checks."""
-        return cls(Starts.of(flows, FIRST), Starts.of(flows, RETURNING))
+        return cls(TriggerIndex.of(flows, FIRST), TriggerIndex.of(flows, RETURNING))
 
 
 def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:

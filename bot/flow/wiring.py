@@ -1,6 +1,6 @@
 """Where every outcome of every step leads, with all defaults worked out."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from bot.flow.definition import Flow, ResolvedTransition, Step
@@ -8,7 +8,6 @@ from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.steps.declared import Falls, Outcome
 from bot.steps.transition import AGAIN, END, NEXT, Transition
-from bot.steps.words import Words
 
 
 def wired(flow: Flow, problems: Problems) -> Flow:
@@ -20,34 +19,6 @@ def wired(flow: Flow, problems: Problems) -> Flow:
         wiring = _Wiring(step, following[step.name], problems)
         steps[step.name] = replace(step, transitions={resolved.outcome: resolved for resolved in wiring.transitions()})
     return replace(flow, steps=steps)
-
-
-def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:
-    """The flows that can end because a step failed: what it asked for did, or a flow that it runs; ``texts``: or a text.
-
-    A flow ends as the one does that it goes over to; ``words`` are those of the bot.
-    """
-    failing: set[str] = set()
-    while more := {name for name in flows.keys() - failing if _can_fail(flows[name], failing, words, texts)}:
-        failing |= more
-    return frozenset(failing)
-
-
-def _can_fail(flow: Flow, failing: Collection[str], words: Words, texts: bool) -> bool:
-    over = [resolved.target or "" for step in flow.steps.values() for resolved in step.transitions.values()]
-    heard = (words, flow.words, *(step.options.words for step in flow.steps.values()))
-    over += [word.transition.then.text for each in heard for word in each.values() if word.transition.then is not None]
-    if any(target.startswith("/") and target[1:].partition("/")[0] in failing for target in over):
-        return True
-    return any(_ends_failed(step, failing, texts) for step in flow.steps.values())
-
-
-def _ends_failed(step: Step, failing: Collection[str], texts: bool) -> bool:
-    runs = any(run.flow in failing for run in step.kind.flows_run())
-    fails = texts or runs or "errors.else" in step.outcomes or step.refusal is not None
-    return fails and any(
-        resolved.target == END for name, resolved in step.transitions.items() if name.startswith("errors.")
-    )
 
 
 class _Wiring:

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.core.fitting import violations
-from bot.core.messages import Message
+from bot.core.messages import Message, violations
 from bot.gateway import wire
 from bot.gateway.account import (
     PER_PAGE,

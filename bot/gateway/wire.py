@@ -11,8 +11,8 @@ from bot.core.messages import (
     LocationMessage,
     MediaMessage,
     Message,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
 )
 
 Json = dict[str, Any]
@@ -21,13 +21,13 @@ Json = dict[str, Any]
 def type_of(message: Message) -> str:
     """The gateway's name for the message's type: also the name of the field that holds its content."""
     match message:
-        case Text():
+        case TextMessage():
             return "text"
         case MediaMessage(kind):
             return kind
         case LocationMessage():
             return "location"
-        case Template():
+        case TemplateMessage():
             return "template"
     return "interactive"
 
@@ -35,13 +35,13 @@ def type_of(message: Message) -> str:
 def content(message: Message) -> Json:
     """What stands in the field of the message's type."""
     match message:
-        case Text(body, preview_url):
+        case TextMessage(body, preview_url):
             return {"body": body, **_given(preview_url=preview_url or None)}
         case MediaMessage(_, link, caption, filename):
             return {"link": link, **_given(caption=caption, filename=filename)}
         case LocationMessage(latitude, longitude, name, address):
             return {"latitude": latitude, "longitude": longitude, **_given(name=name, address=address)}
-        case Template():
+        case TemplateMessage():
             return _template(message)
     return _interactive(message)
 
@@ -73,7 +73,7 @@ def _row(row: Choice) -> Json:
     return {"id": row.id, "title": row.title, **_given(description=row.description)}
 
 
-def _template(message: Template) -> Json:
+def _template(message: TemplateMessage) -> Json:
     components: list[Json] = []
     if message.header is not None:
         components.append({"type": "header", "parameters": [message.header] if message.header else []})

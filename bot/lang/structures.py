@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from typing import Any, ClassVar, Self
 
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
-from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, TooLarge
+from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
 from bot.lang.fields import Fields
 from bot.lang.keys import Schemas, choice, integer, one_or_several, pattern, takes
 from bot.lang.problems import did_you_mean
@@ -62,7 +62,7 @@ def _zoned(value: Any, now: datetime | None) -> Any:
     """
     try:
         return _in_zone(value, None if now is None else now.tzinfo, MOST_LEVELS, Measure())
-    except TooLarge as error:
+    except ValueTooLarge as error:
         raise Mismatch(str(error)) from error
 
 

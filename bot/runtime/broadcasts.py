@@ -10,8 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.core.effects import Send, effect_ref
-from bot.core.fitting import violations
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage, violations
 from bot.gateway.refusals import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.send_result import SendResult
@@ -52,7 +51,7 @@ TakeBack = Callable[[Set[int]], Set[int]]
 # -- What an operator asks
 
 
-def add_recipients(batch: Batch, name: str, template: Template, recipients: list[Any]) -> dict[str, Any]:
+def add_recipients(batch: Batch, name: str, template: TemplateMessage, recipients: list[Any]) -> dict[str, Any]:
     """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
 
     Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
@@ -123,7 +122,9 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
     return {"resumed": resumed}
 
 
-def begin_edit(batch: Batch, name: str, template: Template, event_id: str, take_back: TakeBack) -> dict[str, int]:
+def begin_edit(
+    batch: Batch, name: str, template: TemplateMessage, event_id: str, take_back: TakeBack
+) -> dict[str, int]:
     """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed.
 
     Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
@@ -387,7 +388,7 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
 # -- Requests
 
 
-def read_template(fields: dict[str, Any]) -> Template:
+def read_template(fields: dict[str, Any]) -> TemplateMessage:
     """The template of a request: ``name``, ``language``, ``header`` (a parameter), ``body`` (texts).
 
     Raises `RequestRefused`.
@@ -396,7 +397,9 @@ def read_template(fields: dict[str, Any]) -> Template:
         case {"name": str(name), "language": str(language)}:
             header, body = fields.get("header"), _texts(fields.get("body", []))
             if header is None or _is_parameter(header):
-                template = Template(name, language, header, tuple({"type": "text", "text": text} for text in body))
+                template = TemplateMessage(
+                    name, language, header, tuple({"type": "text", "text": text} for text in body)
+                )
                 if broken := violations(template):
                     raise RequestRefused("; ".join(broken))
                 return template

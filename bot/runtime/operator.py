@@ -6,8 +6,7 @@ from uuid import uuid4
 
 from bot.core.effects import Send, effect_ref
 from bot.core.events import ResetRequested, StartRequested
-from bot.core.fitting import violations
-from bot.core.messages import Message, Template, Text
+from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY
 from bot.core.turn import Turn
 from bot.runtime.batch import Batch, RequestRefused
@@ -120,7 +119,7 @@ def _shut_out(turn: Turn, now: datetime) -> str:
     """That messages of a turn will not be sent, because the contact's window is shut; empty where all will be."""
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
     if turn.session.window_is_open(now) or all(
-        isinstance(send.message, Template) or send.instead is not None for send in sends
+        isinstance(send.message, TemplateMessage) or send.instead is not None for send in sends
     ):
         return ""
     return (
@@ -132,7 +131,7 @@ def _shut_out(turn: Turn, now: datetime) -> str:
 def _send(batch: Batch, contact: str, request: Request) -> Answer:
     match request:
         case {"text": str(text)}:
-            message: Message = Text(text)
+            message: Message = TextMessage(text)
         case {"template": dict(template)}:
             message = read_template(template)
         case _:

@@ -12,7 +12,7 @@ from random import Random
 from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
-from bot.core.messages import Message, Template
+from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, WINDOW
 from bot.gateway.answers import Sent
 from bot.gateway.client import Gateway
@@ -210,7 +210,7 @@ class Sender:
         if row.priority != REPLY and self._opted_out(row.contact):
             return Outcome("opted_out", HAS_OPTED_OUT)
         message, instead = row.effect.message, row.effect.instead
-        if isinstance(message, Template) or self._is_open(lane, now):
+        if isinstance(message, TemplateMessage) or self._is_open(lane, now):
             return message
         return _blocked(lane) if instead is None or _replaced(lane) else instead
 
@@ -248,7 +248,7 @@ class Sender:
         match error:
             case EndpointRefused():
                 return _outcome("again", error)
-            case TemplateRequired() if not isinstance(what, Template):
+            case TemplateRequired() if not isinstance(what, TemplateMessage):
                 self._shut(lane, self._window(lane.contact))
                 return _outcome("again", error)
             case Unauthorized() | ChannelNotFound():

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, cast
 
 from bot.emulator import MessageTemplate, TemplateButton
-from bot.flow.library import Library
-from bot.flow.notices import TemplateUse, template_uses
+from bot.flow.library import Library, TemplateUse, template_uses
 from bot.steps.notice import FIXED
 
 URL = "https://template.example/{{1}}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
-from bot.core.effects import Budget
+from bot.core.effects import TokenBudget
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
 from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, either, integer, number, one_or_several, record, takes
@@ -112,10 +112,10 @@ class AiSettings:
     reasoning_split: bool | None = None
     never: tuple[str, ...] = ()
 
-    def bounds(self, since: datetime | None = None) -> Budget:
+    def bounds(self, since: datetime | None = None) -> TokenBudget:
         """The budget of a question: of the turn that began at ``since``, and of the day."""
         tokens = {**BUDGET, **self.budget}
-        return Budget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
+        return TokenBudget(tokens["contact"], tokens["all"], None if since is None else tokens["turn"], since)
 
     @property
     def bounded(self) -> bool:

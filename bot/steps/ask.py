@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
-from bot.core.messages import Buttons, ListMessage, Message, Text
+from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, WORDING, Schemas, takes
@@ -159,11 +159,11 @@ class Ask(StepKind):
     def ask_again(self, context: StepContext, body: str) -> StepResult:
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
-            return StepResult(messages=(Text(body),))
+            return StepResult(messages=(TextMessage(body),))
         kept = {key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state}
         step_state = {**self.choices.step_state(context), **kept}
         if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
-            return StepResult(messages=(Text(body),), step_state=step_state)
+            return StepResult(messages=(TextMessage(body),), step_state=step_state)
         return self._offer(self.choices, context, step_state, body)
 
     def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:

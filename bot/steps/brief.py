@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import Complete
-from bot.core.tokens import estimate
+from bot.core.text import estimate
 from bot.lang.fields import Fields
 from bot.lang.templates import Template
 from bot.lang.variables import Variable

@@ -7,8 +7,7 @@ from typing import ClassVar, Self
 
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
-from bot.core.text import without_invisible
-from bot.core.tokens import estimate
+from bot.core.text import estimate, without_invisible
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
 from bot.lang.shapes import Keys, Shape

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 from bot.core import codec
 from bot.core.effects import Call
 from bot.core.events import CallEnded
-from bot.core.messages import Message, Text
+from bot.core.messages import Message, TextMessage
 from bot.lang.docstrings import named_in, summary
 from bot.lang.fields import Fields
 from bot.lang.functions import NOW_PARAMETER
@@ -154,7 +154,7 @@ class CustomStep(StepKind):
         return ending(left.outcome, messages=self._messages(left.say), saved=saved, sets=sets)
 
     def _messages(self, say: Any) -> tuple[Message, ...]:
-        found = [Text(each) if isinstance(each, str) else each for each in messages_of(say) if each is not None]
+        found = [TextMessage(each) if isinstance(each, str) else each for each in messages_of(say) if each is not None]
         for each in found:
             if not isinstance(each, Message):
                 raise StepFailed("failed", f"{self._what} says a {type(each).__name__}, which is no message")

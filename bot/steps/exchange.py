@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self
 
-from bot.core.messages import Text, clip
-from bot.core.tokens import estimate_messages
+from bot.core.messages import TextMessage, clip
+from bot.core.text import estimate_messages
 from bot.steps.guard import messages_of
 from bot.steps.kind import Reply
 from bot.steps.prompt import LEAVE, REMEMBER
@@ -173,7 +173,7 @@ class Exchange:
         return "\n".join(texts[-2:])
 
     @property
-    def last_said(self) -> tuple[Text, ...]:
+    def last_said(self) -> tuple[TextMessage, ...]:
         """The model's part of the newest turn that is over."""
         texts = [message["content"] for message in self.history if message["role"] == "assistant"]
         return messages_of(texts[-1], 1) if texts else ()

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Mapping
 
-from bot.core.tokens import estimate
+from bot.core.text import estimate
 from bot.lang.fields import Fields
 from bot.lang.problems import did_you_mean
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 
-from bot.core.messages import TEXT_BODY, Text
+from bot.core.messages import TEXT_BODY, TextMessage
 from bot.core.text import in_letters, without_invisible
 from bot.steps.links import UNSPACED
 
@@ -53,13 +53,13 @@ def canary(flow: str, step: str) -> str:
     return in_letters(sha256(f"{flow}/{step}".encode()).hexdigest())
 
 
-def messages_of(text: str, most: int) -> tuple[Text, ...]:
+def messages_of(text: str, most: int) -> tuple[TextMessage, ...]:
     """A text as messages, one a paragraph, ``most`` of them unless the gateway's limit makes it more."""
     paragraphs = [paragraph.strip() for paragraph in _BLANK.split(text.strip()) if paragraph.strip()]
     kept = paragraphs[: most - 1]
     if rest := paragraphs[most - 1 :]:
         kept.append("\n\n".join(rest))
-    return tuple(Text(piece) for paragraph in kept for piece in _pieces(paragraph))
+    return tuple(TextMessage(piece) for paragraph in kept for piece in _pieces(paragraph))
 
 
 def _words(text: str) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import HandoffClosed
-from bot.core.messages import TEXT_BODY, Text
+from bot.core.messages import TEXT_BODY, TextMessage
 from bot.lang.fields import Fields
 from bot.lang.hooks import HANDOFF
 from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
@@ -83,7 +83,7 @@ class Handoff(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Tell the contact, set the team's tag (DECISIONS: hand-over) and be silent."""
-        said = () if self.text is None else (Text(self.text.render(context.scope)),)
+        said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
         note = {} if self.note is None else {"note": self.note.render(context.scope)}
         told = {"team": self.team, "note": note.get("note")}
         return StepResult(messages=said, step_state=note, tag=f"handoff:{self.team}", tells=(HANDOFF, told))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
-from bot.core.messages import Message, Text, in_plain_text
+from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.values import Location, Media
 from bot.lang.fields import Fields
 from bot.lang.handlers import HandlerSpec
@@ -254,7 +254,7 @@ class StepKind:
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """What goes in place of its buttons, list or link that the gateway refused; it waits on."""
-        return StepResult(messages=(Text(in_plain_text(message)),), step_state=context.step_state)
+        return StepResult(messages=(TextMessage(in_plain_text(message)),), step_state=context.step_state)
 
     def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A reply that is the step's before the bot's words are heard: its own buttons."""

@@ -74,7 +74,7 @@ class Notice:
     body: tuple[Parameter, ...] = ()
     buttons: tuple[UrlButton, ...] = ()
 
-    def message(self, scope: Mapping[str, Any], replies: tuple[str, ...] = ()) -> messages.Template:
+    def message(self, scope: Mapping[str, Any], replies: tuple[str, ...] = ()) -> messages.TemplateMessage:
         """The message. ``replies`` are the payloads of its quick reply buttons.
 
         A link button stands behind the quick replies unless its place is written; those take the places left.
@@ -83,7 +83,7 @@ class Notice:
         body = tuple(parameter.wire(scope) for parameter in self.body)
         places = self.url_places(len(replies))
         urls = tuple((place, button.text.render(scope)) for place, button in zip(places, self.buttons, strict=True))
-        return messages.Template(self.name, self.language, header, body, replies, urls)
+        return messages.TemplateMessage(self.name, self.language, header, body, replies, urls)
 
     def url_places(self, replies: int) -> tuple[int, ...]:
         """The places of the link buttons among all buttons, of which so many are quick replies."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.core import messages as limits
-from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, Text, clip
+from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.lang.wordings import wording
 from bot.steps.choices import MOST, Choices, Shown
 from bot.steps.kind import StepContext
@@ -36,7 +36,7 @@ class Offer:
         """What asks the question."""
         if self.choices.numbered:
             above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
-            return tuple(map(Text, _parts([*above, body, "", *self._lines(), *below])))
+            return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
         rows = [*map(self._row, self._pages[self._page]), *(("", move) for move in self.moves())]
         if self._buttons:
             return (Buttons(body, tuple(Choice(row.id, row.title) for _, row in rows), header),)

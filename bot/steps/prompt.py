@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from bot.core.messages import clip
-from bot.core.text import without_invisible
-from bot.core.tokens import estimate
+from bot.core.text import estimate, without_invisible
 from bot.core.values import Record
 from bot.lang.templates import Template
 from bot.lang.variables import Variable

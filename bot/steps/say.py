@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
-from bot.core.messages import LinkButton, MediaMessage, Message, Text, clip
+from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip
 from bot.lang.fields import Fields
 from bot.lang.keys import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
 from bot.lang.nodes import Map, Node
@@ -207,7 +207,7 @@ class Say(StepKind):
             case _:
                 attachment = None
         if text.strip():
-            yield Text(clip(text, limits.TEXT_BODY), self.preview_url)
+            yield TextMessage(clip(text, limits.TEXT_BODY), self.preview_url)
         if attachment is not None:
             yield attachment
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from bot.core import codec
 from bot.core.effects import Send
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 
 TRYING, RUNNING, PAUSED, STOPPED, EDITING = "trying", "running", "paused", "stopped", "editing"
 """The states of a broadcast: its first message goes alone; all go; refusals have ended it; an operator has; a
@@ -118,7 +118,7 @@ class Broadcast:
     """
 
     name: str
-    template: Template
+    template: TemplateMessage
     state: str = TRYING
     edit: int = 0
     code: str = ""
@@ -137,7 +137,7 @@ class Recipient:
     id: int
     broadcast: str
     contact: str
-    message: Template
+    message: TemplateMessage
     retries: int
     again: "Again | None"
 

@@ -6,8 +6,8 @@ from typing import Any, get_args
 from bot.core import codec
 from bot.core.errors import BotError
 from bot.core.events import Event
-from bot.core.recorded import Conversation, RecordedTurn
 from bot.core.session import Session
+from bot.core.turn import Conversation, RecordedTurn
 from bot.store.rows import read_time
 
 CONTACTS = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"

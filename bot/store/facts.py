@@ -7,7 +7,7 @@ import unicodedata
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 
-from bot.core.tokens import estimate
+from bot.core.text import estimate
 
 PASSAGE = 800  # characters, about
 _MOST_WORDS = 64  # of a question

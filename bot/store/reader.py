@@ -10,8 +10,8 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Effect
-from bot.core.recorded import Conversation
 from bot.core.session import Session
+from bot.core.turn import Conversation
 from bot.store import broadcasts, conversations, queues, sessions, trace, usage
 from bot.store.erase import ERASING
 from bot.store.files import open_reader, reads_rows, trouble_in_words

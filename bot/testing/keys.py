@@ -5,7 +5,8 @@ from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
-from bot.flow.keys import bot_schema, flow_schema
+from bot.flow.bot_file import bot_schema
+from bot.flow.flow_file import flow_schema
 from bot.lang.keys import (
     ANY,
     ANY_TEXT,

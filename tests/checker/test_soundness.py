@@ -14,7 +14,7 @@ from bot.checker.rules.load import PER_MINUTE
 from bot.checker.rules.window import senders_too_late
 from bot.core.effects import Send
 from bot.core.events import Event
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 from bot.flow.library import Library
 from tests.checker.random_faults import Slow, written_by
 from tests.searches import tries
@@ -67,7 +67,7 @@ class Watched(Contact):
         said = super().take(event)
         assert self.turn is not None
         sends = [effect for effect in self.effects if isinstance(effect, Send)]
-        free = [each for each in sends if not isinstance(each.message, Template) and each.instead is None]
+        free = [each for each in sends if not isinstance(each.message, TemplateMessage) and each.instead is None]
         self.most = max(self.most, len(sends))
         inbound = self.session.last_inbound
         if free and (inbound is None or self.now - inbound >= DAY + DRIFT):

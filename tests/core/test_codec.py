@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.codec import dumps, loads
-from bot.core.messages import Buttons, Choice, Template
+from bot.core.messages import Buttons, Choice, TemplateMessage
 from bot.core.session import Frame, Session
 from bot.core.values import Location, Media, Record, UnstorableValue, plain
 
@@ -60,7 +60,9 @@ def test_a_session_comes_back_as_it_was() -> None:
 def test_messages_come_back_as_they_were() -> None:
     for message in (
         Buttons("?", (Choice("1", "Yes"), Choice("2", "No"))),
-        Template("t", "en", {"type": "text", "text": "x"}, ({"type": "text", "text": "y"},), ("p",), ((1, "u"),)),
+        TemplateMessage(
+            "t", "en", {"type": "text", "text": "x"}, ({"type": "text", "text": "y"},), ("p",), ((1, "u"),)
+        ),
     ):
         assert loads(dumps(message)) == message
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from bot.core import messages as limits
-from bot.core.fitting import clipped, violations
 from bot.core.messages import (
     Buttons,
     Choice,
@@ -15,8 +14,10 @@ from bot.core.messages import (
     MediaMessage,
     Message,
     Section,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
+    clipped,
+    violations,
 )
 
 
@@ -30,7 +31,7 @@ def listed(count: int) -> tuple[Section, ...]:
 
 # A message at its limit, and one just past it with the words that say so.
 EDGES: dict[str, tuple[Callable[[int], Message], int, str]] = {
-    "text": (lambda n: Text("x" * n), 4096, "the text has 4097 characters, 4096 are allowed"),
+    "text": (lambda n: TextMessage("x" * n), 4096, "the text has 4097 characters, 4096 are allowed"),
     "caption": (lambda n: MediaMessage("image", "https://a.example/x.png", "x" * n), 1024, "the caption has 1025"),
     "address": (lambda n: LinkButton("b", "t", "https://a.example/".ljust(n, "x")), 2000, "the link has 2001"),
     "button body": (lambda n: Buttons("x" * n, rows(1)), 1024, "the text has 1025"),
@@ -64,7 +65,7 @@ def test_at_its_limit_a_message_passes_and_past_it_it_is_refused(name: str) -> N
 @pytest.mark.parametrize(
     "message",
     [
-        Text(" "),
+        TextMessage(" "),
         Buttons("", rows(1)),
         Buttons("x", ()),
         Buttons("x", (Choice("1", "same"), Choice("2", "same"))),
@@ -74,9 +75,9 @@ def test_at_its_limit_a_message_passes_and_past_it_it_is_refused(name: str) -> N
         MediaMessage("image", "x.png"),
         MediaMessage("audio", "https://a.example/x.mp3", caption="Listen"),
         MediaMessage("image", "https://a.example/x.png", filename="x.png"),
-        Template("", "en"),
-        Template("t", "en", {"type": "image", "image": {"link": "x.png"}}),
-        Template("t", "en", {"type": "image", "image": {"link": "https://a.example/x.gif"}}),
+        TemplateMessage("", "en"),
+        TemplateMessage("t", "en", {"type": "image", "image": {"link": "x.png"}}),
+        TemplateMessage("t", "en", {"type": "image", "image": {"link": "https://a.example/x.gif"}}),
     ],
 )
 def test_what_the_gateway_would_refuse_is_refused_before(message: Message) -> None:
@@ -86,7 +87,7 @@ def test_what_the_gateway_would_refuse_is_refused_before(message: Message) -> No
 def test_only_the_address_of_a_button_has_a_greatest_length() -> None:
     signed = "https://a.example/x.png?signature=".ljust(5000, "x")
     assert violations(MediaMessage("image", signed)) == []
-    assert violations(Template("t", "en", {"type": "image", "image": {"link": signed}})) == []
+    assert violations(TemplateMessage("t", "en", {"type": "image", "image": {"link": signed}})) == []
     assert violations(LinkButton("b", "t", signed)) != []
 
 
@@ -112,7 +113,7 @@ def test_an_address_that_ends_in_a_type_of_another_kind_is_told_before_it_is_sen
 
 
 def test_a_header_of_uploaded_media_has_no_address_to_look_at() -> None:
-    assert violations(Template("t", "en", {"type": "image", "image": {"id": "m1"}})) == []
+    assert violations(TemplateMessage("t", "en", {"type": "image", "image": {"id": "m1"}})) == []
 
 
 @pytest.mark.parametrize(

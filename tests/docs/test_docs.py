@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.flow.documents import Source
-from bot.flow.library import Loaded, load
+from bot.flow.library import LoadResult, load
 from bot.lang.extensions import Extensions, extensions_in
 from tests.cli.terminal import call
 
@@ -39,7 +39,7 @@ def named_blocks(page: Path, language: str) -> list[tuple[str, str]]:
     return re.findall(rf"^```{language} (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-def load_page(page: Path) -> Loaded:
+def load_page(page: Path) -> LoadResult:
     """The bot that the blocks of a page make up. A page without a `bot.yml` has one whose defaults lead somewhere."""
     bots, flows = blocks(page, "yaml bot"), blocks(page, "yaml")
     assert len(bots) <= 1 and flows

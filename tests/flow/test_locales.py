@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source, read_documents
-from bot.flow.library import Library, Loaded, load
-from bot.flow.locales import all_spots
-from bot.flow.notices import template_uses
-from bot.flow.uses import uses_of_bot, uses_of_flow
+from bot.flow.library import Library, LoadResult, load, template_uses
+from bot.flow.translations import all_spots
 from bot.lang.extensions import Extensions
 from bot.lang.problems import Problems
 from bot.lang.templates import Template
@@ -76,7 +75,7 @@ main:
 """
 
 
-def loaded(locale: str = WHOLE, flow: str = FLOW, bot: str = BOT, path: str = "locales/id.yml") -> Loaded:
+def loaded(locale: str = WHOLE, flow: str = FLOW, bot: str = BOT, path: str = "locales/id.yml") -> LoadResult:
     files = {"bot.yml": bot, "flows/main.yml": flow, path: locale}
     return load([Source(name, text.encode()) for name, text in files.items()], Extensions())
 

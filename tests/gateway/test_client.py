@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from bot.core.messages import Buttons, Choice, MediaMessage, Message, Template, Text
+from bot.core.messages import Buttons, Choice, MediaMessage, Message, TemplateMessage, TextMessage
 from bot.gateway import errors, refusals
 from bot.gateway.client import Gateway
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, refused, reset
 
-HI = Text("Hi")
+HI = TextMessage("Hi")
 BUTTONS = Buttons("Sure?", (Choice("y", "Yes"),))
-TEMPLATE = Template("hello", "en")
+TEMPLATE = TemplateMessage("hello", "en")
 INBOX, CHAT = "/external-api/inbox/send-message", "/external-api/chat/messages"
 
 
@@ -38,7 +38,7 @@ def failure(gateway: Gateway, message: Message = HI) -> errors.GatewayError:
 
 
 def test_a_message_goes_to_the_inbox_with_its_key(server: Peer, gateway: Gateway) -> None:
-    sent = gateway.send("4915", Text("Hi"), "key-1")
+    sent = gateway.send("4915", TextMessage("Hi"), "key-1")
     (request,) = server.requests
     assert (request.path, request.body) == (INBOX, {"to": "4915", "type": "text", "text": {"body": "Hi"}})
     assert request.headers["idempotency-key"] == "key-1"
@@ -48,12 +48,12 @@ def test_a_message_goes_to_the_inbox_with_its_key(server: Peer, gateway: Gateway
 
 
 def test_the_channel_is_named_where_one_is_set(server: Peer) -> None:
-    Gateway(server.url, "k", "channel-7").send("4915", Text("Hi"), "key-1")
+    Gateway(server.url, "k", "channel-7").send("4915", TextMessage("Hi"), "key-1")
     assert server.requests[0].body["channel_id"] == "channel-7"
 
 
 def test_a_message_over_a_limit_is_not_sent(server: Peer, gateway: Gateway) -> None:
-    error = failure(gateway, Text("x" * 4097))
+    error = failure(gateway, TextMessage("x" * 4097))
     assert isinstance(error, errors.InvalidMessage)
     assert "4097 characters" in str(error)
     assert server.requests == []
@@ -108,7 +108,7 @@ def test_the_next_endpoint_is_taken_after_a_refusal_of_the_type(
 def test_which_endpoint_takes_a_type_is_remembered_for_that_type_only(server: Peer, gateway: Gateway) -> None:
     server.answers(NO_TYPE)
     failure(gateway, BUTTONS)
-    for message in (BUTTONS, BUTTONS, Text("Hi")):
+    for message in (BUTTONS, BUTTONS, TextMessage("Hi")):
         gateway.send("4915", message, "k")
     assert [request.path for request in server.requests] == [INBOX, CHAT, CHAT, INBOX]
 
@@ -147,13 +147,13 @@ def test_all_ids_of_a_result_are_kept_and_none_is_needed(
     server: Peer, gateway: Gateway, data: Any, ids: tuple[str, ...]
 ) -> None:
     server.answers(answer(200, {"success": True, "data": data}))
-    assert gateway.send("4915", Text("Hi"), "k").message_ids == ids
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ids
 
 
 def test_a_repeated_key_that_conflicts_was_sent(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("conflict", 409), answer(409, b""))
-    assert gateway.send("4915", Text("Hi"), "k").message_ids == ()
-    assert gateway.send("4915", Text("Hi"), "k").message_ids == ()
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
+    assert gateway.send("4915", TextMessage("Hi"), "k").message_ids == ()
 
 
 def test_a_conflict_at_an_endpoint_without_keys_is_a_refusal(server: Peer, gateway: Gateway) -> None:
@@ -231,14 +231,14 @@ def test_an_unknown_outcome_says_whether_the_endpoint_took_the_key(
 def test_rate_headers_come_with_results_and_errors(server: Peer, gateway: Gateway, status: int) -> None:
     headers = {"X-RateLimit-Remaining": "3", "X-RateLimit-Reset": "1900000000", "Retry-After": "7"}
     server.answers(answer(status, {"success": status == 200}, headers))
-    rate = gateway.send("4915", Text("Hi"), "k").rate if status == 200 else failure(gateway).rate
+    rate = gateway.send("4915", TextMessage("Hi"), "k").rate if status == 200 else failure(gateway).rate
     assert (rate.remaining, rate.retry_after) == (3, timedelta(seconds=7))
     assert rate.resets_at == datetime.fromtimestamp(1900000000, UTC)
 
 
 def test_neither_key_nor_text_nor_number_is_in_an_error_of_ours(server: Peer, gateway: Gateway) -> None:
     server.answers(reset)
-    text = str(failure(gateway, Text("my secret")))
+    text = str(failure(gateway, TextMessage("my secret")))
     server.close()
-    text += str(failure(gateway, Text("my secret")))
+    text += str(failure(gateway, TextMessage("my secret")))
     assert not any(word in text for word in ("k3y", "my secret", "4915", "key-1"))

@@ -13,14 +13,14 @@ from bot.core.messages import (
     MediaMessage,
     Message,
     Section,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
 )
 from bot.gateway import wire
 
 CASES: list[tuple[Message, str, dict[str, Any]]] = [
-    (Text("Hello"), "text", {"body": "Hello"}),
-    (Text("Hello", preview_url=True), "text", {"body": "Hello", "preview_url": True}),
+    (TextMessage("Hello"), "text", {"body": "Hello"}),
+    (TextMessage("Hello", preview_url=True), "text", {"body": "Hello", "preview_url": True}),
     (
         MediaMessage("image", "https://e.example/a.png", "A"),
         "image",
@@ -89,14 +89,14 @@ CASES: list[tuple[Message, str, dict[str, Any]]] = [
             },
         },
     ),
-    (Template("code", "en"), "template", {"name": "code", "language": {"code": "en"}}),
+    (TemplateMessage("code", "en"), "template", {"name": "code", "language": {"code": "en"}}),
     (
-        Template("fixed", "en", {}),
+        TemplateMessage("fixed", "en", {}),
         "template",
         {"name": "fixed", "language": {"code": "en"}, "components": [{"type": "header", "parameters": []}]},
     ),
     (
-        Template(
+        TemplateMessage(
             "shipped",
             "en",
             {"type": "image", "image": {"link": "https://e.example/a.png"}},

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 from bot.store.broadcasts import RUNNING, Broadcast
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
@@ -21,7 +21,7 @@ def begun(store: Store, *names: str) -> None:
     """Broadcasts whose first message, to somebody else, the gateway has taken."""
     commit = Commit(store.cursor(), START)
     for name in names:
-        commit.set_broadcast(None, Broadcast(name, Template("sale", "en"), RUNNING))
+        commit.set_broadcast(None, Broadcast(name, TemplateMessage("sale", "en"), RUNNING))
     store.write(commit)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from bot.alarms import Alarms
 from bot.clock import MovableClock, time_of
 from bot.core.effects import Send
-from bot.core.messages import Message, Text
+from bot.core.messages import Message, TextMessage
 from bot.gateway.client import Gateway
 from bot.http import Http
 from bot.runtime.delivery import Delivery
@@ -73,7 +73,7 @@ class Bench:
             "ref": f"e{id}#0",
             "key": f"key{id}",
             "contact": contact,
-            "effect": Send(message or Text(f"message {id}"), fields.pop("instead", None)),
+            "effect": Send(message or TextMessage(f"message {id}"), fields.pop("instead", None)),
             "priority": REPLY,
             "channel": None,
             "created_at": now,

@@ -7,14 +7,14 @@ from itertools import count
 from random import Random
 
 from bot.clock import MovableClock
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 from bot.emulator import API_KEY, Emulator, MessageTemplate
 from bot.store.rows import CAMPAIGN
 from tests.runtime.delivering import NOON, Bench
 
 RESERVE = 10
 PER_MINUTE = 60
-SALE = Template("sale", "en")
+SALE = TemplateMessage("sale", "en")
 AHEAD = 20  # messages of the broadcast that wait
 CONTACTS = 40
 

@@ -19,7 +19,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.events import CallEnded, Event, MessageReceived, TimeReached
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.metrics import EngineMetrics
@@ -160,7 +160,7 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
 def _said(reader: StoreReader, contact: str) -> list[str]:
     turns = sorted(reader.trace(contact, 1000), key=lambda turn: turn.at)
     sends = [effect for turn in turns for effect in turn.effects if isinstance(effect, Send)]
-    return [send.message.body for send in sends if isinstance(send.message, Text)]
+    return [send.message.body for send in sends if isinstance(send.message, TextMessage)]
 
 
 def main(folder: Path, said: Sequence[tuple[str, str]], how: str) -> None:

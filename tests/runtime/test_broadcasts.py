@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.core.effects import Send
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasts import fill_outbox, read_template
@@ -41,7 +41,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_each_contact_gets_the_template_filled_in_for_it(world: World) -> None:
     assert ask(world, *people(2)) == {"added": 2, "known": 0, "differ": 0, "opted_out": 0}
     first, second = world.delivery.wait_for(2)
-    assert first.effect == Send(Template("sale", "en", None, ({"type": "text", "text": "for 6280000000000"},)))
+    assert first.effect == Send(TemplateMessage("sale", "en", None, ({"type": "text", "text": "for 6280000000000"},)))
     assert (first.contact, first.priority) == (people(1)[0], CAMPAIGN)
     assert (first.expires_at - first.created_at).days == 1
     assert first.key != second.key

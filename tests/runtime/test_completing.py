@@ -18,7 +18,7 @@ from bot.ai.client import Completions
 from bot.ai.errors import CompletionError
 from bot.alarms import Alarms
 from bot.clock import MovableClock
-from bot.core.effects import Budget, Complete
+from bot.core.effects import Complete, TokenBudget
 from bot.emulator.completion import CompletionService, Model, failure
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
@@ -633,7 +633,7 @@ def test_a_usage_that_can_be_is_believed(bench: Bench) -> None:
 def test_the_budget_is_looked_at_before_each_request(bench: Bench) -> None:
     bench.service.say("  ")
     bench.used = {ANN: 0}
-    ended = bench.ask(budget=Budget(contact=100))
+    ended = bench.ask(budget=TokenBudget(contact=100))
     assert (ended.outcome, bench.asked()) == ("over_budget", [ONE])
     assert len(ended.usage) == 1
 
@@ -641,26 +641,26 @@ def test_the_budget_is_looked_at_before_each_request(bench: Bench) -> None:
 def test_the_budget_of_a_turn_counts_from_its_beginning(bench: Bench) -> None:
     bench.used = {ANN: 100}
     began = NOON - timedelta(seconds=40)
-    assert bench.ask(budget=Budget(turn=100, since=began)).outcome == "over_budget"
-    assert bench.ask(budget=Budget(turn=101, since=began)).outcome == "done"
+    assert bench.ask(budget=TokenBudget(turn=100, since=began)).outcome == "over_budget"
+    assert bench.ask(budget=TokenBudget(turn=101, since=began)).outcome == "done"
     assert bench.since == {began}
 
 
 def test_it_is_an_alarm_that_the_budget_of_all_is_used_up(bench: Bench) -> None:
     bench.used = {None: 100}
-    assert bench.ask(budget=Budget(all=100), flow="help").outcome == "over_budget"
+    assert bench.ask(budget=TokenBudget(all=100), flow="help").outcome == "over_budget"
     (alarm,) = bench.alarms.current()
     assert (alarm.name, alarm.about) == ("model-budget-used-up", "help")
     assert ANN not in alarm.what
     bench.used = {None: 0}
-    assert bench.ask(budget=Budget(all=100), flow="help").outcome == "done"
+    assert bench.ask(budget=TokenBudget(all=100), flow="help").outcome == "done"
     assert bench.alarms.current() == []
 
 
 @pytest.mark.parametrize(("contact", "everybody", "asked"), [(99, 999, 1), (100, 999, 0), (99, 1000, 0)])
 def test_beyond_a_budget_nothing_is_asked(bench: Bench, contact: int, everybody: int, asked: int) -> None:
     bench.used = {ANN: contact, None: everybody}
-    ended = bench.ask(budget=Budget(contact=100, all=1000))
+    ended = bench.ask(budget=TokenBudget(contact=100, all=1000))
     assert ended.outcome == ("done" if asked else "over_budget")
     assert len(bench.asked()) == asked
     assert bench.since == {datetime(2030, 5, 1, tzinfo=UTC)}
@@ -671,7 +671,7 @@ def test_a_budget_that_cannot_be_read_is_not_spent(bench: Bench) -> None:
         raise StoreUnavailable("bot.db cannot be used now", "make room on its disk")
 
     bench.completing._used = fails
-    ended = bench.ask(budget=Budget(all=1))
+    ended = bench.ask(budget=TokenBudget(all=1))
     assert (ended.outcome, ended.again, bench.asked()) == ("down", True, [])
 
 

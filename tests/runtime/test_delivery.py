@@ -13,7 +13,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
-from bot.core.messages import Buttons, Choice, Template, Text
+from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.gateway.client import Gateway
 from bot.gateway.errors import NotReached
 from bot.gateway.rate import Rate
@@ -29,7 +29,7 @@ from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, re
 from tests.runtime import delivering
 from tests.runtime.delivering import NOON
 
-TEMPLATE = Template("come_back", "en")
+TEMPLATE = TemplateMessage("come_back", "en")
 BUTTONS = Buttons("Sure?", (Choice("y", "Yes"),))
 NO_TYPE = refused("VALIDATION_INVALID_TYPE", 422)
 KEY_INVALID = refused("unauthorized", 401, "invalid key")
@@ -68,7 +68,7 @@ def bench(server: Peer) -> Iterator[Bench]:
 
 
 def test_a_message_is_sent_with_its_key_and_reported(bench: Bench) -> None:
-    row = bench.row(message=Text("Hello"))
+    row = bench.row(message=TextMessage("Hello"))
     bench.offer(row)
     assert bench.after(1) == SendResult(row, "sent", 1, None, ("m1", "c1"), "", NOON)
     assert (bench.keys, bench.bodies) == (["key1"], [{"body": "Hello"}])
@@ -523,7 +523,7 @@ def test_a_message_that_never_left_has_failed_when_it_is_given_up(server: Peer, 
     assert "no connection" in result.detail
 
 
-@pytest.mark.parametrize("effect", [Send(Template("sale", "en")), PutContact(None, None, ())])
+@pytest.mark.parametrize("effect", [Send(TemplateMessage("sale", "en")), PutContact(None, None, ())])
 def test_what_is_older_than_three_days_is_not_sent_any_more(
     server: Peer, bench: Bench, effect: Send | PutContact
 ) -> None:
@@ -585,7 +585,7 @@ def test_a_definite_refusal_is_not_repeated(server: Peer, bench: Bench, given: A
 
 
 def test_a_message_over_a_limit_fails_without_a_request(server: Peer, bench: Bench) -> None:
-    bench.offer(bench.row(message=Text("x" * 5000)))
+    bench.offer(bench.row(message=TextMessage("x" * 5000)))
     result = bench.after(1)
     assert result.state == "failed"
     assert "5000 characters" in result.detail
@@ -595,8 +595,8 @@ def test_a_message_over_a_limit_fails_without_a_request(server: Peer, bench: Ben
 def test_a_defect_costs_one_message_and_its_text_is_not_logged(
     server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = Template("t", "en", header={"type": "text", "text": {"a set"}})
-    bench.offer(bench.row(message=broken), bench.row(message=Text("fine")))
+    broken = TemplateMessage("t", "en", header={"type": "text", "text": {"a set"}})
+    bench.offer(bench.row(message=broken), bench.row(message=TextMessage("fine")))
     bench.after(2)
     assert bench.states == ["unknown", "sent"]
     assert "TypeError" in caplog.text
@@ -639,7 +639,7 @@ def test_without_a_key_the_claim_comes_before_the_request(server: Peer) -> None:
     requests_then: list[int] = []
     bench = without_keys(server, claim=lambda row: requests_then.append(len(server.requests)))
     assert requests_then == [2]
-    bench.offer(bench.row(message=Text("keyed")))
+    bench.offer(bench.row(message=TextMessage("keyed")))
     bench.after(2)
     assert requests_then == [2]
     bench.delivery.stop(5)
@@ -1058,7 +1058,9 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
 def test_no_contact_and_no_text_reaches_the_log(server: Peer, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     server.answers(reset, KEY_INVALID, refused("VALIDATION_INVALID_PHONE", 422, "4917 is no number"))
-    bench.offer(bench.row("4917", message=Text("my secret")), bench.row("4917", message=Text("my secret")))
+    bench.offer(
+        bench.row("4917", message=TextMessage("my secret")), bench.row("4917", message=TextMessage("my secret"))
+    )
     bench.after(1)
     bench.move_to_next()
     bench.after(2)

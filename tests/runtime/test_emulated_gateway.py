@@ -17,8 +17,8 @@ from bot.core.messages import (
     MediaMessage,
     Message,
     Section,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
 )
 from bot.emulator import API_KEY, SECRET, Emulator, MessageTemplate, TemplateButton
 from bot.gateway.webhook import Verdict, envelope, read, verify
@@ -27,7 +27,7 @@ from tests.runtime.delivering import NOON, Bench
 
 CONTACT = "491510000001"
 PLAIN: list[Message] = [
-    Text("Hello", preview_url=True),
+    TextMessage("Hello", preview_url=True),
     MediaMessage("image", "https://shop.example/a.png", "A picture"),
     MediaMessage("audio", "https://shop.example/a.mp3"),
     MediaMessage("video", "https://shop.example/a.mp4", "A film"),
@@ -38,7 +38,7 @@ RICH: list[Message] = [
     Buttons("Sure?", (Choice("y", "Yes"), Choice("n", "No")), "Delete"),
     LinkButton("Look", "Open", "https://shop.example", "Head", "Foot"),
     ListMessage("Pick", "Show", (Section("All", (Choice("1", "One", "first"), Choice("2", "Two"))),), "Foot"),
-    Template(
+    TemplateMessage(
         "shipped",
         "en",
         {"type": "text", "text": "17"},
@@ -113,7 +113,7 @@ def test_every_rich_message_finds_the_endpoint_that_takes_it(bench: Emulated, re
 def test_each_message_arrives_once_and_in_order_whatever_fails(bench: Emulated, fault: str, repeated_key: Any) -> None:
     bench.emulator.behaviour.repeated_key = repeated_key
     bench.emulator.faults.add(fault, count=3)
-    bench.offer(*[bench.row(CONTACT, Text(f"{n}")) for n in range(4)])
+    bench.offer(*[bench.row(CONTACT, TextMessage(f"{n}")) for n in range(4)])
     results = 1
     while bench.reported(results).row.id < 4 or bench.results[results - 1].state == "retry":
         if bench.results[results - 1].state == "retry":
@@ -127,7 +127,7 @@ def test_each_message_arrives_once_and_in_order_whatever_fails(bench: Emulated, 
 def test_a_time_out_after_accepting_sends_nothing_twice() -> None:
     bench = Emulated(seconds=0.3)
     bench.emulator.faults.add("timeout", count=1, seconds=20)
-    bench.offer(bench.row(CONTACT, Text("once")))
+    bench.offer(bench.row(CONTACT, TextMessage("once")))
     assert bench.after(1).state == "retry"
     bench.move_to_next()
     assert bench.after(2).state == "sent"
@@ -152,7 +152,7 @@ def test_the_gateway_never_has_to_refuse_for_its_limits_and_none_is_wasted(minut
     bench = Emulated(limits=(60, 10_000))
     bench.emulator.behaviour.minute_window = minute_window
     bench.emulator.behaviour.window = "open"
-    bench.offer(*[bench.row(f"49151000000{n % 8}", Text(f"{n}")) for n in range(200)])
+    bench.offer(*[bench.row(f"49151000000{n % 8}", TextMessage(f"{n}")) for n in range(200)])
     start = bench.clock.now()
     for sent in (60, 120, 180, 200):
         bench.after(sent)
@@ -213,8 +213,8 @@ def test_an_inactive_channel_holds_its_own_messages_alone() -> None:
 
 def test_a_window_that_the_gateway_finds_shut_is_answered_with_the_template(bench: Emulated) -> None:
     stranger = "491510000002"
-    instead = Template("shipped", "en", *_filled())
-    bench.offer(bench.row(stranger, Text("Hello"), instead=instead), bench.row(stranger, instead=instead))
+    instead = TemplateMessage("shipped", "en", *_filled())
+    bench.offer(bench.row(stranger, TextMessage("Hello"), instead=instead), bench.row(stranger, instead=instead))
     bench.after(2)
     assert bench.states == ["replaced", "covered"]
     assert [sent.type for sent in bench.emulator.sent] == ["template"]

@@ -11,7 +11,7 @@ import pytest
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Send
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.engine import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
@@ -128,7 +128,7 @@ def test_a_program_hears_that_nothing_was_started(world: World) -> None:
     assert answer == {"contact": ANN, "flow": "news", "outcome": "opted_out", "detail": ""}
     assert world.rules(ANN)[-1] == "no start of news by bot start: the contact has opted out"
     (row,) = (row for row in world.delivery.rows if isinstance(row.effect, Send))
-    assert row.effect.message == Text("Bye.")
+    assert row.effect.message == TextMessage("Bye.")
     world.say(ANN, "start")
     assert world.turns.operate({"do": "start", "contact": ANN, "flow": "news"})["outcome"] == "started"
 

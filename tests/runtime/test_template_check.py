@@ -1,4 +1,4 @@
-from bot.flow.notices import template_uses
+from bot.flow.library import template_uses
 from bot.gateway.account import TemplateInfo
 from bot.runtime.template_check import misfits
 from tests.talk import library_of

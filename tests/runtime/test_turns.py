@@ -14,7 +14,7 @@ import pytest
 from bot.alarms import Alarms
 from bot.core.effects import Call, Send
 from bot.core.events import Event
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Usage
@@ -433,7 +433,7 @@ def test_a_request_to_an_engine_that_has_stopped_is_refused(world: World) -> Non
 
 def test_a_reload_takes_effect_with_the_next_event(world: World) -> None:
     world.say(ANN, "hi")
-    world.turns.advance = lambda session, event: replace(advance(session, event), effects=(Send(Text("new")),))
+    world.turns.advance = lambda session, event: replace(advance(session, event), effects=(Send(TextMessage("new")),))
     world.say(ANN, "hi")
     assert world.texts() == ["1: hi", "2: hi", "new"]
 

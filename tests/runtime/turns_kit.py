@@ -13,7 +13,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Call, Effect, Send, effect_ref
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
 from bot.gateway import webhook
@@ -61,16 +61,16 @@ def advance(session: Session, event: Event) -> Turn:
         case MessageReceived(text="broken flow"):
             failure = "the flow is broken"
         case MessageReceived(text="report"):
-            effects = (Send(Text("report"), report=True),)
+            effects = (Send(TextMessage("report"), report=True),)
         case MessageReceived(text=text):
-            effects = (Send(Text(f"1: {text}")), Send(Text(f"2: {text}")))
+            effects = (Send(TextMessage(f"1: {text}")), Send(TextMessage(f"2: {text}")))
         case CallEnded(outcome=outcome):
             frame.awaits = None
-            effects = (Send(Text(f"called: {outcome}")),)
+            effects = (Send(TextMessage(f"called: {outcome}")),)
         case TimeReached() if frame.hold["text"] == "wait, then boom":
             raise ValueError("time")
         case TimeReached():
-            effects = (Send(Text("time")),)
+            effects = (Send(TextMessage("time")),)
         case StatusReported(status="sent" | "delivered"):
             return Turn(session, (), None, Trace("status"))
         case ResetRequested():

@@ -11,8 +11,8 @@ from bot.core.messages import (
     MediaMessage,
     Message,
     Section,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
 )
 from bot.gateway.wire import content, type_of
 from bot.simulation.bubble import Bubble, File, Link, Row, bubble_of
@@ -23,7 +23,7 @@ ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
 @pytest.mark.parametrize(
     ("message", "bubble"),
     [
-        (Text("Hi"), Bubble("Hi")),
+        (TextMessage("Hi"), Bubble("Hi")),
         (MediaMessage("image", "https://a.example/1.png", "Look"),
          Bubble("Look", file=File("image", "https://a.example/1.png"))),
         (MediaMessage("audio", "https://a.example/1.mp3"), Bubble(file=File("audio", "https://a.example/1.mp3"))),
@@ -34,10 +34,10 @@ ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
          Bubble("Here", "Top", "Bottom", link=Link("Map", "https://a.example"))),
         (ListMessage("Which?", "See", (Section("A", (ONE,)), Section("B", (TWO,))), "Bottom"),
          Bubble("Which?", footer="Bottom", rows=(Row("One", "the first"), Row("Two")), opens="See")),
-        (Template("t", "en"), Bubble(template="t", language="en")),
-        (Template("t", "en", {"type": "text", "text": "Top"}, ({"type": "text", "text": "1"},), ("payload",)),
+        (TemplateMessage("t", "en"), Bubble(template="t", language="en")),
+        (TemplateMessage("t", "en", {"type": "text", "text": "Top"}, ({"type": "text", "text": "1"},), ("payload",)),
          Bubble(template="t", language="en", header="Top", body=("1",))),
-        (Template("t", "en", {"type": "image", "image": {"link": "https://a.example/1.png"}}),
+        (TemplateMessage("t", "en", {"type": "image", "image": {"link": "https://a.example/1.png"}}),
          Bubble(template="t", language="en", header="https://a.example/1.png")),
     ],
 )  # fmt: skip
@@ -48,5 +48,5 @@ def test_a_message_is_seen_as_it_was_meant(message: Message, bubble: Bubble) -> 
 def test_what_can_be_chosen_are_buttons_or_rows_and_a_templates_registered_replies() -> None:
     assert Bubble(buttons=("A",)).choices == ("A",)
     assert Bubble(rows=(Row("A"), Row("B"))).choices == ("A", "B")
-    template = Template("t", "en")
+    template = TemplateMessage("t", "en")
     assert bubble_of("template", {"template": content(template)}, ("Yes", "No")).choices == ("Yes", "No")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.core import codec
-from bot.core.effects import Budget
-from bot.core.tokens import estimate_messages
+from bot.core.effects import TokenBudget
+from bot.core.text import estimate_messages
 from bot.lang.handlers import handler
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
@@ -695,7 +695,7 @@ def test_budget_and_moderator_go_along() -> None:
     _, complete = chat.asked[-1]
     assert complete.models == ("acme/large", "acme/small")
     assert (complete.heard, complete.said) == ("judge", "judge")
-    assert complete.budget == Budget(contact=5, all=9, turn=40_000, since=chat.now)
+    assert complete.budget == TokenBudget(contact=5, all=9, turn=40_000, since=chat.now)
     assert chat.model_ends("over_budget") == ["Enough."]
 
 
@@ -732,11 +732,11 @@ def test_the_step_names_its_own_moderators_and_takes_the_others_from_the_bot() -
 def test_there_are_budgets_where_nothing_is_said_and_none_where_they_are_unlimited() -> None:
     chat = talk()
     chat.user("hi")
-    assert chat.asked[-1][1].budget == Budget(contact=200_000, all=10_000_000, turn=40_000, since=chat.now)
+    assert chat.asked[-1][1].budget == TokenBudget(contact=200_000, all=10_000_000, turn=40_000, since=chat.now)
     flow = FLOW.replace("    turns:", "    budget: {contact: unlimited, all: unlimited, else: over}\n    turns:")
     chat = talk(flow, BOT + "ai: {budget: {turn: 500, all: 9}}\n")
     chat.user("hi")
-    assert chat.asked[-1][1].budget == Budget(turn=500, since=chat.now)
+    assert chat.asked[-1][1].budget == TokenBudget(turn=500, since=chat.now)
 
 
 def test_a_turn_begins_with_the_contacts_message_and_not_with_a_round() -> None:

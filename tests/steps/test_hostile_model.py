@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from bot.core.codec import dumps
 from bot.core.effects import Call, Send
-from bot.core.fitting import violations
-from bot.core.messages import Text
+from bot.core.messages import TextMessage, violations
 from bot.core.values import Location, Media
 from bot.lang.handlers import handler
 from bot.steps.exchange import Exchange
@@ -537,7 +536,7 @@ def test_no_answers_of_a_model_break_the_conversation(
         for effect in chat.effects:
             if isinstance(effect, Send):
                 assert not violations(effect.message)
-                if isinstance(effect.message, Text):
+                if isinstance(effect.message, TextMessage):
                     assert len(effect.message.body) <= TEXT_BODY
                     assert foreign_link(effect.message.body, ["shop.example"], ()) is None
         assert chat.turn is not None and chat.turn.failure is None

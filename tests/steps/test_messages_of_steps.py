@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from bot.core.fitting import violations
 from bot.core.messages import (
     Buttons,
     LinkButton,
@@ -12,8 +11,9 @@ from bot.core.messages import (
     LocationMessage,
     MediaMessage,
     Message,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
+    violations,
 )
 from bot.steps import KINDS
 from tests.talk import BOT, Talk
@@ -29,7 +29,7 @@ def sent(step: str, name: str | None = "Ann") -> list[Message]:
 
 
 SENT: dict[str, tuple[str, list[Message]]] = {
-    "a text": ("{say: 'Hi {{ contact.name }}, {{ n }}.', then: end}", [Text("Hi Ann, 3.")]),
+    "a text": ("{say: 'Hi {{ contact.name }}, {{ n }}.', then: end}", [TextMessage("Hi Ann, 3.")]),
     "nothing for an empty text": ("{say: '{% if n > 5 %}Many.{% endif %}', then: end}", []),
     "a link": (
         "{say: Here., link: {title: Map, url: 'https://a.example/{{ n }}'}, header: H, footer: F, then: end}",
@@ -41,7 +41,7 @@ SENT: dict[str, tuple[str, list[Message]]] = {
     ),
     "an audio file after its text": (
         "{say: Listen., audio: 'https://a.example/x.mp3', then: end}",
-        [Text("Listen."), MediaMessage("audio", "https://a.example/x.mp3")],
+        [TextMessage("Listen."), MediaMessage("audio", "https://a.example/x.mp3")],
     ),
     "a file without words": (
         "{say: , video: 'https://a.example/x.mp4', then: end}",
@@ -57,12 +57,12 @@ SENT: dict[str, tuple[str, list[Message]]] = {
     ),
     "a text that is too long, shortened": (
         "{say: '{% for i in [1,2,3,4,5] %}{{ \"" + "x" * 1000 + "\" }}{% endfor %}', then: end}",
-        [Text("x" * 4095 + "…")],
+        [TextMessage("x" * 4095 + "…")],
     ),
     "a template": (
         "{template: {name: t, language: en, header: Hello, body: ['{{ n }}', b], buttons: [code]}, then: end}",
         [
-            Template(
+            TemplateMessage(
                 "t",
                 "en",
                 {"type": "text", "text": "Hello"},
@@ -74,7 +74,7 @@ SENT: dict[str, tuple[str, list[Message]]] = {
     ),
     "a template with an image": (
         "{template: {name: t, language: en, header: {image: 'https://a.example/x.png'}}, then: end}",
-        [Template("t", "en", {"type": "image", "image": {"link": "https://a.example/x.png"}})],
+        [TemplateMessage("t", "en", {"type": "image", "image": {"link": "https://a.example/x.png"}})],
     ),
 }
 
@@ -185,7 +185,7 @@ def test_the_template_for_a_shut_window_travels_with_every_message_but_templates
     talk.user("x")
     assert talk.turn is not None
     (effect,) = talk.turn.effects
-    assert getattr(effect, "instead") == Template("back", "en", None, ({"type": "text", "text": "Ann"},))  # noqa: B009
+    assert getattr(effect, "instead") == TemplateMessage("back", "en", None, ({"type": "text", "text": "Ann"},))  # noqa: B009
 
 
 def test_the_nearest_template_for_a_shut_window_is_taken() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.effects import Send
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.store.commit import Commit
 from bot.store.migrations import migrate
@@ -37,7 +37,7 @@ def reader(store: Store) -> Iterator[StoreReader]:
 def send(store: Store, minutes: float, outcome: str = "sent") -> None:
     """A message is sent so many minutes after the start."""
     id, at = store.last_ids().get("outbox", 0) + 1, START + minutes * MINUTE
-    row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(Text("x")), REPLY, None, at, 0, at, at, None)
+    row = OutboxRow(id, f"r{id}", f"k{id}", ANN, Send(TextMessage("x")), REPLY, None, at, 0, at, at, None)
     commit = Commit(store.cursor(), at)
     commit.add_send(row)
     store.write(commit)
@@ -96,7 +96,7 @@ def test_who_was_written_of_since_is_woken_and_nobody_else(store: Store) -> None
 
 
 def test_what_waits_keeps_its_age_and_what_is_left_of_its_wait(store: Store, reader: StoreReader) -> None:
-    row = OutboxRow(1, "r", "k", ANN, Send(Text("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
+    row = OutboxRow(1, "r", "k", ANN, Send(TextMessage("x")), REPLY, None, START, 0, START, START + 15 * MINUTE, None)
     commit = Commit(store.cursor(), START)
     commit.add_send(row)
     commit.send_again(row, 1, START + MINUTE, "503")

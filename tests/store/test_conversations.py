@@ -8,7 +8,7 @@ import pytest
 
 from bot.core.effects import Send
 from bot.core.events import ContactChanged, Event, MessageReceived
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, Turn
 from bot.store.commit import Commit
@@ -22,7 +22,7 @@ ANN = "491701"
 LATER = START + timedelta(hours=1)
 IDLE = Session(ANN, kept={"city": "Oslo"})
 BUSY = Session(ANN, visit=1, frames=(Frame("shop", "menu", 1, START, START),))
-HELLO = Send(Text("Hello"))
+HELLO = Send(TextMessage("Hello"))
 Take = Callable[..., None]
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from bot.core.tokens import estimate
+from bot.core.text import estimate
 from bot.store.facts import Facts, passages
 
 PASSAGE = 800

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.effects import Complete, Send
-from bot.core.messages import Text
+from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.values import Record, Usage
 from bot.store.commit import Commit
@@ -84,13 +84,13 @@ def test_the_sessions_are_listed_in_pages(store: Store, reader: StoreReader) -> 
 
 def test_the_queue_shows_what_waits_and_why(store: Store, reader: StoreReader) -> None:
     expires = START + timedelta(minutes=15)
-    row = OutboxRow(1, "evt_1#0", "key", ANN, Send(Text("hi")), REPLY, None, START, 0, START, expires, None)
+    row = OutboxRow(1, "evt_1#0", "key", ANN, Send(TextMessage("hi")), REPLY, None, START, 0, START, expires, None)
     commit = Commit(0, START)
     commit.add_send(row)
     commit.send_again(row, 2, START + timedelta(seconds=4), "503")
     store.write(commit)
     (pending,) = reader.pending_sends()
-    assert (pending.id, pending.contact, pending.effect) == (1, ANN, Send(Text("hi")))
+    assert (pending.id, pending.contact, pending.effect) == (1, ANN, Send(TextMessage("hi")))
     assert (pending.attempts, pending.due_at, pending.detail) == (2, START + timedelta(seconds=4), "503")
 
 

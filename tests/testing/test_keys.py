@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft7Validator
 
+from bot.flow.bot_file import read_bot
 from bot.flow.documents import Documents, Source, read_documents
-from bot.flow.keys import step_schema
+from bot.flow.flow_file import read_flow, step_schema
 from bot.flow.library import load
-from bot.flow.reader import read_bot, read_flow
 from bot.folder import Folder
 from bot.handlers import load_handlers
 from bot.lang.extensions import Extensions

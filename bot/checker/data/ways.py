@@ -7,8 +7,7 @@ from functools import cached_property
 from bot.checker.data.giving import NOTHING, Gifts, Seen, State, Written, ignore, shown
 from bot.checker.data.nulls import Condition, Names, Nulls, Text
 from bot.checker.graph import Edge
-from bot.flow.definition import Flow, Step
-from bot.flow.uses import ANSWER
+from bot.flow.definition import ANSWER, Flow, Step
 from bot.steps.declared import Given, Null, Outcome, Result, SentText, Used, only_if
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import Transition, templates_in

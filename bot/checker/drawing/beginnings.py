@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from bot.checker.drawing.noise import crossing, telling
 from bot.checker.drawing.wording import listed, of_outcome
 from bot.checker.graph import Graph, Opening, Place, Root
-from bot.flow.starts import FIRST, Start
+from bot.flow.triggers import FIRST, Trigger
 
 WORDS_SHOWN = 3
 PLACES_SHOWN = 3
 
 
-def said(start: Start | None) -> Iterator[str]:
+def said(start: Trigger | None) -> Iterator[str]:
     """What contacts do to start a flow."""
     if start is None:
         return

@@ -16,7 +16,7 @@ from bot.checker.exploring.state import WINDOW, Sent, State
 from bot.checker.exploring.told import options_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send, effect_ref
 from bot.core.events import CallEnded, Event, SendEnded, TimeReached
-from bot.core.messages import Template
+from bot.core.messages import TemplateMessage
 from bot.core.session import Session
 from bot.engine import advance
 from bot.flow.library import Library
@@ -143,7 +143,7 @@ class Explorer:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
-        shut = not isinstance(effect.message, Template) and (silence is None or silence >= WINDOW)
+        shut = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= WINDOW)
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if shut and covered:

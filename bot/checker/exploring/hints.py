@@ -12,9 +12,8 @@ from typing import Any
 from bot.checker.exploring.answers import Responds, Returns, Speaks
 from bot.checker.exploring.moves import Starts
 from bot.checker.exploring.samples import words_for
-from bot.flow.definition import Flow, Step
+from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.flow.library import Library
-from bot.flow.uses import uses_of_flow
 from bot.lang.extensions import Extensions
 from bot.lang.quantities import NumberVariable
 from bot.lang.templates import Expression, Template

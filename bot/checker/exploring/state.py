@@ -8,7 +8,7 @@ from typing import Any
 from bot.checker.exploring.incoming import Asked
 from bot.checker.exploring.moves import Move
 from bot.checker.exploring.told import Option
-from bot.core.messages import Message, Template
+from bot.core.messages import Message, TemplateMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import Turn
 
@@ -31,7 +31,7 @@ class Sent:
     def is_late(self) -> bool:
         """Whether it came too late, and no template stood in for it."""
         late = self.silence is None or self.silence >= WINDOW
-        return self.outcome == "failed" and late and not isinstance(self.message, Template)
+        return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
 
 @dataclass(frozen=True, slots=True)

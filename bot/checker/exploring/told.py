@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.checker.exploring.phrases import quoted, short
-from bot.core.messages import Buttons, LinkButton, ListMessage, LocationMessage, MediaMessage, Message, Template, Text
+from bot.core.messages import (
+    Buttons,
+    LinkButton,
+    ListMessage,
+    LocationMessage,
+    MediaMessage,
+    Message,
+    TemplateMessage,
+    TextMessage,
+)
 from bot.flow.library import Library
 from bot.steps.replies import ReplyId
 
@@ -26,7 +35,7 @@ def options_of(message: Message, library: Library) -> Iterator[Option]:
             yield from (Option(button.id, button.title) for button in buttons)
         case ListMessage(sections=sections):
             yield from (Option(row.id, row.title, picked=True) for section in sections for row in section.rows)
-        case Template(replies=replies):
+        case TemplateMessage(replies=replies):
             for reply in replies:
                 title = _title_of(reply, library)
                 if title is not None:
@@ -50,7 +59,7 @@ def parts_of(message: Message) -> str | Mapping[str, Any]:
 
 def _parts(message: Message) -> Mapping[str, Any]:
     match message:
-        case Text(body):
+        case TextMessage(body):
             return {"says": body}
         case Buttons(body, buttons, header):
             return {"says": body, "header": header, "buttons": [button.title for button in buttons]}
@@ -62,7 +71,7 @@ def _parts(message: Message) -> Mapping[str, Any]:
             return {"says": caption, kind: link}
         case LocationMessage(latitude, longitude, name, address):
             return {"says": address, "location": name or f"{latitude}, {longitude}"}
-        case Template(name, language, _, body):
+        case TemplateMessage(name, language, _, body):
             texts = [_parameter(parameter) for parameter in body]
             return {"template": name, "language": language, "body": texts}
 
@@ -81,7 +90,7 @@ def said(message: Message) -> str:
             rows = [f"[{row.title}]" for section in sections for row in section.rows]
             more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
             return f"asks {quoted(body)} {' '.join(rows[:_MOST_ROWS])}{more}"
-        case Template(name=name, body=body):
+        case TemplateMessage(name=name, body=body):
             texts = ", ".join(short(_parameter(parameter)) for parameter in body)
             return f"sends the template {name}" + (f" ({texts})" if texts else "")
         case LocationMessage(name=name):
@@ -90,7 +99,7 @@ def said(message: Message) -> str:
             return (
                 f"sends {'an' if kind[0] in 'aeiou' else 'a'} {kind}{'' if caption is None else f', {quoted(caption)}'}"
             )
-        case Text(body) | LinkButton(body=body):
+        case TextMessage(body) | LinkButton(body=body):
             return f"{'asks' if body.rstrip().endswith('?') else 'says'} {quoted(body)}"
 
 

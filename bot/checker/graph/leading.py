@@ -8,7 +8,7 @@ from bot.checker.graph.reaching import reached
 from bot.checker.graph.reopening import Reopening
 from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
-from bot.flow.wiring import failing_flows
+from bot.flow.target_checks import failing_flows
 from bot.lang.templates import Expression, Template
 from bot.steps.declared import RestFor
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE

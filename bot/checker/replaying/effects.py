@@ -14,8 +14,8 @@ from bot.core.messages import (
     MediaMessage,
     Message,
     Section,
-    Template,
-    Text,
+    TemplateMessage,
+    TextMessage,
 )
 from bot.lang.shown import shown
 
@@ -75,7 +75,7 @@ def _without_ids(message: Any) -> Any:
             return replace(message, buttons=tuple(replace(button, id="") for button in buttons))
         case ListMessage(sections=sections):
             return replace(message, sections=tuple(_section_without_ids(section) for section in sections))
-        case Template(replies=replies):
+        case TemplateMessage(replies=replies):
             return replace(message, replies=("",) * len(replies))
     return message
 
@@ -85,7 +85,9 @@ def _section_without_ids(section: Section) -> Section:
 
 
 def _ids(message: Message) -> list[str]:
-    return list(message.replies) if isinstance(message, Template) else [choice.id for choice in _choices(message)]
+    return (
+        list(message.replies) if isinstance(message, TemplateMessage) else [choice.id for choice in _choices(message)]
+    )
 
 
 def _choices(message: Message) -> list[Choice]:
@@ -133,14 +135,14 @@ def _named(values: Mapping[str, Any]) -> Iterator[str]:
 def _texts(message: Message) -> Iterator[str]:
     """The texts of a message, but for its choices."""
     match message:
-        case Text(body):
+        case TextMessage(body):
             yield body
         case MediaMessage(kind, link, caption):
             yield f"{kind} {link}"
             yield from () if caption is None else (caption,)
         case LocationMessage(latitude, longitude, name, address):
             yield ", ".join(part for part in (name, address, f"{latitude} {longitude}") if part)
-        case Template(name, language):
+        case TemplateMessage(name, language):
             yield f"template {name} ({language})"
             yield from _parameters(message)
         case Buttons(body, header=header):
@@ -151,7 +153,7 @@ def _texts(message: Message) -> Iterator[str]:
             yield from (part for part in (body, footer, f"[{button}]") if part)
 
 
-def _parameters(template: Template) -> Iterator[str]:
+def _parameters(template: TemplateMessage) -> Iterator[str]:
     given = (() if not template.header else (template.header,)) + template.body
     yield from (shown(parameter[parameter["type"]]) for parameter in given)
     yield from (text for _, text in template.url_buttons)

@@ -13,9 +13,8 @@ from typing import Any
 from bot.checker.replaying.differences import Difference, Kind, Replayed, apart, kind_of, lines_of_all, remains_of
 from bot.checker.replaying.effects import choice_ids, lines_of, same
 from bot.core.events import Event, MessageReceived, Tapped, TimeReached
-from bot.core.recorded import Conversation, RecordedTurn
 from bot.core.session import Session
-from bot.core.turn import StepTaken, Turn
+from bot.core.turn import Conversation, RecordedTurn, StepTaken, Turn
 from bot.engine import advance
 from bot.engine.edits import tells_of_edit
 from bot.flow.library import Library

@@ -22,8 +22,8 @@ from bot.core.events import (
 )
 from bot.core.session import Session
 from bot.core.values import Location, Media
+from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
-from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.shown import shown
 from bot.lang.templates import Template
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from bot.checker.findings import Finding
+from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
 from bot.flow.library import Library
-from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.comments import Comment, comments
 from bot.lang.templates import Template
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from bot.checker.findings import Finding
 from bot.flow.documents import Source, read_documents
+from bot.flow.extraction import Originals, original_of
 from bot.flow.library import Library
-from bot.flow.locales import Locale, all_spots, read_locale, wording_spots
-from bot.flow.originals import Originals, original_of
+from bot.flow.translations import Locale, all_spots, read_locale, wording_spots
 from bot.lang.nodes import Map, Node
 from bot.lang.placeholders import shown, used
 from bot.lang.problems import Problems

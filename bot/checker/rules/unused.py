@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.reaching import reached
-from bot.flow.definition import Flow
-from bot.flow.uses import uses_of_flow
+from bot.flow.definition import Flow, uses_of_flow
 
 
 def find_unused(graph: Graph) -> Iterator[Finding]:

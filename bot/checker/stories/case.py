@@ -15,8 +15,8 @@ from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.turn import StepTaken
 from bot.engine.work import Work
+from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
-from bot.flow.uses import uses_of_bot, uses_of_flow
 from bot.lang.templates import Expression, Template
 
 SOMETHING = "something"

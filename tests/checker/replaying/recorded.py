@@ -3,9 +3,8 @@
 from typing import Any
 
 from bot.core.events import Event
-from bot.core.recorded import Conversation
 from bot.core.session import Session
-from bot.core.turn import Turn
+from bot.core.turn import Conversation, Turn
 from bot.store import trace
 from bot.store.conversations import conversations
 from bot.store.rows import json_of, optional_time_of

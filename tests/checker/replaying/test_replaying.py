@@ -11,7 +11,7 @@ from bot import handler
 from bot.checker.replaying.differences import Difference, Kind
 from bot.checker.replaying.replaying import BEGUN_BEFORE, EDITED, replay
 from bot.core.events import Event
-from bot.core.recorded import Conversation
+from bot.core.turn import Conversation
 from bot.flow.library import Library
 from tests.checker.replaying.recorded import Tape
 from tests.searches import tries

@@ -7,7 +7,7 @@ import pytest
 
 from bot.checker.replaying.differences import Difference, Kind
 from bot.checker.replaying.replaying import replay
-from bot.core.recorded import Conversation
+from bot.core.turn import Conversation
 from bot.flow.library import Library
 from bot.folder import Folder, read_folder
 from bot.program import Program, load_program

@@ -1,134 +1,66 @@
 """From documents to definitions."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from zoneinfo import ZoneInfo
 
-from bot.core.messages import BUTTON_TITLE
-from bot.flow.definition import LANGUAGE, BotDefinition, Flow, OptOut, Step
-from bot.flow.hours import read_hours, read_zone
-from bot.flow.keys import INTERRUPTED, LANGUAGE_PATTERN
-from bot.flow.starts import read_start
+from bot.flow.definition import BotDefinition, Flow, Step
+from bot.flow.triggers import TRIGGER_KEYS, read_trigger
 from bot.lang.extensions import Extensions
 from bot.lang.fields import Fields
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint, one_or_more
+from bot.lang.keys import (
+    ANY_TEXT,
+    NAME,
+    Schema,
+    Schemas,
+    by_key,
+    choice,
+    map_of,
+    record,
+    takes,
+)
+from bot.lang.nodes import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import name_of, text_of
-from bot.lang.templates import Template
-from bot.lang.texts import ChoiceVariable, TextVariable
-from bot.lang.variables import Variable, read_variable
-from bot.lang.wordings import SENTENCES, WORDINGS
-from bot.lang.words import normalise
+from bot.lang.scalars import name_of
+from bot.lang.texts import TextVariable
+from bot.lang.variables import VARIABLE, Variable, read_variable
 from bot.steps import KINDS
-from bot.steps.ai_settings import AiSettings, read_ai_settings
 from bot.steps.custom import all_kinds
 from bot.steps.declared import Falls
 from bot.steps.kind import Reading, StepKind
-from bot.steps.limits import check_length
-from bot.steps.services import read_secrets, read_services
+from bot.steps.step_option_keys import DEFAULTS, SOME_HAVE, STEP_OPTIONS
 from bot.steps.step_options import Defaults, read_defaults, read_step_options
 from bot.steps.transition import RESERVED
+from bot.steps.transition_keys import WORDS
 from bot.steps.words import read_words
 
-_LANGUAGE = re.compile(LANGUAGE_PATTERN)
+INTERRUPTED = ("resume", "drop", "ask")
 
 
-def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
-    """Read ``bot.yml``."""
-    fields = Fields(node, problems, "bot")
-    name = fields.string("name") or "Bot"
-    timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
-    words = read_words(fields)
-    inner = fields.fields_meant("defaults")
-    defaults = Defaults() if inner is None else read_defaults(inner)
-    fields.raw("settings")  # read by bot.settings
-    languages, channels = _read_languages(fields), _read_channels(fields)
-    ai, sorry = _read_ai(fields, extensions)
-    common, wordings = _common(fields, languages), _read_wordings(fields) | sorry
-    secrets = read_secrets(fields)
-    services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
-    fields.close()
-    return BotDefinition(
-        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours,
-        opt_out,
-    )  # fmt: skip
+def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A flow with steps of these kinds."""
+    keys: Schemas = {
+        "flow": takes(NAME, "The flow's name."),
+        "about": takes(ANY_TEXT, "What it is for, for whoever reads it."),
+        "start": takes(record(TRIGGER_KEYS), "What starts it."),
+        "interrupted": takes(choice(*INTERRUPTED), "What becomes of it when another flow cuts in; else none can."),
+        "words": takes(WORDS, "Words that are understood in all of it."),
+        "vars": takes(map_of(VARIABLE), "Its variables."),
+        "defaults": takes(DEFAULTS, "What its steps do where they say nothing; over the bot's defaults."),
+        "steps": takes(map_of(step_schema(kinds)), "Its steps, in order: it begins with the first."),
+    }
+    return record(keys, "flow", "steps")
 
 
-def _read_opt_out(fields: Fields) -> OptOut:
-    inner = fields.fields("opt_out", "opt_out: {words: [stop], say: ..., back: [start]}")
-    if inner is None:
-        return OptOut()
-    inner.require("words")
-    words, say, back = _read_said(inner, "words"), inner.wording("say"), _read_said(inner, "back")
-    inner.close()
-    for said in words.keys() & back.keys():
-        fix = "choose another word for one of them"
-        inner.problems.add("E312", back[said], f'{inner.what}: back: "{said}" is a word that opts out', fix)
-    return OptOut(words, say, back)
+def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
+    """A step of one of these kinds. A key that is a verb and an option too is a verb where no other verb is."""
+    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS)
+    records = {verb: _step_of(kinds[verb]) for verb in verbs}
+    return by_key(records, f"a step has one verb: {', '.join(kinds)}")
 
 
-def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
-    """Words as they are matched, each with its place."""
-    marks = (item.mark for item in fields.one_or_more(key))
-    return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
-
-
-def _read_languages(fields: Fields) -> tuple[str, ...]:
-    languages = fields.strings("languages")
-    for language in languages:
-        if not _LANGUAGE.fullmatch(language):
-            what = f'bot: languages: "{language}" is no language code'
-            fields.problems.add("E109", fields.mark_of("languages"), what, "write codes like en, id or pt-BR")
-    return languages
-
-
-def _common(fields: Fields, languages: tuple[str, ...]) -> dict[str, Variable]:
-    """The contact's language, as flows see it."""
-    mark = fields.mark_of("languages")
-    return {LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {}
-
-
-def _read_wordings(fields: Fields) -> dict[str, Template]:
-    """What the bot says of its own accord, in its own words."""
-    inner = fields.fields("wordings")
-    if inner is None:
-        return {}
-    found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
-    inner.close()
-    titles: set[str] = set()
-    for name, text in found.items():
-        if text is None or name in SENTENCES:
-            continue
-        check_length(inner, name, text, BUTTON_TITLE)
-        if text.source in titles:
-            what = f'{inner.what}: a second "{text.source}"'
-            inner.problems.add("E406", text.mark, what, "they stand beside each other: use other words")
-        titles.add(text.source)
-    return {name: text for name, text in found.items() if text is not None}
-
-
-def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
-    """What holds for all AI turns, and what is said where one fails, as one of the bot's wordings."""
-    inner = fields.fields("ai")
-    if inner is None:
-        return AiSettings(), {}
-    settings = read_ai_settings(inner, extensions.handlers, step=False)
-    sorry = inner.wording("sorry")
-    inner.close()
-    return settings, {} if sorry is None else {"sorry": sorry}
-
-
-def _read_channels(fields: Fields) -> dict[str, str]:
-    """The gateway's channel ids, by the channel's number."""
-    inner = fields.fields("channels")
-    entries = () if inner is None else inner.entries()
-    found = {number.text.removeprefix("+"): text_of(node, fields.problems, "channel") for number, node in entries}
-    for number, node in entries:
-        if not number.text.removeprefix("+").isdigit():
-            what = f'bot: channels: "{number.text}" is no number'
-            fields.problems.add("E109", node.mark, what, "write the channel's number with its country code: its id")
-    return {number: id for number, id in found.items() if id is not None}
+def _step_of(kind: type[StepKind]) -> Schema:
+    options = {name: schema for name, schema in STEP_OPTIONS.items() if name not in SOME_HAVE - kind.options}
+    return record({**kind.keys, **options, kind.verb: kind.keys[kind.verb]}, kind.verb, *kind.needed)
 
 
 def read_flow(
@@ -144,7 +76,7 @@ def read_flow(
     fields.what = f'flow "{name}"'
     about = fields.string("about") or ""
     variables = _read_variables(fields)
-    start = read_start(fields, variables)
+    start = read_trigger(fields, variables)
     inner = fields.fields_meant("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
     known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
