@@ -4,10 +4,8 @@ It says more than can happen, never less: what depends on values may be the case
 opens frames (starts, plans, `run`, interruptions) are roots.
 """
 
-from bot.checker.graph.edges import AFTER_RUN as AFTER_RUN
-from bot.checker.graph.edges import Cause as Cause
-from bot.checker.graph.edges import Edge as Edge
-from bot.checker.graph.edges import Place as Place
-from bot.checker.graph.graph import Graph as Graph
-from bot.checker.graph.roots import Opening as Opening
-from bot.checker.graph.roots import Root as Root
+from bot.checker.graph.edges import AFTER_RUN, Cause, Edge, Place
+from bot.checker.graph.graph import Graph
+from bot.checker.graph.roots import Opening, Root
+
+__all__ = ["AFTER_RUN", "Cause", "Edge", "Graph", "Opening", "Place", "Root"]
