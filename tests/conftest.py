@@ -55,6 +55,10 @@ def pytest_configure() -> None:
     ``HYPOTHESIS=random`` goes looking.
     """
     from hypothesis import settings  # large: not before its bytecode can be kept
+    from hypothesis.internal.conjecture import providers
+
+    # else it parses all modules for the numbers and texts in them, and tries others with every change of the code
+    vars(providers)["is_local_module_file"] = lambda file: False
 
     many = tries(25, 100)
     settings.register_profile("same", deadline=None, derandomize=True, database=None, max_examples=many)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from bot.core.codec import dumps, loads
@@ -45,8 +46,16 @@ def library_of(
     handlers: Mapping[str, Callable[..., Any]] | None = None,
     documents: Mapping[str, str] | None = None,
 ) -> Library:
-    texts = [Source(path, text.encode()) for path, text in (documents or {}).items()]
-    loaded = load(sources_of(flows, bot), extensions_in([handlers or {}]), texts)
+    return _library_of(flows, bot, tuple((handlers or {}).items()), tuple((documents or {}).items()))
+
+
+@cache
+def _library_of(
+    flows: str, bot: str, handlers: tuple[tuple[str, Callable[..., Any]], ...], documents: tuple[tuple[str, str], ...]
+) -> Library:
+    """The library of these texts, read once: it is immutable, and many tests share a flow."""
+    texts = [Source(path, text.encode()) for path, text in documents]
+    loaded = load(sources_of(flows, bot), extensions_in([dict(handlers)]), texts)
     assert loaded.library is not None, "\n".join(map(str, loaded.problems))
     return loaded.library
 
