@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.checker.loads import model_loads
+from bot.checker.analysis.loads import model_loads
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.core.text import estimate, estimate_messages

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import ceil
 
-from bot.checker.loads import loads, model_loads
+from bot.checker.analysis.loads import flow_loads, model_loads
 from bot.checker.rules.load import PER_MINUTE
 from bot.cli.output import counted
 from bot.core.values import LEAST_COUNTED
@@ -18,7 +18,7 @@ def lines(library: Library) -> Iterator[str]:
     """A line for each flow."""
     yield f"At most, by {PER_MINUTE} messages a minute and {PER_DAY:,} a day:"
     width = max((len(name) for name in library.flows), default=0)
-    for load in loads(library):
+    for load in flow_loads(library):
         rounds = f": round by {'/'.join(load.circle)}" if load.circle else ""
         said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
         yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"

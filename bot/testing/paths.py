@@ -7,13 +7,13 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import count, islice
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import Search, digest
 from bot.checker.exploring.state import State
 from bot.checker.graph import Edge, Graph, Place
-from bot.checker.paths.circles import circle_through
-from bot.checker.paths.passing import Passing
+from bot.checker.graph.traversal import cycle_through
 from bot.core.session import Frame
 from bot.testing.coverage import Coverage, Key
 
@@ -85,7 +85,7 @@ class Paths:
     def aim(self) -> None:
         """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
         graph = Graph(self._explorer.library)
-        passing = graph.fact(Passing)
+        passing = graph.fact(Reachability)
         search = Search(self._explorer, self._proposals)
         for key, edges in self._left(graph, passing).items():
             stories = (found for edge in edges for found in self._stories(edge, graph, passing))
@@ -98,7 +98,7 @@ class Paths:
                     for each in state.path():
                         self._note(each)
 
-    def _left(self, graph: Graph, passing: Passing) -> dict[Key, list[Edge]]:
+    def _left(self, graph: Graph, passing: Reachability) -> dict[Key, list[Edge]]:
         """What was not taken yet, and the edges that take it."""
         found: dict[Key, list[Edge]] = {}
         for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in passing.reached):
@@ -108,10 +108,12 @@ class Paths:
                     found.setdefault(key, []).append(edge)
         return found
 
-    def _stories(self, edge: Edge, graph: Graph, passing: Passing) -> Iterator[tuple[list[State], tuple[Edge, ...]]]:
+    def _stories(
+        self, edge: Edge, graph: Graph, passing: Reachability
+    ) -> Iterator[tuple[list[State], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
         way = passing.way_to(edge.source)
-        around = circle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
+        around = cycle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
         for start in range(len(way), -1, -1):
             story = (*way[start:], *around, edge)
             if story[0].source in self._met:

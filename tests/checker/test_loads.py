@@ -1,6 +1,6 @@
 """How many messages each flow of a bot can send."""
 
-from bot.checker.loads import FlowLoad, loads
+from bot.checker.analysis.loads import FlowLoad, flow_loads
 from tests.checker.proved import BOT, library
 
 BEGIN = "flow: a\nstart: {words: [a]}\n"
@@ -8,7 +8,7 @@ BEGIN = "flow: a\nstart: {words: [a]}\n"
 
 def load_of(*flows: str, bot: str = BOT) -> FlowLoad:
     """Of the first of them."""
-    return loads(library(*flows, bot=bot))[0]
+    return flow_loads(library(*flows, bot=bot))[0]
 
 
 def most(steps: str, *flows: str) -> int | None:
@@ -54,5 +54,7 @@ def test_what_answers_a_word_or_a_wrong_reply_is_not_counted() -> None:
 
 
 def test_a_flow_that_nothing_starts_is_begun_where_others_go_over_to_it() -> None:
-    load, other = loads(library(BEGIN + "steps:\n  b: {say: B, then: /other}", "flow: other\nsteps:\n  c: {say: C}"))
+    load, other = flow_loads(
+        library(BEGIN + "steps:\n  b: {say: B, then: /other}", "flow: other\nsteps:\n  c: {say: C}")
+    )
     assert (load.turn, other.turn) == (2, 1)

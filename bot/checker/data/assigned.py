@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.data.declarations import Declarations
 from bot.checker.data.giving import Gifts, Seen, State, ignore, shown
 from bot.checker.data.nulls import Names, Nulls, Read, Text
 from bot.checker.data.stack import Stack
 from bot.checker.data.ways import Brought, Way, place_uses
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
-from bot.checker.paths.passing import Passing
 
 By = Way | Root | None
 """A way on, the flow that was opened, or (None) going back to a flow that rested."""
@@ -38,7 +38,7 @@ class Assigned:
         self._failing: set[Place] = set()
         self.stack = Stack(graph)
         self._texts = dict(self._texts_at())
-        self._ways = dict(self._all_ways(graph.fact(Passing)))
+        self._ways = dict(self._all_ways(graph.fact(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by its first
@@ -84,7 +84,7 @@ class Assigned:
             flow = self._graph.flow(place)
             yield place, self.nulls.texts(place_uses(step, flow), flow)
 
-    def _all_ways(self, passing: Passing) -> Iterator[tuple[Place, list[Way]]]:
+    def _all_ways(self, passing: Reachability) -> Iterator[tuple[Place, list[Way]]]:
         for place, step in self._graph.steps.items():
             flow, outcomes = self._graph.flow(place), step.outcomes
             edges = (edge for edge in self._graph.edges[place] if passing.passable(edge))

@@ -3,13 +3,12 @@
 from collections import deque
 from dataclasses import dataclass
 
+from bot.checker.analysis.reachability import Reachability, edges_of
 from bot.checker.data.assigned import Assigned
 from bot.checker.data.giving import bits_of
 from bot.checker.data.nulls import Names
 from bot.checker.data.ways import Way
 from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
-from bot.checker.paths.passing import Passing
-from bot.checker.paths.trails import edges_of
 from bot.steps.declared import FlowRun
 
 Brought = tuple[FlowRun, str]
@@ -49,7 +48,7 @@ class Origins:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._passing = graph.fact(Passing)
+        self._passing = graph.fact(Reachability)
         self._assigned = graph.fact(Assigned)
 
     def of(self, place: Place, name: Names, way: Way | None = None) -> Origin:

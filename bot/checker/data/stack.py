@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bot.checker.data.giving import bits_of
 from bot.checker.graph import Edge, Graph, Opening, Place
-from bot.checker.paths.circles import components
+from bot.checker.graph.traversal import strongly_connected_components
 
 _CUTS_IN = "interrupt"
 _ANYBODY: Place = ("", "")  # stands for the beginnings of all flows that cut in on others
@@ -86,7 +86,7 @@ class Stack:
             for place in graph.steps
         }
         onward[_ANYBODY] = list(self._interrupters())
-        for component in components(onward):
+        for component in strongly_connected_components(onward):
             every = 0
             for place in component:
                 for edge in graph.edges.get(place, ()):

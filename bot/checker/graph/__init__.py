@@ -4,8 +4,7 @@ It says more than can happen, never less: what depends on values may be the case
 opens frames (starts, plans, `run`, interruptions) are roots.
 """
 
+from bot.checker.graph.bot_graph import Graph, Opening, Root
 from bot.checker.graph.edges import AFTER_RUN, Cause, Edge, Place
-from bot.checker.graph.graph import Graph
-from bot.checker.graph.roots import Opening, Root
 
 __all__ = ["AFTER_RUN", "Cause", "Edge", "Graph", "Opening", "Place", "Root"]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.data.values import Values
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
-from bot.checker.paths.passing import Passing
 from bot.flow.definition import Flow, Step
 from bot.lang.cases import NULL, UNKNOWN, Cases
 from bot.lang.problems import did_you_mean
@@ -24,7 +24,7 @@ Known = Mapping[str, Cases]
 
 def find_constants(graph: Graph) -> Iterator[Finding]:
     """Each condition once, wherever it is inherited."""
-    judge, passing = _Judge(graph), graph.fact(Passing)
+    judge, passing = _Judge(graph), graph.fact(Reachability)
     told: set[Expression] = set()
     for place in (place for place in graph.steps if place in passing.reached):
         for given in _conditions(graph.steps[place], graph.flow(place)):

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
-from bot.checker.graph.reaching import reached
-from bot.checker.paths.circles import circle_through
-from bot.checker.paths.passing import Passing
+from bot.checker.graph.traversal import cycle_through, reachable
 
 
 def find_ends(graph: Graph) -> Iterator[Finding]:
     """Steps that no conversation comes to, and those from which none comes to an end."""
-    passing = graph.fact(Passing)
+    passing = graph.fact(Reachability)
     yield from _unreached(graph, passing)
     yield from _endless(graph, passing)
 
 
-def _unreached(graph: Graph, passing: Passing) -> Iterator[Finding]:
+def _unreached(graph: Graph, passing: Reachability) -> Iterator[Finding]:
     """Of several that lead to each other, the first."""
     lost = [place for place in graph.steps if place not in passing.reached]
     among = set(lost)
@@ -24,7 +23,7 @@ def _unreached(graph: Graph, passing: Passing) -> Iterator[Finding]:
     told: set[Place] = set()
     for place in (*heads, *lost):
         if place not in told:
-            told.update(reached([place], lambda here: (other for other in _led_to(here, graph) if other not in told)))
+            told.update(reachable([place], lambda here: (other for other in _led_to(here, graph) if other not in told)))
             step = graph.steps[place]
             yield Finding.at("W101", step.mark, f'nobody reaches step "{step.name}"', _why(place, graph, passing))
 
@@ -35,7 +34,7 @@ def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
     yield from (root.place for root in graph.roots_by.get(place, ()))
 
 
-def _why(place: Place, graph: Graph, passing: Passing) -> str:
+def _why(place: Place, graph: Graph, passing: Reachability) -> str:
     """What to do: where it would follow a run, that flow is what never gets there."""
     runs = [edge.source for edge in graph.edges_to[place] if not passing.passable(edge)]
     if runs:
@@ -44,12 +43,12 @@ def _why(place: Place, graph: Graph, passing: Passing) -> str:
     return "let something lead to it, or take it out"
 
 
-def _endless(graph: Graph, passing: Passing) -> Iterator[Finding]:
+def _endless(graph: Graph, passing: Reachability) -> Iterator[Finding]:
     """Where a conversation goes round for ever: there is no way to an end, whatever anybody does."""
     stuck = {place for place in passing.reached if not passing.can_end(place)}
     told: set[Place] = set()
     for place in (place for place in graph.steps if place in stuck):
-        circle = None if place in told else circle_through(place, graph.edges, stuck)
+        circle = None if place in told else cycle_through(place, graph.edges, stuck)
         if circle:
             told |= _around(place, graph, stuck)
             step = graph.steps[place]
@@ -68,4 +67,4 @@ def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
         others = [e.target for e in graph.edges[here]] + [e.source for e in graph.edges_to[here]]
         return (other for other in others if other in stuck)
 
-    return set(reached([place], near))
+    return set(reachable([place], near))

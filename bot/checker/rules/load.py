@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from bot.checker.analysis.loads import TurnLoads
+from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.paths.circles import components
-from bot.checker.paths.terms import UNBOUNDED
-from bot.checker.paths.turns import Turns
+from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Step
 
 PER_MINUTE = 60
@@ -14,12 +14,12 @@ PER_MINUTE = 60
 
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
     """Steps by which a turn comes to send more than a minute allows; of a circle the first."""
-    turns = Turns(graph)
+    turns = TurnLoads(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}
     order = {place: number for number, place in enumerate(heavy)}
     onward = {place: [after for after in turns.onward(place) if after in heavy] for place in heavy}
-    for component in components(onward):
+    for component in strongly_connected_components(onward):
         circle = set(component)
         beyond = max((heavy[after] for each in circle for after in onward[each] if after not in circle), default=0)
         first = min(circle, key=order.__getitem__)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
-from bot.checker.graph.reaching import reached
+from bot.checker.graph.traversal import reachable
 from bot.flow.definition import Flow, uses_of_flow
 
 
@@ -28,7 +28,7 @@ class _Inputs:
 
     def unread(self, root: Root, by: Place) -> Iterator[Finding]:
         """What neither the flow that a step opens looks at, nor any that it goes over to."""
-        flows = reached([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
+        flows = reachable([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
         for item in root.inputs:
             if not any(item.name in self._read[name] for name in flows):
                 what = f'step "{by[1]}": flow {root.place[0]} never reads "{item.name}"'

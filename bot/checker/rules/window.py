@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bot.checker.analysis.longest_paths import DAY, UNBOUNDED
+from bot.checker.analysis.silent_time import Sender, SilentTimes
+from bot.checker.analysis.timed_graph import speaks
 from bot.checker.findings import Finding
 from bot.checker.graph import Cause, Edge, Graph
-from bot.checker.paths.rests import speaks
-from bot.checker.paths.silence import Sender, Silences
-from bot.checker.paths.terms import DAY, UNBOUNDED
 from bot.flow.definition import Step
 from bot.lang.nodes import Mark
 
@@ -30,7 +30,7 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
     What is inherited by several steps is one finding.
     """
-    silences = Silences(graph)
+    silences = SilentTimes(graph)
     late = {message.sent_by: message for message in _late_messages(graph, silences)}
     told: dict[tuple[Mark, str], list[_Late]] = {}
     for sender in dict.fromkeys(silences.first(late).values()):
@@ -42,10 +42,10 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
 def senders_too_late(graph: Graph) -> set[Sender]:
     """Every step and edge with a message that may come too late, and for which no template stands in."""
-    return {message.sent_by for message in _late_messages(graph, Silences(graph))}
+    return {message.sent_by for message in _late_messages(graph, SilentTimes(graph))}
 
 
-def _late_messages(graph: Graph, silences: Silences) -> Iterator[_Late]:
+def _late_messages(graph: Graph, silences: SilentTimes) -> Iterator[_Late]:
     for place, step in graph.steps.items():
         if step.defaults.window_closed is not None:
             continue

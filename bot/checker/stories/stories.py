@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.hints import NO_HINTS, Hints
 from bot.checker.exploring.proposals import Proposals
@@ -16,7 +17,6 @@ from bot.checker.exploring.state import State
 from bot.checker.exploring.told import said
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Place
-from bot.checker.paths.passing import Passing
 from bot.checker.stories.case import Case, Fault, Shown
 from bot.checker.stories.faults import BEHIND_ITS_STORY, FAULTS
 from bot.checker.stories.written import CONTACT, document, happened, heading, talk
@@ -52,7 +52,7 @@ class Teller:
     def __init__(self, library: Library, hints: Hints = NO_HINTS) -> None:
         self._library = library
         self._graph = Graph(library)
-        self._passing = self._graph.fact(Passing)
+        self._passing = self._graph.fact(Reachability)
         self._hints = hints
 
     def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Talk | None, int]:

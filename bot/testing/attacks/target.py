@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.exploring.answers import Responds, Returns, Speaks
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.hints import Hints
@@ -12,7 +13,6 @@ from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import Search
 from bot.checker.exploring.state import State
 from bot.checker.graph import Graph
-from bot.checker.paths.passing import Passing
 from bot.checker.stories.written import CONTACT
 from bot.core.effects import Complete
 from bot.flow.library import Library
@@ -74,7 +74,7 @@ class Ways:
 
     def to(self, target: Target) -> Way | None:
         """What happens until the model is asked there; None where no such way was found."""
-        place, passing = (target.flow, target.step), self._graph.fact(Passing)
+        place, passing = (target.flow, target.step), self._graph.fact(Reachability)
         story = passing.way_to(place) if place in passing.reached else ()
         search = Search(self._explorer, self._proposals)
         state = search.find([self._begin()], story, lambda state: _asks(state, target) is not None, MOST_TURNS)

@@ -1,7 +1,7 @@
 """W601: turns that send more than a minute allows."""
 
+from bot.checker.analysis.loads import FlowLoad, flow_loads
 from bot.checker.graph import Graph
-from bot.checker.loads import FlowLoad, loads
 from tests.checker.proved import findings, library
 
 BEGIN = "flow: a\nstart: {words: [a]}\n"
@@ -9,7 +9,7 @@ BEGIN = "flow: a\nstart: {words: [a]}\n"
 
 def load_of(*flows: str) -> FlowLoad:
     """Of the first flow."""
-    return loads(library(*flows))[0]
+    return flow_loads(library(*flows))[0]
 
 
 def most(*flows: str) -> int | None:

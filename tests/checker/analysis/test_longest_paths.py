@@ -4,47 +4,55 @@ from collections.abc import Mapping
 
 import pytest
 
-from bot.checker.paths.longest import Longest
-from bot.checker.paths.terms import DAY, UNBOUNDED, Node, Term
+from bot.checker.analysis.longest_paths import DAY, UNBOUNDED, Constraint, LongestPaths, Node
 
-Terms = Mapping[Node, list[Term]]
+Terms = Mapping[Node, list[Constraint]]
 HOUR = 3600.0
 
 
 def hours(terms: Terms, **bounds: int) -> dict[Node, float]:
     """The longest time of each node, in hours."""
     limits: dict[Node, int] = dict(bounds.items())
-    return {node: seconds / HOUR for node, seconds in Longest(terms, limits).seconds.items()}
+    return {node: seconds / HOUR for node, seconds in LongestPaths(terms, limits).seconds.items()}
 
 
 def around(*names: str) -> Terms:
     """A circle of nodes, each an hour after the one before; the first may come about by itself."""
-    terms: dict[Node, list[Term]] = {
-        name: [Term(HOUR, before)] for name, before in zip(names, (names[-1], *names), strict=False)
+    terms: dict[Node, list[Constraint]] = {
+        name: [Constraint(HOUR, before)] for name, before in zip(names, (names[-1], *names), strict=False)
     }
-    terms[names[0]].append(Term())
+    terms[names[0]].append(Constraint())
     return terms
 
 
 def test_the_longest_of_several_terms_counts() -> None:
     terms: Terms = {
-        "a": [Term(HOUR)],
-        "b": [Term(HOUR, "a"), Term(3 * HOUR, "a", anew=True)],
-        "c": [Term(0, "b", "a", 2)],
+        "a": [Constraint(HOUR)],
+        "b": [Constraint(HOUR, "a"), Constraint(3 * HOUR, "a", anew=True)],
+        "c": [Constraint(0, "b", "a", 2)],
     }
     assert hours(terms) == {"a": 1, "b": 3, "c": 5}
 
 
 def test_what_needs_something_impossible_is_impossible() -> None:
-    assert hours({"a": [Term(0, "b")], "b": [Term(0, "a")], "c": [Term(), Term(HOUR, inner="a", times=0)]}) == {"c": 0}
+    assert hours(
+        {
+            "a": [Constraint(0, "b")],
+            "b": [Constraint(0, "a")],
+            "c": [Constraint(), Constraint(HOUR, inner="a", times=0)],
+        }
+    ) == {"c": 0}
 
 
 def test_a_circle_that_takes_no_time_is_as_long_as_what_leads_into_it() -> None:
-    assert hours({"a": [Term(0, "b"), Term(HOUR)], "b": [Term(0, "a"), Term(2 * HOUR)]}) == {"a": 2, "b": 2}
+    assert hours({"a": [Constraint(0, "b"), Constraint(HOUR)], "b": [Constraint(0, "a"), Constraint(2 * HOUR)]}) == {
+        "a": 2,
+        "b": 2,
+    }
 
 
 def test_a_circle_that_takes_time_takes_for_ever() -> None:
-    assert set(Longest(around("a", "b", "c"), {}).seconds.values()) == {UNBOUNDED}
+    assert set(LongestPaths(around("a", "b", "c"), {}).seconds.values()) == {UNBOUNDED}
 
 
 def test_of_a_circle_the_narrowest_bound_counts() -> None:
@@ -52,23 +60,27 @@ def test_of_a_circle_the_narrowest_bound_counts() -> None:
 
 
 def test_two_circles_need_a_bound_each() -> None:
-    terms: Terms = {**around("a", "b"), "c": [Term(HOUR, "a"), Term(HOUR, "d")], "d": [Term(HOUR, "c")]}
+    terms: Terms = {
+        **around("a", "b"),
+        "c": [Constraint(HOUR, "a"), Constraint(HOUR, "d")],
+        "d": [Constraint(HOUR, "c")],
+    }
     assert hours(terms, b=2)["c"] == UNBOUNDED / HOUR
     assert hours(terms, b=2, d=2) == {"a": 4, "b": 3, "c": 9, "d": 8}
 
 
 def test_bounds_do_not_hold_where_another_frame_is_opened() -> None:
-    terms: Terms = {"a": [Term(HOUR, "b", opens=True), Term()], "b": [Term(HOUR, "a")]}
+    terms: Terms = {"a": [Constraint(HOUR, "b", opens=True), Constraint()], "b": [Constraint(HOUR, "a")]}
     assert hours(terms, a=2)["a"] == UNBOUNDED / HOUR
 
 
 def test_what_contains_itself_grows_where_it_takes_any_time() -> None:
-    assert hours({"a": [Term(), Term(0, "a", "a")]}) == {"a": 0}
-    assert hours({"a": [Term(HOUR), Term(0, "a", "a")]}) == {"a": UNBOUNDED / HOUR}
+    assert hours({"a": [Constraint(), Constraint(0, "a", "a")]}) == {"a": 0}
+    assert hours({"a": [Constraint(HOUR), Constraint(0, "a", "a")]}) == {"a": UNBOUNDED / HOUR}
 
 
 @pytest.mark.parametrize("names", ["ab", "abcd"])
 def test_a_way_round_and_round_takes_a_day(names: str) -> None:
-    way = Longest(around(*names), {}).way(names[1])
+    way = LongestPaths(around(*names), {}).way(names[1])
     assert DAY <= sum(term.seconds for term in way) < 2 * DAY
     assert way[-1].onward is None

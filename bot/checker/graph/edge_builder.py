@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.checker.graph.edges import Cause, Edge, Place
-from bot.checker.graph.failing import Failing
-from bot.checker.graph.reaching import reached
-from bot.checker.graph.reopening import Reopening
+from bot.checker.graph.traversal import reachable
 from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
 from bot.flow.target_checks import failing_flows
+from bot.lang.cases import LOST, Cases
+from bot.lang.domains import values_of
+from bot.lang.reads import Reads
 from bot.lang.templates import Expression, Template
 from bot.steps.declared import RestFor
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
@@ -24,15 +25,15 @@ _BY_REST = {
 _BY_OUTCOME = {"remind": Cause.REMINDER, "timeout": Cause.TIMEOUT, "expired": Cause.EXPIRED, "visits.else": Cause.TURN}
 
 
-Text = Template | Expression
+TextOrExpression = Template | Expression
 
 
-class Leading:
+class EdgeBuilder:
     """The edges of a bot."""
 
     def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
         self._library, self._steps = library, steps
-        self._failing = Failing(library)
+        self._failing = FallibleTexts(library)
         self._broken = failing_flows(library.flows, library.bot.words)
         self._breakable = failing_flows(library.flows, library.bot.words, texts=True)
 
@@ -41,7 +42,7 @@ class Leading:
         found = {
             place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
         }
-        for edge in Reopening(self._library, self._steps).edges():
+        for edge in OldTaps(self._library, self._steps).edges():
             found[edge.source].append(edge)
         self._lead_back(found)
         self._correct(found)
@@ -79,7 +80,9 @@ class Leading:
                 self._note(found, self._causes(step, resolved, cause), place, tuple(_texts_on(step, resolved)))
         return found
 
-    def _note(self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[Text]) -> None:
+    def _note(
+        self, found: dict[Cause, bool], causes: Iterable[Cause], place: Place, texts: Sequence[TextOrExpression]
+    ) -> None:
         if not all(isinstance(text, Template) and text.constant for text in texts):
             can_be = self._failing.any_of(place[0], texts)
             found.update((cause, can_be or found.get(cause, False)) for cause in causes)
@@ -140,7 +143,7 @@ class Leading:
         left = [e for found in edges.values() for e in found if self._leaves_question(e)]
         before = _reverse(edges)
         for edge in returning:
-            come_from = reached([edge.source], lambda place: before.get(place, ()))
+            come_from = reachable([edge.source], lambda place: before.get(place, ()))
             for question in dict.fromkeys(e.source for e in left if e.target in come_from):
                 edges[edge.source].append(_to(edge, question))
 
@@ -169,7 +172,7 @@ def opened_by(library: Library, target: str) -> Place:
     return name, step or library.flows[name].first
 
 
-def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[Text]:
+def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpression]:
     """What is worked out when a step is left by a way."""
     if resolved.written is not None:
         yield from resolved.written.uses()
@@ -194,3 +197,63 @@ def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
             if edge.target is not None:
                 before.setdefault(edge.target, []).append(place)
     return before
+
+
+class FallibleTexts:
+    """What can fail in a bot's flows, by the declarations of their variables, each of which may be null."""
+
+    def __init__(self, library: Library) -> None:
+        self._known: Mapping[str, Mapping[str, Cases]] = {
+            flow.name: {name: values_of(variable) | {LOST} for name, variable in flow.variables.items()}
+            for flow in library.flows.values()
+        }
+
+    def any_of(self, flow: str, texts: Iterable[Template | Expression]) -> bool:
+        """Whether any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
+        return any(self._can_fail(text, self._known[flow]) for text in texts)
+
+    def _can_fail(self, text: Template | Expression, known: Mapping[str, Cases]) -> bool:
+        if isinstance(text, Template):
+            return not text.constant
+        reads = Reads(text)
+        return not reads.never_fails(known) or reads.reading(known).fails
+
+
+REOPEN = "reopen"
+
+
+class OldTaps:
+    """The questions with buttons of a bot in which they can be opened again; none in all others."""
+
+    def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
+        self._steps = steps
+        self._flows: dict[str, list[Place]] = {}
+        defaults = [library.bot.defaults, *(flow.defaults for flow in library.flows.values())]
+        if any(level.old_taps == REOPEN for level in defaults):
+            for place, step in steps.items():
+                if library.flows[place[0]].can_be_tapped(step):
+                    self._flows.setdefault(place[0], []).append(place)
+        rings = self._flows.values()
+        self._next = {place: (number + 1) % len(ring) for ring in rings for number, place in enumerate(ring)}
+
+    @property
+    def questions(self) -> Iterator[Place]:
+        """All of them. The conversation in which they were put may be over."""
+        return (place for questions in self._flows.values() for place in questions)
+
+    def edges(self) -> Iterator[Edge]:
+        """Enough ways to all such questions. Where one question can be opened, so can the next."""
+        for place, step in self._steps.items():
+            if self._flows and step.kind.hears and step.defaults.old_taps == REOPEN:
+                for target in self._opened_from(place):
+                    yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
+
+    def _opened_from(self, place: Place) -> Iterator[Place]:
+        """The next of its own flow; of other flows from the first of it: the first, or all that lead to no other."""
+        own = self._flows.get(place[0], [])
+        if own:
+            yield own[self._next.get(place, 0)]
+        if not own or place == own[0]:
+            for flow, questions in self._flows.items():
+                if flow != place[0]:
+                    yield from questions[:1] if self._steps[questions[0]].defaults.old_taps == REOPEN else questions

@@ -1,13 +1,149 @@
-"""Knots: nodes that all depend on each other, and how long they take together."""
+"""The longest time that each of many things takes which depend on each other, in one pass over what depends on what."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
-from bot.checker.paths.circles import components
-from bot.checker.paths.terms import DAY, UNBOUNDED, Node, Term
+from bot.checker.graph import Edge
+from bot.checker.graph.traversal import strongly_connected_components
+
+DAY = 24 * 3600.0
+UNBOUNDED = 1e12
+"""Seconds: for ever. A number, so that it can be added to and multiplied."""
+
+Node = Hashable
+"""What takes time."""
+
+
+class Constraint(NamedTuple):
+    """One of the ways in which a node takes time: so many seconds, what ``onward`` takes, and ``times`` what ``inner``
+    does. It can be only where both of them can.
+
+    ``edge`` is what is taken, if any. ``anew``: the contact says something, so what ``onward`` takes does not count.
+    ``opens``: it leads into another frame, where visits are counted anew.
+    """
+
+    seconds: float = 0.0
+    onward: Node | None = None
+    inner: Node | None = None
+    times: int = 1
+    edge: Edge | None = None
+    anew: bool = False
+    opens: bool = False
+
+    @property
+    def counted(self) -> tuple[Node, ...]:
+        """The nodes whose time counts."""
+        onward = () if self.onward is None or self.anew else (self.onward,)
+        return onward if self.inner is None or not self.times else (*onward, self.inner)
+
+
+def by_node(terms: Iterable[tuple[Node, Constraint]]) -> dict[Node, list[Constraint]]:
+    """The terms of each node."""
+    found: dict[Node, list[Constraint]] = {}
+    for node, term in terms:
+        found.setdefault(node, []).append(term)
+    return found
+
+
+class LongestPaths:
+    """``seconds`` is the longest time of each node that is possible at all, by its terms; what it depends on comes first.
+
+    It comes about by the ``best`` of its terms; of nodes that depend on each other, by their one knot.
+
+    A circle that takes time takes for ever, but for nodes with ``bounds``: how often they are come to in a frame.
+    """
+
+    def __init__(self, terms: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]) -> None:
+        self.seconds: dict[Node, float] = {}
+        self._bounds = bounds
+        self._terms: dict[Node, list[Constraint]] = {}  # those that are possible
+        self._first: dict[Node, Constraint] = {}  # one that needs nothing but what was possible before
+        self.best: dict[Node, Constraint] = {}
+        self.knots: dict[Node, Component] = {}
+        self._find_possible(terms)
+        self._settle()
+
+    def way(self, node: Node) -> list[Constraint]:
+        """The terms of a longest way on from a node: of one that takes a day, where it has no end.
+
+        What lies beyond the contact's last message is as short as it can be.
+        """
+        found: list[Constraint] = []
+        here: Node | None = node
+        while here is not None:
+            knot = self.knots.get(here)
+            found += [self.best[here]] if knot is None else knot.way(here, self._first)
+            here = None if found[-1].anew else found[-1].onward
+        here = found[-1].onward
+        while here is not None:
+            found.append(self._first[here])
+            here = found[-1].onward
+        return found
+
+    def _find_possible(self, terms: Mapping[Node, Sequence[Constraint]]) -> None:
+        used: defaultdict[Node, list[tuple[Node, Constraint]]] = defaultdict(list)
+        waiting: deque[Node] = deque()
+        for node, several in terms.items():
+            for term in several:
+                if term.onward is not None:
+                    used[term.onward].append((node, term))
+                if term.inner is not None:
+                    used[term.inner].append((node, term))
+                if term.onward is None and term.inner is None:
+                    self._note(node, term, waiting)
+        halves: set[tuple[Node, int]] = set()  # of terms that need two nodes: one is there
+        while waiting:
+            for node, term in used[waiting.popleft()]:
+                half = node, id(term)
+                if term.onward is None or term.inner is None or half in halves:
+                    self._note(node, term, waiting)
+                else:
+                    halves.add(half)
+
+    def _note(self, node: Node, term: Constraint, waiting: deque[Node]) -> None:
+        if node not in self._first:
+            self._first[node] = term
+            self._terms[node] = []
+            waiting.append(node)
+        self._terms[node].append(term)
+
+    def _settle(self) -> None:
+        onward = {node: [each for term in terms for each in term.counted] for node, terms in self._terms.items()}
+        for component in strongly_connected_components(onward):
+            node = component[0]
+            if len(component) > 1 or node in onward[node]:
+                self._untie(component)
+            else:
+                seconds = [self._known_of(term) for term in self._terms[node]]
+                self.seconds[node] = max(seconds)
+                self.best[node] = self._terms[node][seconds.index(self.seconds[node])]
+
+    def _known_of(self, term: Constraint) -> float:
+        """What a term comes to, as far as its nodes are known."""
+        found = term.seconds
+        if term.onward is not None and not term.anew:
+            found += self.seconds.get(term.onward, 0.0)
+        if term.inner is not None:
+            found += self.seconds.get(term.inner, 0.0) * term.times
+        return found if found < UNBOUNDED else UNBOUNDED
+
+    def _untie(self, component: Sequence[Node]) -> None:
+        """Weigh nodes that depend on each other."""
+        among, knot = set(component), Component(self._bounds)
+        for node in component:
+            for term in self._terms[node]:
+                inside = [each for each in term.counted if each in among]
+                if not inside:
+                    knot.leave(node, term, self._known_of(term))
+                for each in inside:
+                    several = len(inside) > 1 or (each == term.inner and term.times > 1)
+                    knot.arcs.append(Dependency(node, each, term, self._known_of(term), several))
+        self.seconds.update(knot.weigh(component))
+        self.knots.update(dict.fromkeys(component, knot))
+
 
 MOST_CUTS = 20
 """The bounds that are looked at in a knot: of more, none is believed."""
@@ -15,7 +151,7 @@ _MOST_TOLD = 120  # terms of a way round and round
 _NEVER = float("-inf")
 
 
-class Arc(NamedTuple):
+class Dependency(NamedTuple):
     """A node of a knot depends on another, by a term which takes so long beside it.
 
     ``several``: it takes as long once more as something in the knot does.
@@ -23,7 +159,7 @@ class Arc(NamedTuple):
 
     source: Node
     target: Node
-    term: Term
+    term: Constraint
     seconds: float
     several: bool = False
 
@@ -33,13 +169,13 @@ class Arc(NamedTuple):
         return self.target == self.term.onward and not self.several and not self.term.opens
 
 
-class Knot:
+class Component:
     """Nodes that depend on each other by ``arcs``."""
 
     def __init__(self, bounds: Mapping[Node, int]) -> None:
-        self.arcs: list[Arc] = []
+        self.arcs: list[Dependency] = []
         self._bounds = bounds
-        self._exits: dict[Node, tuple[float, Term]] = {}  # the longest by which each node leaves the knot
+        self._exits: dict[Node, tuple[float, Constraint]] = {}  # the longest by which each node leaves the knot
         self.nodes: Sequence[Node] = ()
         self._rounds = 0.0  # how often its circles are gone round, at most
 
@@ -48,7 +184,7 @@ class Knot:
         """Whether it is gone round for ever."""
         return self._rounds >= UNBOUNDED
 
-    def leave(self, node: Node, term: Term, seconds: float) -> None:
+    def leave(self, node: Node, term: Constraint, seconds: float) -> None:
         """Note a term of a node which does not depend on the knot."""
         if node not in self._exits or self._exits[node][0] < seconds:
             self._exits[node] = seconds, term
@@ -68,7 +204,7 @@ class Knot:
         return self._between(nodes, cuts)
 
     @property
-    def exit(self) -> Term:
+    def exit(self) -> Constraint:
         """The longest way out."""
         return self._exits[self._exit][1]
 
@@ -77,8 +213,8 @@ class Knot:
         return max(self._exits, key=lambda node: self._exits[node][0])
 
     @cached_property
-    def _onward(self) -> Mapping[Node, list[Arc]]:
-        found: dict[Node, list[Arc]] = {}
+    def _onward(self) -> Mapping[Node, list[Dependency]]:
+        found: dict[Node, list[Dependency]] = {}
         for arc in self.arcs:
             found.setdefault(arc.source, []).append(arc)
         return found
@@ -100,7 +236,7 @@ class Knot:
             parts += self._parts([node for node in part if node != cut])
         return cuts
 
-    def _within(self, part: Sequence[Node]) -> Iterator[Arc]:
+    def _within(self, part: Sequence[Node]) -> Iterator[Dependency]:
         among = set(part)
         return (arc for node in part for arc in self._onward.get(node, ()) if arc.target in among)
 
@@ -109,7 +245,7 @@ class Knot:
         onward: dict[Node, list[Node]] = {node: [] for node in nodes}
         for arc in self._within(nodes):
             onward[arc.source].append(arc.target)
-        return components(onward)
+        return strongly_connected_components(onward)
 
     def _between(self, nodes: Sequence[Node], cuts: Sequence[Node]) -> Mapping[Node, float]:
         """The longest on from each node: to a cut, from cut to cut as often as they are come to, and out of the knot."""
@@ -134,12 +270,12 @@ class Knot:
 
     # -- ways ------------------------------------------------------------------------------------------------------
 
-    def way(self, node: Node, first: Mapping[Node, Term]) -> list[Term]:
+    def way(self, node: Node, first: Mapping[Node, Constraint]) -> list[Constraint]:
         """The terms of a way on from a node until it leaves the knot: round and round before, where that takes time.
 
         ``first`` are terms that lead out of it at last, for where nothing else is known to.
         """
-        found: list[Term] = []
+        found: list[Constraint] = []
         here: Node | None = node
         if self._circle and (node == self._circle[0].source or node in self._to_circle):
             while here != self._circle[0].source:
@@ -154,15 +290,15 @@ class Knot:
         return found
 
     @cached_property
-    def _to_exit(self) -> Mapping[Node, Arc]:
+    def _to_exit(self) -> Mapping[Node, Dependency]:
         return self._toward(self._exit)
 
     @cached_property
-    def _to_circle(self) -> Mapping[Node, Arc]:
+    def _to_circle(self) -> Mapping[Node, Dependency]:
         return self._toward(self._circle[0].source)
 
     @cached_property
-    def _circle(self) -> Sequence[Arc]:
+    def _circle(self) -> Sequence[Dependency]:
         """A circle that takes time; none where it leads through other frames."""
         begun = max((arc for arc in self.arcs if arc.plain), key=lambda arc: arc.seconds, default=None)
         if begun is None or begun.seconds <= 0:
@@ -181,13 +317,13 @@ class Knot:
         around = sum(arc.seconds for arc in self._circle)
         return int(min(ceil(left / around), self._rounds, max(_MOST_TOLD // len(self._circle), 1)))
 
-    def _toward(self, end: Node) -> Mapping[Node, Arc]:
+    def _toward(self, end: Node) -> Mapping[Node, Dependency]:
         """The arc by which each node comes nearer to one, over the fewest."""
-        before: dict[Node, list[Arc]] = {}
+        before: dict[Node, list[Dependency]] = {}
         for arc in self.arcs:
             if arc.plain:
                 before.setdefault(arc.target, []).append(arc)
-        found: dict[Node, Arc] = {}
+        found: dict[Node, Dependency] = {}
         waiting = deque([end])
         while waiting:
             for arc in before.get(waiting.popleft(), ()):

@@ -1,7 +1,7 @@
-"""Circles in the graph: steps that lead back to themselves."""
+"""What can be reached from where, over whatever leads on."""
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from bot.checker.graph.edges import Edge, Place
@@ -9,7 +9,21 @@ from bot.checker.graph.edges import Edge, Place
 Node = TypeVar("Node")
 
 
-def circle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Collection[Place]) -> tuple[Edge, ...]:
+def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
+    """The starts and all that they lead to, in the order in which it is found."""
+    found = dict.fromkeys(starts)
+    waiting = list(found)
+    while waiting:
+        fresh = [other for other in onward(waiting.pop()) if other not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting += fresh
+    return found
+
+
+Vertex = TypeVar("Vertex")
+
+
+def cycle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Collection[Place]) -> tuple[Edge, ...]:
     """A shortest way from a step back to itself, over some steps only; where there is one, over another. Empty: none."""
     itself = next((edge for edge in edges[place] if edge.target == place), None)
     came: dict[Place, Edge] = {}
@@ -33,12 +47,12 @@ def _way(end: Place, start: Place, came: Mapping[Place, Edge]) -> tuple[Edge, ..
     return tuple(reversed(found))
 
 
-def components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
+def strongly_connected_components(onward: Mapping[Vertex, Iterable[Vertex]]) -> list[list[Vertex]]:
     """The strongly connected components, what they lead to first (Tarjan's, with a stack of its own)."""
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    open_: dict[Node, None] = {}
-    found: list[list[Node]] = []
+    index: dict[Vertex, int] = {}
+    low: dict[Vertex, int] = {}
+    open_: dict[Vertex, None] = {}
+    found: list[list[Vertex]] = []
     for root in onward:
         path = [] if root in index else [(root, iter(onward[root]))]
         while path:
@@ -60,7 +74,7 @@ def components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
     return found
 
 
-def _taken(node: Node, open_: dict[Node, None]) -> list[Node]:
+def _taken(node: Vertex, open_: dict[Vertex, None]) -> list[Vertex]:
     component = []
     while True:
         last, _ = open_.popitem()

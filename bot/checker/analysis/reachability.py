@@ -4,11 +4,33 @@ from collections import deque
 from collections.abc import Iterator
 
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
-from bot.checker.graph.reaching import reached
-from bot.checker.paths.trails import Trail, begun_with, edges_of
+from bot.checker.graph.traversal import reachable
+
+LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
+"""What came before, the last edge, and the way through the flow that it ran; without an edge, a way after another."""
 
 
-class Passing:
+def edges_of(trail: LinkedPath | None) -> tuple[Edge, ...]:
+    """The edges of a way, from its beginning."""
+    found: list[Edge] = []
+    stack = [trail]
+    while stack:
+        here = stack.pop()
+        if here is not None:
+            before, edge, inner = here
+            if edge is not None:
+                found.append(edge)
+            stack += [before, inner]  # from the end: the inner way comes before its edge
+    return tuple(reversed(found))
+
+
+def path_from(edge: Edge, inner: LinkedPath | None, onward: LinkedPath | None) -> LinkedPath:
+    """The way that begins with an edge and goes on."""
+    first = None, edge, inner
+    return first if onward is None else (first, None, onward)
+
+
+class Reachability:
     """What leads somewhere. ``ending`` are the steps from which a frame can end by itself, by whether it expires.
 
     A way back to where a conversation has been leads nowhere new, and nobody can count on a text that fails.
@@ -21,10 +43,10 @@ class Passing:
         for root in graph.roots:
             if root.opening is Opening.RUN and root.by is not None:
                 self._runs_of.setdefault(root.place, []).append(root.by)
-        self.ending: dict[Cause, dict[Place, Trail]] = {cause: {} for cause in AFTER_RUN}
+        self.ending: dict[Cause, dict[Place, LinkedPath]] = {cause: {} for cause in AFTER_RUN}
         self._find_ends()
         self._leaving = self._find_leaving()
-        self.reached: dict[Place, Trail | None] = self._spread()
+        self.reached: dict[Place, LinkedPath | None] = self._spread()
 
     def way_to(self, place: Place) -> tuple[Edge, ...]:
         """A shortest way to a step that is reached, from a root."""
@@ -38,7 +60,7 @@ class Passing:
         """Whether an edge can be taken at all: what follows a run is not, where the flow never ends like that."""
         return edge.cause not in AFTER_RUN or self._inner(edge) is not None
 
-    def _inner(self, edge: Edge) -> Trail | None:
+    def _inner(self, edge: Edge) -> LinkedPath | None:
         """A way through the flow that a step runs, to the end that the edge follows."""
         runs = self._graph.steps[edge.source].kind.flows_run()
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
@@ -69,11 +91,11 @@ class Passing:
                     self._note(run, how, edge, onward, waiting)
 
     def _note(
-        self, place: Place, cause: Cause, edge: Edge, onward: Trail | None, waiting: deque[tuple[Place, Cause]]
+        self, place: Place, cause: Cause, edge: Edge, onward: LinkedPath | None, waiting: deque[tuple[Place, Cause]]
     ) -> None:
         if place not in self.ending[cause] and self._leads_on(edge) and not self._goes_below(edge):
             inner = self._inner(edge) if edge.cause in AFTER_RUN else None
-            self.ending[cause][place] = begun_with(edge, inner, onward)
+            self.ending[cause][place] = path_from(edge, inner, onward)
             waiting.append((place, cause))
 
     def _leads_on(self, edge: Edge) -> bool:
@@ -93,13 +115,13 @@ class Passing:
                 before.setdefault(edge.target, []).append(edge.source)
                 if self._goes_below(edge) and any(edge.target in ending for ending in self.ending.values()):
                     found.add(edge.source)
-        return set(reached(found, lambda place: before.get(place, ())))
+        return set(reachable(found, lambda place: before.get(place, ())))
 
     # -- what is reached, forwards ---------------------------------------------------------------------------------
 
-    def _spread(self) -> dict[Place, Trail | None]:
+    def _spread(self) -> dict[Place, LinkedPath | None]:
         roots = (root for root in self._graph.roots if root.by is None and root.opening is not Opening.TAP)
-        found: dict[Place, Trail | None] = {root.place: None for root in roots}
+        found: dict[Place, LinkedPath | None] = {root.place: None for root in roots}
         waiting = deque(found)
         while waiting:
             place = waiting.popleft()
@@ -110,7 +132,7 @@ class Passing:
                     waiting.append(target)
         return found
 
-    def _onward(self, place: Place, trail: Trail | None) -> Iterator[tuple[Place, Trail]]:
+    def _onward(self, place: Place, trail: LinkedPath | None) -> Iterator[tuple[Place, LinkedPath]]:
         for edge in self._graph.edges[place]:
             if edge.target is not None and not edge.returns and self.passable(edge):
                 yield edge.target, (trail, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)

@@ -1,0 +1,303 @@
+"""How many messages each flow of a bot can send: in one turn, in one conversation, and to begin with."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
+from bot.checker.analysis.timed_graph import StepNode, StepNodes, keeps_waiting, messages_said
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.checker.graph.traversal import strongly_connected_components
+from bot.core.text import most_tokens
+from bot.core.values import LEAST_COUNTED
+from bot.flow.definition import Step
+from bot.flow.library import Library
+from bot.lang.cases import Cases, Kind
+from bot.lang.domains import values_of
+from bot.lang.reads import Reads
+from bot.lang.templates import Template
+from bot.steps.declared import RestFor
+from bot.steps.points_in_time import CLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLoad:
+    """The most messages of a flow: of the turn that begins it, of any turn from one of its steps on, and of a
+    conversation that begins it. None where that goes round and round: a conversation at the step ``circle``.
+    """
+
+    flow: str
+    first: int | None
+    turn: int | None
+    conversation: int | None
+    circle: Place | None
+
+
+def flow_loads(library: Library) -> list[FlowLoad]:
+    """What each flow can send.
+
+    Of a conversation it is not counted what is sent again in return for a wrong answer or a word.
+    """
+    graph = Graph(library)
+    turns, conversations = TurnLoads(graph), _ConversationLoads(graph)
+    found = []
+    for flow in library.flows.values():
+        begun = (flow.name, flow.first)
+        begins = {begun, *(root.place for root in graph.roots if root.place[0] == flow.name)}
+        turn = max(*map(turns.most, begins), *(turns.after_rest((flow.name, step)) for step in flow.steps))
+        most = conversations.most(begun)
+        circle = conversations.circle(begun) if most is None else None
+        found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, circle))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLoad:
+    """The most that one contact can cost a day at a step that asks a model: tokens, requests that a model may have read,
+    and calls of tools; None where there is no end. ``request`` is what one request counts at most.
+    """
+
+    place: Place
+    contact: int | None
+    request: int
+    at_once: int
+    each: int  # calls of tools for each request
+
+    @property
+    def tokens(self) -> int | None:
+        """The contact's budget, and what is under way when it is used up."""
+        return None if self.contact is None else self.contact + self.at_once * self.request
+
+    @property
+    def requests(self) -> int | None:
+        """Each takes `LEAST_COUNTED` tokens of the budget at least."""
+        return None if self.contact is None else -(-self.contact // LEAST_COUNTED) + self.at_once - 1
+
+    @property
+    def calls(self) -> int | None:
+        """A turn begins with a request."""
+        return None if self.requests is None else self.requests * self.each
+
+
+def model_loads(library: Library) -> list[ModelLoad]:
+    """What each step can cost that asks a model."""
+    found = []
+    for flow in library.flows.values():
+        for step in flow.steps.values():
+            spends = step.kind.spends(flow.variables)
+            if spends is not None:
+                request = most_tokens(spends.prompt, spends.answer)
+                found.append(ModelLoad((flow.name, step.name), spends.contact, request, spends.at_once, spends.calls))
+    return found
+
+
+class _ConversationLoads:
+    """The most messages from a step on, by the longest way in messages in place of seconds."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._stages = graph.fact(StepNodes)
+        self._longest = LongestPaths(by_node(self._terms()), dict(self._stages.bounds.items()))
+        self._order = {place: number for number, place in enumerate(graph.steps)}
+
+    def most(self, place: Place) -> int | None:
+        """The most messages from a step on; None: it goes round and round."""
+        return _counted(self._longest.seconds[self._stages.first(place)])
+
+    def circle(self, place: Place) -> Place | None:
+        """A step that such a conversation comes to again and again: one that waits, the first of them."""
+        node: Node | None = self._stages.first(place)
+        while node is not None:
+            knot = self._longest.knots.get(node)
+            if knot is not None and knot.endless:
+                around = {each.place for each in knot.nodes if isinstance(each, StepNode)}
+                return min(around, key=lambda each: (not self._graph.steps[each].kind.pauses, self._order[each]))
+            term = self._longest.best[node] if knot is None else knot.exit
+            node = next((each for each in term.counted if self._longest.seconds[each] >= UNBOUNDED), None)
+        return None
+
+    def _terms(self) -> Iterator[tuple[Node, Constraint]]:
+        yield from ((entered, Constraint(onward=put)) for entered, put in self._stages.entered())
+        for place, step in self._graph.steps.items():
+            put, own = self._stages.put(place), step.kind.most_messages + self._reminders(place, step)
+            runs = self._stages.run_at(place)
+            yield put, Constraint(own)
+            yield from ((put, Constraint(own, inner=opened, times=most)) for opened, most in runs)
+            for edge in filter(_counts, self._graph.edges[place]):
+                here = self._stages.of(edge)
+                sent = messages_said(edge) + (own if here.puts else 0)
+                inner, times = runs[0] if runs and edge.cause in AFTER_RUN else (None, 1)
+                for after in self._stages.after(edge) or (None,):
+                    yield here, Constraint(sent, after, inner, times)
+
+    def _reminders(self, place: Place, step: Step) -> int:
+        """What is sent to remind of a question, as often as that may be."""
+        remind = step.defaults.remind
+        most = 1 if remind is None or remind.most is None else remind.most
+        edges = (edge for edge in self._graph.edges[place] if edge.cause is Cause.REMINDER and keeps_waiting(edge))
+        return most * max((messages_said(edge) or step.kind.most_messages for edge in edges), default=0)
+
+
+def _counts(edge: Edge) -> bool:
+    """Whether a way on counts: none that the contact takes again and again, and none on which something fails."""
+    goes_round = edge.again and edge.cause is Cause.REPLY
+    return not (edge.fails or edge.returns or edge.word is not None or goes_round or keeps_waiting(edge))
+
+
+def _counted(messages: float) -> int | None:
+    return None if messages >= UNBOUNDED else int(messages)
+
+
+_AT_ONCE = (Cause.FLOW, Cause.FAILED)
+"""How a flow that is run may end in the turn that opens it."""
+
+
+class Through(NamedTuple):
+    """What is sent from a stage to the end of its frame, where one turn can come there."""
+
+    stage: StepNode
+
+
+class TurnLoads:
+    """The most messages that a turn sends from each step on, until the conversation rests or is over."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._stages = graph.fact(StepNodes)
+        self._waits = PassableWaits(graph)
+        self._over = set(filter(self._waits.may_be_over, graph.steps))
+        bounds: dict[Node, int] = {}
+        for stage, most in (*self._stages.bounds.items(), *((stage, 1) for stage in self._once())):
+            bounds[stage] = bounds[Through(stage)] = most
+        self._longest = LongestPaths(by_node(self._terms()), bounds)
+
+    def most(self, place: Place) -> float:
+        """The most messages from a step on, that step's with them; `UNBOUNDED` where it goes round and round."""
+        return self._longest.seconds[self._stages.first(place)]
+
+    def after_rest(self, place: Place) -> float:
+        """The most messages of a turn that leaves a step at which the conversation rested."""
+        turns: list[float] = [0]
+        for edge in (edge for edge in self._graph.edges[place] if edge.cause is not Cause.TURN):
+            onward = (self._longest.seconds.get(stage, 0) for stage in self._after(edge))
+            turns.append(self._said(edge) + max(onward, default=0))
+        return max(turns)
+
+    def onward(self, place: Place) -> list[Place]:
+        """Where a turn can go on to from a step, and the flows that it runs on the way."""
+        opened = (first.place for first, _ in self._stages.run_at(place))
+        return [*opened, *(stage.place for edge in self._at_once(place) for stage in self._after(edge))]
+
+    # -- what it is made of ----------------------------------------------------------------------------------------
+
+    def _terms(self) -> Iterator[tuple[Node, Constraint]]:
+        for entered, put in self._stages.entered():
+            yield entered, Constraint(onward=put)
+            yield Through(entered), Constraint(onward=Through(put))
+        for place in self._graph.steps:
+            yield from self._come_to(place)
+            for edge in self._at_once(place):
+                yield from self._left_by(edge)
+
+    def _come_to(self, place: Place) -> Iterator[tuple[Node, Constraint]]:
+        """What a step sends, and what the flows send that it runs: all but the last of them to their ends."""
+        put, own = self._stages.put(place), self._graph.steps[place].kind.most_messages
+        yield put, Constraint(own)
+        for opened, most in self._stages.run_at(place):
+            yield put, Constraint(own, opened, opens=True)
+            if most > 1:
+                yield put, Constraint(own, opened, Through(opened), most - 1, opens=True)
+
+    def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
+        here, runs = self._stages.of(edge), self._stages.run_at(edge.source) if edge.cause in _AT_ONCE else []
+        sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
+        inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
+        yield here, Constraint(sent, None, inner, times)
+        if edge.target is None:
+            yield Through(here), Constraint(sent, None, inner, times)
+        for after in self._after(edge):
+            yield here, Constraint(sent, after, inner, times)
+            yield Through(here), Constraint(sent, Through(after), inner, times)
+
+    def _at_once(self, place: Place) -> Iterator[Edge]:
+        """The edges that a turn can take through a step: past a wait too that may be over when it is come to."""
+        passes = not self._graph.steps[place].kind.pauses
+        causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
+        for edge in self._graph.edges[place]:
+            if (edge.cause in causes or edge.outcome == "visits.else") and not edge.fails:
+                yield edge
+
+    def _after(self, edge: Edge) -> tuple[StepNode, ...]:
+        """Where a turn goes on past an edge: not where the step only goes on waiting, nor past a question that is returned to."""
+        return self._stages.after(edge) if edge.puts and not edge.returns else ()
+
+    def _said(self, edge: Edge) -> int:
+        """The messages of a way on, with that of a question to which it returns."""
+        returned = edge.target if edge.returns else None
+        return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
+
+    def _once(self) -> Iterator[StepNode]:
+        """The waits that a turn passes once at most: for something that changes."""
+        changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
+        return map(self._stages.put, changing)
+
+    def _given_around(self, place: Place) -> set[str]:
+        """The variables that are given something where a turn goes round and round with a step."""
+        return {name for each in self._circles[place] for name in self._given_by(each)}
+
+    @cached_property
+    def _circles(self) -> Mapping[Place, Sequence[Place]]:
+        """By each step those between which a turn can go round and round with it."""
+        found = strongly_connected_components({place: self.onward(place) for place in self._graph.steps})
+        return {place: component for component in found for place in component}
+
+    def _given_by(self, place: Place) -> Iterator[str]:
+        """The variables to which a step or a way on from it gives something."""
+        step = self._graph.steps[place]
+        yield from (item.name for item in step.options.set)
+        yield from self._graph.flow(place).variables if step.kind.gives_any else step.kind.gives
+        yield from (name for outcome in step.outcomes.values() for name in outcome.known)
+        yield from (
+            item.name
+            for edge in self._graph.edges[place]
+            if edge.transition is not None
+            for item in edge.transition.set
+        )
+        if step.options.save is not None:
+            yield step.options.save
+
+
+class PassableWaits:
+    """The waits of a bot that are for a point in time, or for an office to open."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def may_be_over(self, place: Place) -> bool:
+        """Whether a step may wait for what has come about already."""
+        kind = self._graph.steps[place].kind
+        if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
+            return False
+        return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
+
+    def moves_on(self, place: Place, given: Collection[str]) -> bool:
+        """Whether a step may wait for another point in time when it is come to once more in a turn.
+
+        ``given`` are the variables that are given something meanwhile. What is reckoned from now and from variables is
+        taken to be in the future.
+        """
+        return any(
+            moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
+            for moment in self._graph.steps[place].kind.moments()
+        )
+
+    def _may_have_passed(self, moment: Template, place: Place) -> bool:
+        """What is reckoned from now alone, and has not passed whenever it is worked out, is in the future."""
+        reckoned = moment.names and moment.names <= CLOCK
+        return not reckoned and any(case.kind is not Kind.DURATION for case in self._cases(moment, place))
+
+    def _cases(self, moment: Template, place: Place) -> Cases:
+        variables = self._graph.flow(place).variables
+        known = {name: values_of(variables[name]) for name in moment.names if name in variables}
+        return Reads(moment).reading(known).cases

@@ -1,0 +1,184 @@
+"""What silences are reckoned for: the steps of a bot, before and after their visits are counted, and frames' ends."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bot.checker.analysis.longest_paths import UNBOUNDED
+from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
+from bot.flow.definition import Step
+from bot.steps.declared import RestFor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EndNode:
+    """The silence from a stage of a step until its frame ends; where ``heard``, since the contact spoke on the way."""
+
+    stage: "StepNode"
+    heard: bool
+
+
+Ends = tuple[EndNode, EndNode]
+"""In silence, and where the contact is heard on the way."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepNode:
+    """The silence with which a stage of a step is come to: what ``puts`` it sends its message. A first visit comes before
+    that where others count, and what leads past the step when its visits are used up.
+
+    ``ends`` are those of its frame: where it neither expires nor fails, and where it does.
+    """
+
+    place: Place
+    puts: bool
+    ends: tuple[Ends, Ends] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ends", _ends_of(self))
+
+
+def _ends_of(stage: StepNode) -> tuple[Ends, Ends]:
+    return (EndNode(stage, heard=False), EndNode(stage, heard=True)), (
+        EndNode(stage, heard=False),
+        EndNode(stage, heard=True),
+    )
+
+
+class StepNodes:
+    """The stages of all steps. ``bounds`` are how often those are entered that have a bound."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        bounds = {
+            place: step.options.visits.most for place, step in graph.steps.items() if step.options.visits is not None
+        }
+        returned = (edge.target for edges in graph.edges.values() for edge in edges if edge.returns and edge.target)
+        self._entered = {place: StepNode(place, puts=False) for place in (*bounds, *returned)}
+        self._used_up = {place: StepNode(place, puts=False) for place in bounds}
+        self.bounds = {self._entered[place]: most for place, most in bounds.items()}
+        self._put = {place: StepNode(place, puts=True) for place in graph.steps}
+        self._every: dict[Place, tuple[Ends, Ends]] = {}
+
+    def put(self, place: Place) -> StepNode:
+        """The stage at which a step sends its message."""
+        return self._put[place]
+
+    def first(self, place: Place) -> StepNode:
+        """The stage at which a frame begins that is opened at a step."""
+        return self._entered.get(place) or self._put[place]
+
+    def run_at(self, place: Place) -> list[tuple[StepNode, int]]:
+        """The stages at which the flows begin that a step runs, each with the most times in a row."""
+        runs = self._graph.steps[place].kind.flows_run()
+        return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
+
+    def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
+        """What is entered before a step sends its message, where that is told apart, and the step that sends it then."""
+        return ((stage, self._put[place]) for place, stage in self._entered.items())
+
+    def every(self, place: Place) -> tuple[Ends, Ends]:
+        """The ends of all the frames that are opened at a step in a row, each for an element of a list."""
+        if place not in self._every:
+            self._every[place] = _ends_of(self.first(place))
+        return self._every[place]
+
+    def of(self, edge: Edge) -> StepNode:
+        """The stage at which an edge leads on."""
+        return (self._used_up if edge.outcome == "visits.else" else self._put)[edge.source]
+
+    def after(self, edge: Edge) -> tuple[StepNode, ...]:
+        """The stages that an edge leads to. None at the end of the frame."""
+        place = edge.target
+        if place is None:
+            return ()
+        if edge.again or edge.returns or not edge.puts:
+            return (self._put[place],)
+        first = self.first(place)
+        return (first, self._used_up[place]) if place in self._used_up else (first,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedEdge:
+    """An edge, and the seconds for which the contact is silent meanwhile, at most.
+
+    ``runs`` are the steps at which flows begin that run first, each with the most times in a row.
+    """
+
+    edge: Edge
+    seconds: float
+    runs: tuple[tuple[Place, int], ...] = ()
+
+
+def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
+    """What leads on from each step, but for edges that make no difference to the silence: one answer is like another."""
+    return {place: _different(graph, place, step) for place, step in graph.steps.items()}
+
+
+def messages_said(edge: Edge) -> int:
+    """How many messages are sent on the way through a transition."""
+    return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
+
+
+def speaks(edge: Edge) -> bool:
+    """Whether something is said on an edge, or by a reminder."""
+    return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
+
+
+def keeps_waiting(edge: Edge) -> bool:
+    """Whether the conversation goes on waiting where it is: its clock is not put back."""
+    return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
+
+
+def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
+    runs = tuple((graph.opened_by(run.flow), run.most) for run in step.kind.flows_run())
+    reminders = _reminders(
+        step, any(edge.cause is Cause.REMINDER and keeps_waiting(edge) for edge in graph.edges[place])
+    )
+    plans = bool(step.options.schedule)
+    found: dict[tuple[object, ...], TimedEdge] = {}
+    for edge in graph.edges[place]:
+        if edge.idle or (edge.cause is Cause.REMINDER and not reminders):
+            continue
+        own = edge if edge.cause is not Cause.REPLY and speaks(edge) else None
+        puts = edge.ends_all, keeps_waiting(edge), edge.again or edge.returns
+        alike = edge.cause, edge.target, *puts, edge.success and plans, edge.outcome in _APART, edge.breaks, own
+        if alike not in found:
+            found[alike] = TimedEdge(edge, _seconds(step, edge, reminders), runs if edge.cause in AFTER_RUN else ())
+    return tuple(found.values())
+
+
+_APART = ("timeout", "visits.else")
+"""Outcomes that are no others of the same cause: by one a flow expires, by the other its step has not been entered."""
+
+
+def _reminders(step: Step, stays: bool) -> int:
+    """How many reminders come one after the other: none after the time-out, which wins where it comes first."""
+    remind, timeout = step.defaults.remind if step.kind.waits else None, step.defaults.timeout
+    if remind is None or remind.after is None:
+        return 0
+    most = (remind.most or 1) if stays else 1
+    if timeout is None or timeout.after is None:
+        return most
+    if timeout.fixed:
+        return min(most, timeout.after // remind.after)
+    return most if remind.after <= timeout.after else 0
+
+
+def _seconds(step: Step, edge: Edge, reminders: int) -> float:
+    """The longest time at a step until it is left in silence by an edge (docs/language/time.md)."""
+    rest, remind = step.kind.rest, step.defaults.remind
+    reminded = 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
+    match edge.cause:
+        case Cause.REMINDER:
+            return reminded
+        case Cause.TIMEOUT:
+            timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
+            after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
+            return after if timeout is not None and timeout.fixed else after + reminded
+        case Cause.TIME | Cause.RESULT:
+            if rest is None or rest.what is RestFor.CONTACT:  # a question is refused as soon as it is put
+                return 0.0
+            return UNBOUNDED if rest.longest is None else rest.longest.total_seconds()
+        case Cause.PERSON:
+            return UNBOUNDED
+    return 0.0
