@@ -16,7 +16,7 @@ from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.core.effects import Complete
 from bot.emulator.completion import CompletionService
-from bot.runtime.completing import Completing
+from bot.runtime.model_calls import ModelCalls
 from bot.store.facts import Facts
 from bot.store.rows import CallRow
 
@@ -31,7 +31,7 @@ def answer(tokens: int, paragraph: int) -> str:
     return "\n\n".join(" ".join(part) for part in cut)
 
 
-def first_message(completing: Completing, number: int, paragraphs: int) -> float:
+def first_message(completing: ModelCalls, number: int, paragraphs: int) -> float:
     """The seconds until there is something to send."""
     row = CallRow(
         id=number,
@@ -58,7 +58,7 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
     """What so many contacts at once wait."""
     clock = SystemClock()
     client = Completions(service.url, service.key)
-    completing = Completing(
+    completing = ModelCalls(
         client,
         Breaker(clock),
         [MODEL],

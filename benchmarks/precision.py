@@ -1,7 +1,7 @@
 """How many of the checker's findings are so: ``python -m benchmarks.precision``. On the bots of the project, and on random ones.
 
 For each finding a talk is looked for that shows it, as `bot check` does, and its test is run by the real path, as
-`bot test` does: it has to fail at its end. What can never be the case (``NEVER``) no talk can show: there the bot is
+`bot test` does: it has to fail at its end. What can never be the case (``NO_QUARANTINE``) no talk can show: there the bot is
 explored in breadth, and nothing may contradict the finding. What is printed as not confirmed is one of these:
 
 * W307, W7 and W8 say what stands in the files, and need no run: a value that nobody reads, titles that look alike, a

@@ -18,7 +18,6 @@ from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
-from bot.download import Downloads
 from bot.engine import advance
 from bot.engine.plans import objections
 from bot.gateway import webhook
@@ -27,19 +26,16 @@ from bot.metrics import EngineMetrics
 from bot.outgoing import Outgoing
 from bot.program import Program
 from bot.requester import Requester
-from bot.runtime.calling import Calling
-from bot.runtime.caution import Caution
-from bot.runtime.completing import Completing, no_service
-from bot.runtime.delivery import Delivery, Wait
-from bot.runtime.errands import Errands
-from bot.runtime.fetching import Fetching
-from bot.runtime.operator import Answer, Request
-from bot.runtime.outside import Outside
-from bot.runtime.pacing import Pacing
-from bot.runtime.performers import Performers
-from bot.runtime.requesting import Requesting
-from bot.runtime.shares import Shares
-from bot.runtime.turns import GATHERING, Turns
+from bot.runtime.delivery import Delivery, WaitReason
+from bot.runtime.engine_loop import GATHERING, EngineLoop
+from bot.runtime.file_calls import Downloads, FileCalls
+from bot.runtime.gateway_commands import GatewayCommands
+from bot.runtime.http_calls import HttpCalls
+from bot.runtime.model_calls import ModelCalls, no_service
+from bot.runtime.operator_requests import Answer, Request
+from bot.runtime.performers import CrashQuarantine, Performers, PerformersByEffect
+from bot.runtime.python_calls import PythonCalls
+from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.settings import ModelService
 from bot.store.facts import Facts
 from bot.store.inbox import InboxReader
@@ -62,7 +58,7 @@ class Engine:
     """The engine half of a bot: it takes the events of a store's inbox, sends, calls handlers and asks models.
 
     ``models`` says which service is asked for AI turns, ``requester`` stands in for the sending of HTTP requests, and
-    ``secrets`` holds those that `bot.yml` names; ``gathering`` is that of `bot.runtime.turns.Turns`.
+    ``secrets`` holds those that `bot.yml` names; ``gathering`` is that of `bot.runtime.engine_loop.EngineLoop`.
     Raises `StoreLocked` and `StoreMissing` of `bot.store.files`.
     """
 
@@ -99,27 +95,27 @@ class Engine:
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-            pacing = Pacing(per_minute, per_day, recent, crashed=not reader.ended_clean())
-            shares = Shares(
+            pacing = RateLimiter(per_minute, per_day, recent, crashed=not reader.ended_clean())
+            shares = ContactLimiter(
                 self.alarms,
                 per_minute,
                 per_day,
                 per_contact,
                 [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
             )
-            self._calling = Calling(program.extensions)
-            self._completing: Completing | None = None
+            self._calling = PythonCalls(program.extensions)
+            self._completing: ModelCalls | None = None
             if models is not None:
                 reach = Reachability(self.alarms, clock, *_MODEL)
                 service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
                 opened.enter_context(closing(service))
                 facts, breaker = Facts(program.library.documents), Breaker(clock)
-                self._completing = Completing(
+                self._completing = ModelCalls(
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock, self.alarms
                 )
             self._files = opened.pop_all()
         self._inbox = inbox
-        self._turns = Turns(
+        self._turns = EngineLoop(
             engine_file,
             inbox,
             clock,
@@ -143,15 +139,15 @@ class Engine:
             claim=self._turns.claim,
             repeat_unclear=repeat_unknown,
         )
-        self._errands = Errands(gateway, self._delivery.borrow, self._note_errand)
+        self._errands = GatewayCommands(gateway, self._delivery.borrow, self._note_errand)
         self._outgoing = Outgoing(program.library.bot.services, secrets or {})
-        self._requesting = Requesting(requester or self._outgoing, clock)
-        self._performers = self._outside(Fetching(Downloads(gateway_url), store), clock)
+        self._requesting = HttpCalls(requester or self._outgoing, clock)
+        self._performers = self._outside(FileCalls(Downloads(gateway_url), store), clock)
 
-    def _outside(self, fetching: Fetching, clock: Clock) -> Outside:
+    def _outside(self, fetching: FileCalls, clock: Clock) -> PerformersByEffect:
         """Who does what is done outside of turns."""
-        called, caution = self._turns.called, Caution(lambda: self._turns.careful, self._turns.claim)
-        return Outside(
+        called, caution = self._turns.called, CrashQuarantine(lambda: self._turns.careful, self._turns.claim)
+        return PerformersByEffect(
             {
                 Call: Performers(self._calling, clock, called, caution=caution),
                 Tell: Performers(self._calling, clock, called, name="hooks", threads=4, caution=caution),
@@ -205,7 +201,7 @@ class Engine:
         self._turns.wake()
 
     def operate(self, request: Request) -> Answer:
-        """Do what an operator asks: see `bot.runtime.operator.operate`; for ``{"do": "gateway"}``, `bot.runtime.errands`.
+        """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
 
         ``{"do": "judge", "flow", "data", "contact"}`` answers with what is wrong with a start, ``{"do": "waits", "ids"}``
         why these messages wait (``why``, and ``until`` when), by id. The status tells of delivery's and of the alarms, too.
@@ -268,7 +264,7 @@ def _as_json(alarm: Alarm) -> dict[str, str]:
     return asdict(alarm) | {"since": alarm.since.isoformat()}
 
 
-def _wait_as_json(wait: Wait) -> dict[str, str | None]:
+def _wait_as_json(wait: WaitReason) -> dict[str, str | None]:
     return {"why": wait.why, "until": None if wait.until is None else wait.until.isoformat()}
 
 

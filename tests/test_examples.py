@@ -48,7 +48,7 @@ FAULTS_CODES = {
 UNCLEAR = ("error_before", "error_after", "reset_before", "reset_after", "truncated", "garbage")
 """The faults after which nobody can tell whether a message was sent."""
 
-OTHERS_LOGS = ("bot.runtime.completing", "bot.alarms")
+OTHERS_LOGS = ("bot.runtime.model_calls", "bot.alarms")
 """These log as errors what a model has done, and that the gateway has refused the key."""
 
 AS_WRITTEN = re.compile(

@@ -21,7 +21,6 @@ from bot.clock import MovableClock
 from bot.connections import MOST_LOOKUPS, look_up
 from bot.core.effects import HttpRequest
 from bot.core.messages import TextMessage
-from bot.download import Downloads, NotFetched
 from bot.folder import read_folder
 from bot.gateway.client import Gateway
 from bot.gateway.errors import NotReached, NotTheGateway, OutcomeUnknown, Refused
@@ -30,6 +29,7 @@ from bot.http import Http, NotSent
 from bot.outgoing import Outgoing
 from bot.program import load_program
 from bot.requester import NotAllowed, Unreachable
+from bot.runtime.file_calls import Downloads, NotFetched
 from bot.settings import ModelService
 from bot.store.migrations import migrate
 from tests.cli.terminal import make_bot

@@ -196,7 +196,7 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
 
 
 def _preview(folder: Path | None, template: Mapping[str, Any], recipients: Sequence[Recipient]) -> None:
-    from bot.runtime.pacing import campaign_time
+    from bot.runtime.rate_limiter import campaign_time
 
     first = recipients[0]
     texts = "".join(f' "{text}"' for text in first["body"])

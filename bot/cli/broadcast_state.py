@@ -28,7 +28,7 @@ IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print how a broadcast stands, and what became of each message that was not sent. Raises `Refused`."""
-    from bot.runtime.broadcasts import why_paused
+    from bot.runtime.broadcasting import why_paused
     from bot.store.broadcasts import PAUSED
 
     with open_store(folder) as store:
@@ -76,7 +76,7 @@ def _server(folder: Path | None) -> dict[str, Any] | None:
 
 def trouble(folder: Path | None, name: str) -> str:
     """What keeps the server from sending a broadcast, in words; empty where nothing does."""
-    from bot.runtime.broadcasts import ALARM
+    from bot.runtime.broadcasting import ALARM
 
     server = _server(folder)
     if server is None:

@@ -97,7 +97,7 @@ def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> A
 
 @contextmanager
 def reach_gateway(folder: Path | None) -> Iterator[Ask]:
-    """Have errands done (see `bot.runtime.errands`) by the server that runs on the store, or here if none runs.
+    """Have errands done (see `bot.runtime.gateway_commands`) by the server that runs on the store, or here if none runs.
 
     So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
     words, a `BotError`.
@@ -133,14 +133,14 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
 @contextmanager
 def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
     from bot.clock import SystemClock
-    from bot.process.errands import errands_alone
+    from bot.runtime.gateway_commands import commands_without_server
     from bot.settings import read_account
     from bot.store.files import StoreLocked
 
     account = read_account(os.environ, bot.settings())
     with ExitStack() as opened:
         try:
-            errands = opened.enter_context(errands_alone(account, store, SystemClock()))
+            errands = opened.enter_context(commands_without_server(account, store, SystemClock()))
         except StoreLocked:
             raise Refused(
                 f"{store} is in use, by a server that does not answer now or by another command that asks the "
@@ -154,7 +154,7 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.engine import advance
     from bot.program import load_program
     from bot.runtime.batch import Batch
-    from bot.runtime.operator import operate as take
+    from bot.runtime.operator_requests import operate as take
     from bot.store.files import trouble_in_words
     from bot.store.runs import ORDINARY
     from bot.store.state import Store

@@ -97,11 +97,11 @@ def command(
 
 
 def _in_chunks(folder: Path | None, action: str, letters: Sequence[int]) -> dict[str, list[Any]]:
-    from bot.runtime.letters import AT_ONCE
+    from bot.runtime.operator_requests import MOST_LETTERS
 
     total: dict[str, list[Any]] = {"done": [], "missing": [], "opted_out": [], "held": []}
-    for start in range(0, len(letters), AT_ONCE):
-        answer = operate(folder, {"do": action, "ids": list(letters[start : start + AT_ONCE])})
+    for start in range(0, len(letters), MOST_LETTERS):
+        answer = operate(folder, {"do": action, "ids": list(letters[start : start + MOST_LETTERS])})
         total = {key: found + answer.get(key, []) for key, found in total.items()}
     return total | {"held": sorted(set(total["held"]))}
 

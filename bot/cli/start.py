@@ -11,7 +11,7 @@ from bot.cli.operate import bot_option, operate
 from bot.cli.output import echo_json
 from bot.core.session import BUSY
 
-OUTCOMES = {  # those of `bot.runtime.operator`
+OUTCOMES = {  # those of `bot.runtime.operator_requests`
     "started": "{flow} was started for {contact}.",
     "waits": "{contact} is in a flow: {flow} starts when that has ended.",
     "opted_out": "{contact} has opted out: {flow} was not started.",

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from bot.core.filetypes import END, type_of
 from bot.core.messages import MEDIA_BYTES
 from bot.doctor.finding import Check, Finding, fail, ok, together
-from bot.download import Downloads, NotFetched, TooLarge
 from bot.flow.library import Library, template_uses
+from bot.runtime.file_calls import Downloads, FileTooLarge, NotFetched
 from bot.steps.declared import SentFile
 
 AT_ONCE = 16
@@ -36,7 +36,7 @@ def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float)
     try:
         with downloads.open(file.link.source, most=most, seconds=seconds) as chunks:
             return _judged(file, place, next(chunks, b""))
-    except TooLarge:
+    except FileTooLarge:
         return fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
     except NotFetched as error:
         return fail("files", f"{place}: {error}", "the gateway must be able to get it from there")

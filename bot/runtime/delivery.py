@@ -16,15 +16,22 @@ from bot.alarms import Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import PutContact
 from bot.gateway.client import Gateway
-from bot.runtime.backoff import left_to_wait
-from bot.runtime.breakers import Breakers
-from bot.runtime.crew import Crew
-from bot.runtime.loans import Loans, Permit
-from bot.runtime.pacing import MINUTE, Pacing
-from bot.runtime.send_result import SendResult
-from bot.runtime.sending import CHANNEL, LIMITS, Apart, Lane, Outcome, OverShare, Route, Sender
-from bot.runtime.shares import Shares
-from bot.runtime.timetable import Timetable
+from bot.runtime.circuit_breakers import CircuitBreakers
+from bot.runtime.gateway_commands import CommandPermits, Permit
+from bot.runtime.rate_limiter import MINUTE, ContactLimiter, RateLimiter
+from bot.runtime.scheduler import Scheduler
+from bot.runtime.sending import (
+    CHANNEL,
+    LIMITS,
+    ContactQueue,
+    OtherRoute,
+    OverShare,
+    Route,
+    SendAttempt,
+    Sender,
+    SendResult,
+)
+from bot.runtime.worker_pool import WorkerPool, left_to_wait
 from bot.store.rows import REPLY, OutboxRow
 
 CAPACITY = 10_000
@@ -41,7 +48,7 @@ OVER_AFTER = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class DeliveryStatus:
     """How delivery stands: how many messages wait, how many are being sent, and what the limits leave by window."""
 
     waiting: int
@@ -53,7 +60,7 @@ _Whose = tuple[str, int, Route]
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitReason:
     """Why a message waits, in words, and until when; None where that depends on others."""
 
     why: str
@@ -62,7 +69,7 @@ class Wait:
 
 @dataclass(slots=True)
 class _Job:
-    lane: Lane
+    lane: ContactQueue
     permit: int
     probe: bool
 
@@ -83,12 +90,12 @@ class Delivery:
         self,
         gateway: Gateway,
         clock: Clock,
-        pacing: Pacing,
+        pacing: RateLimiter,
         report: Callable[[SendResult], None],
         window: Callable[[str], datetime | None],
         *,
         alarms: Alarms,
-        shares: Shares,
+        shares: ContactLimiter,
         replaced: Callable[[str], datetime | None],
         opted_out: Callable[[str], bool],
         claim: Callable[[OutboxRow], None],
@@ -101,15 +108,15 @@ class Delivery:
         self._report = report
         self._sender = Sender(gateway, clock, window, replaced, opted_out, claim, random or Random(), repeat_unclear)
         self._lock = threading.Lock()
-        self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
-        self._lanes: dict[_Whose, Lane] = {}
+        self._crew = WorkerPool(self._lock, clock, self._take, self._do, self._look, threads, "delivery")
+        self._lanes: dict[_Whose, ContactQueue] = {}
         self._pacing = pacing
         self._alarms = alarms
         self._reported: dict[str, float | None] = {}  # alarms of the limits, and since when they are no longer true
         self._shares = shares
-        self._breakers = Breakers(alarms, (channel or "" for channel in gateway.channel_ids()))
-        self._loans = Loans(self._lock, pacing, self._breakers, clock, self._look)
-        self._timetable = Timetable(pacing, self._breakers, self._loans)
+        self._breakers = CircuitBreakers(alarms, (channel or "" for channel in gateway.channel_ids()))
+        self._loans = CommandPermits(self._lock, pacing, self._breakers, clock, self._look)
+        self._timetable = Scheduler(pacing, self._breakers, self._loans)
         self._rows: Counter[Route] = Counter()
         self._left_routes: set[Route] = set()  # some of their rows were left in the file
         self._left_lanes: set[_Whose] = set()
@@ -131,7 +138,7 @@ class Delivery:
         with self._lock:
             for lane in self._lanes.values():
                 if lane.unreported and not lane.in_flight:  # its requests count against the limits of the next run
-                    again = Outcome("retry", "the bot was stopped", wait=0.0)
+                    again = SendAttempt("retry", "the bot was stopped", wait=0.0)
                     self._report(SendResult.of(lane, again, self._clock.now()))
             self._closed = True
             self._loans.close()
@@ -169,7 +176,7 @@ class Delivery:
     def borrow(self, timeout: float) -> AbstractContextManager[Permit]:
         """Leave for a command's own request, once the limits allow it; it goes before campaigns.
 
-        Raises `bot.runtime.loans.NoPermit` after ``timeout`` real seconds. What the answer says about limits is given
+        Raises `bot.runtime.gateway_commands.NoPermit` after ``timeout`` real seconds. What the answer says about limits is given
         back by ``Permit.rate``; a `bot.gateway.errors.GatewayError` from within is counted as what it tells of.
         """
         return self._loans.lend(timeout)
@@ -219,13 +226,13 @@ class Delivery:
         with self._lock:
             return self._timetable.next_due(self._clock.elapsed())
 
-    def status(self) -> Status:
+    def status(self) -> DeliveryStatus:
         """How delivery stands."""
         with self._lock:
             waiting = self._rows.total() - self._in_flight
-            return Status(waiting, self._in_flight, self._pacing.room(self._clock.elapsed()))
+            return DeliveryStatus(waiting, self._in_flight, self._pacing.room(self._clock.elapsed()))
 
-    def waits(self, ids: Set[int]) -> dict[int, Wait]:
+    def waits(self, ids: Set[int]) -> dict[int, WaitReason]:
         """Why these rows wait, as far as they are in memory."""
         with self._lock:
             now, found = self._clock.elapsed(), {}
@@ -245,7 +252,7 @@ class Delivery:
             whose = row.contact, row.priority, self._route(row)
             lane = self._lanes.get(whose)
             if lane is None:
-                lane = self._lanes[whose] = Lane(*whose, deque((row,)))
+                lane = self._lanes[whose] = ContactQueue(*whose, deque((row,)))
                 self._begin(lane)
             else:
                 lane.rows.append(row)
@@ -262,25 +269,27 @@ class Delivery:
             _drop(lane, ids)
         self._rows = Counter(lane.route for lane in self._lanes.values() for _ in lane.rows)
 
-    def _wait_of(self, lane: Lane, now: float) -> Wait:
+    def _wait_of(self, lane: ContactQueue, now: float) -> WaitReason:
         """Why a lane's first row waits."""
         breaker = self._breakers[lane.route]
         if lane.in_flight:
-            return Wait("it is being sent")
+            return WaitReason("it is being sent")
         if breaker.reason:
-            return Wait(breaker.why(), time_of(self._clock, breaker.probe_at))
+            return WaitReason(breaker.why(), time_of(self._clock, breaker.probe_at))
         opens = self._shares.opens_at(lane.contact, now)
         if opens > now and lane.over_share is None:
-            return Wait("the contact's share of the requests is used up", time_of(self._clock, opens))
+            return WaitReason("the contact's share of the requests is used up", time_of(self._clock, opens))
         if lane.due_at > now:
-            return Wait("it is tried again", time_of(self._clock, lane.due_at))
+            return WaitReason("it is tried again", time_of(self._clock, lane.due_at))
         free = self._pacing.opens_at(now, lane.priority)
         if free is None or free > now:
-            return Wait("the limits leave no room", None if free is None else time_of(self._clock, free))
-        return Wait("its turn comes")
+            return WaitReason("the limits leave no room", None if free is None else time_of(self._clock, free))
+        return WaitReason("its turn comes")
 
     def _route(self, row: OutboxRow) -> Route:
-        return Apart.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
+        return (
+            OtherRoute.CONTACTS if isinstance(row.effect, PutContact) else self._gateway.channel_id(row.channel) or ""
+        )
 
     def _is_held(self, route: Route) -> bool:
         return self._breakers[route].reason == CHANNEL
@@ -301,7 +310,7 @@ class Delivery:
         """How many rows in memory are no replies."""
         return sum(len(lane.rows) for lane in self._lanes.values() if lane.priority != REPLY)
 
-    def _begin(self, lane: Lane) -> None:
+    def _begin(self, lane: ContactQueue) -> None:
         """The lane's first row is a new one. A reply that has no share while it is worth sending is given up at once."""
         lane.begin()
         row, now = lane.rows[0], self._clock.elapsed()
@@ -313,7 +322,7 @@ class Delivery:
             wait = max(wait, share_in)
         self._schedule(lane, wait)
 
-    def _schedule(self, lane: Lane, wait: float) -> None:
+    def _schedule(self, lane: ContactQueue, wait: float) -> None:
         now = self._clock.elapsed()
         lane.due_at = now + wait
         self._timetable.add(lane, lane.due_at, now)
@@ -378,7 +387,7 @@ class Delivery:
         lane.alone = lane.limited is not None and breaker.times_closed > lane.limited
         return _Job(lane, permit, breaker.begin())
 
-    def _settle(self, job: _Job, outcome: Outcome) -> None:
+    def _settle(self, job: _Job, outcome: SendAttempt) -> None:
         lane = job.lane
         self._in_flight -= 1
         lane.in_flight = False
@@ -412,12 +421,12 @@ class Delivery:
             self._settle(job, outcome)
 
 
-def _idle(lane: Lane) -> Iterator[OutboxRow]:
+def _idle(lane: ContactQueue) -> Iterator[OutboxRow]:
     """The rows that were certainly not sent."""
     return islice(lane.rows, int(lane.in_flight or lane.unclear), None)
 
 
-def _drop(lane: Lane, ids: Set[int]) -> None:
+def _drop(lane: ContactQueue, ids: Set[int]) -> None:
     """Take rows out of a lane. At least one stays."""
     first = lane.rows[0]
     lane.rows = deque(row for row in lane.rows if row.id not in ids)

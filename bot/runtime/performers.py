@@ -2,23 +2,38 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
+from time import monotonic
 from typing import Any
 
 from bot.clock import Clock
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Performed, Tell
 from bot.core.errors import BotError
 from bot.core.values import Usage
-from bot.runtime.backoff import LONGEST_BACKOFF, backoff, left_to_wait
 from bot.runtime.batch import place_of
-from bot.runtime.caution import NEVER, Caution
-from bot.runtime.crew import Crew
-from bot.runtime.lines import Line
+from bot.runtime.worker_pool import LONGEST_BACKOFF, DelayQueue, WorkerPool, backoff, left_to_wait
 from bot.store.rows import CallRow
 from bot.store.runs import MOST_CRASHES
+
+
+@dataclass(frozen=True, slots=True)
+class CrashQuarantine:
+    """``careful`` says whether the engine is. ``claim`` returns when it is durable that a row is about to be done.
+
+    ``concerns`` says which rows may end the process: those that run the bot's own Python.
+    """
+
+    careful: Callable[[], bool] = lambda: False
+    claim: Callable[[CallRow], None] = lambda row: None
+    concerns: Callable[[CallRow], bool] = lambda row: True
+
+
+NO_QUARANTINE = CrashQuarantine()
+"""For what cannot end the process."""
+
 
 LONGEST_WAIT = LONGEST_BACKOFF
 """The seconds that a service may ask for before the next try: somebody waits for the answer."""
@@ -27,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CallAttempt:
     """How one try ended: ``done`` with a ``value``, or the name of what went wrong.
 
     ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what the
@@ -63,7 +78,7 @@ class CallResult:
 Say = Callable[[str], bool]
 """Reports a paragraph of an answer that goes on; False: nobody waits for it any more."""
 
-Perform = Callable[[CallRow, Say], Ended]
+Perform = Callable[[CallRow, Say], CallAttempt]
 """Does a row once, from any thread, and raises nothing."""
 
 
@@ -98,7 +113,7 @@ class Performers:
         threads: int = 16,
         spare: int = 16,
         random: Random | None = None,
-        caution: Caution = NEVER,
+        caution: CrashQuarantine = NO_QUARANTINE,
     ) -> None:
         self._perform = perform
         self._caution = caution
@@ -108,8 +123,8 @@ class Performers:
         self._spare = spare
         self._random = random or Random()
         self._lock = threading.Lock()
-        self._crew = Crew(self._lock, clock, self._take, self._do, self._look, threads, name)
-        self._line: Line[_Job] = Line()
+        self._crew = WorkerPool(self._lock, clock, self._take, self._do, self._look, threads, name)
+        self._line: DelayQueue[_Job] = DelayQueue()
         self._in_flight: set[_Job] = set()
         self._hanging = 0
         self._closed = False
@@ -212,7 +227,7 @@ class Performers:
         self._crew.expect(job.deadline)
         return job
 
-    def _settle(self, job: _Job, ended: Ended) -> None:
+    def _settle(self, job: _Job, ended: CallAttempt) -> None:
         self._in_flight.discard(job)
         row = job.row
         if ended.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
@@ -236,19 +251,19 @@ class Performers:
                 self._settle(job, ended)
             self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
 
-    def _performed(self, job: _Job) -> Ended:
+    def _performed(self, job: _Job) -> CallAttempt:
         if job.row.crashes >= MOST_CRASHES:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
-            return Ended("error", detail="the engine crashed twice while this was done")
+            return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:
             if self._caution.careful() and self._caution.concerns(job.row):
                 self._caution.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
-            return Ended("error", detail=str(error), again=True)
+            return CallAttempt("error", detail=str(error), again=True)
         except Exception as error:  # a defect of ours costs this call its result, and not the thread
             log.error("%s failed, %s", name_of(job.row), place_of(error))
-            return Ended("error", detail=type(error).__name__)
+            return CallAttempt("error", detail=type(error).__name__)
 
     def _say(self, job: _Job, text: str) -> bool:
         with self._lock:
@@ -283,3 +298,48 @@ def _result(
     usage: tuple[Usage, ...] = (),
 ) -> CallResult:
     return CallResult(job.row, outcome, value, detail, job.attempts, due_at, usage, job.said)
+
+
+class PerformersByEffect:
+    """Gives each row to those who do what it asks for."""
+
+    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
+        self._performers = performers
+
+    def start(self) -> None:
+        """Begin."""
+        for performers in self._performers.values():
+            performers.start()
+
+    def end(self) -> None:
+        """Begin nothing more."""
+        for performers in self._performers.values():
+            performers.end()
+
+    def stop(self, timeout: float) -> None:
+        """Begin nothing more, and wait for what is in flight, all within ``timeout`` seconds."""
+        until = monotonic() + timeout
+        self.end()
+        for performers in self._performers.values():
+            performers.stop(max(0.0, until - monotonic()))
+
+    def offer(self, rows: Sequence[CallRow]) -> None:
+        """Take rows."""
+        for kind, performers in self._performers.items():
+            own = [row for row in rows if isinstance(row.effect, kind)]
+            if own:
+                performers.offer(own)
+
+    def withdraw(self, contact: str) -> None:
+        """Forget what is to be done for a contact."""
+        for performers in self._performers.values():
+            performers.withdraw(contact)
+
+    def idle(self) -> bool:
+        """True when nothing happens until the clock moves (or rows are offered)."""
+        return all(performers.idle() for performers in self._performers.values())
+
+    def next_due(self) -> float | None:
+        """When, by `Clock.elapsed`, something happens by itself."""
+        times = (performers.next_due() for performers in self._performers.values())
+        return min((time for time in times if time is not None), default=None)

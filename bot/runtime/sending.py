@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from random import Random
+from typing import Self
 
 from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
@@ -19,7 +20,7 @@ from bot.gateway.client import Gateway
 from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown, Refused
 from bot.gateway.rate import Rate
 from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
-from bot.runtime.backoff import LONGEST_BACKOFF, backoff
+from bot.runtime.worker_pool import LONGEST_BACKOFF, backoff
 from bot.store.rows import REPLY, OutboxRow
 
 OLDEST = timedelta(days=3)
@@ -37,26 +38,26 @@ REFUSED, UNCLEAR = "refused", "unclear"
 log = logging.getLogger(__name__)
 
 
-class Apart(Enum):
+class OtherRoute(Enum):
     """Routes that are no channels."""
 
     CONTACTS = "contact changes"
     COMMANDS = "commands"
 
 
-Route = str | Apart
-"""What a request goes through: a channel, by its id (empty: the account's own one), or one of `Apart`."""
+Route = str | OtherRoute
+"""What a request goes through: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
 
 
 def name_of(route: Route) -> str:
     """What a route is called, in a sentence."""
-    if isinstance(route, Apart):
+    if isinstance(route, OtherRoute):
         return route.value
     return f"the channel {route}" if route else "the account's own channel"
 
 
 @dataclass(slots=True)
-class Silence:
+class ShutWindow:
     """A window that is shut: the contact's newest message, and whether a template went in place of one since."""
 
     newest: datetime | None
@@ -73,18 +74,18 @@ class OverShare:
     a_day: int
     first: bool
 
-    def outcome(self) -> "Outcome":
+    def outcome(self) -> "SendAttempt":
         """What becomes of the message."""
         words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
         if self.first:
-            return Outcome(
+            return SendAttempt(
                 "failed", f"{words}; `bot trace` shows what else is not sent to it until some are free again"
             )
-        return Outcome("over_share", words)
+        return SendAttempt("over_share", words)
 
 
 @dataclass(slots=True)
-class Lane:
+class ContactQueue:
     """A contact's rows of one priority and one route, in order, and what is known of the first one, the only one that is tried.
 
     ``alone`` says that the gateway's limits keep back this contact's row, while it takes those of others.
@@ -94,7 +95,7 @@ class Lane:
     priority: int
     route: Route
     rows: deque[OutboxRow]
-    silence: Silence | None = None
+    silence: ShutWindow | None = None
     attempts: int = 0
     tried_since: float | None = None  # by `Clock.elapsed`
     unclear: bool = False  # a try may have been sent
@@ -122,7 +123,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SendAttempt:
     """The result of a try. ``again``: the next try may be made at once, and this one is not reported.
 
     The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the
@@ -172,21 +173,21 @@ class Sender:
         self._random = random
         self._repeat_unclear = repeat_unclear
 
-    def send(self, lane: Lane) -> Outcome:
+    def send(self, lane: ContactQueue) -> SendAttempt:
         """Try the lane's first message once. Raises nothing."""
         try:
             return self._try(lane)
         except BotError as error:  # of the store's: nothing was sent
-            return Outcome("retry", str(error), wait=self._backoff(lane.attempts))
+            return SendAttempt("retry", str(error), wait=self._backoff(lane.attempts))
         except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
             frames = "".join(traceback.format_tb(defect.__traceback__))
             log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
-            return Outcome("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
+            return SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
 
-    def _try(self, lane: Lane) -> Outcome:
+    def _try(self, lane: ContactQueue) -> SendAttempt:
         row = lane.rows[0]
         what = self._what(lane, self._time.now())
-        if isinstance(what, Outcome):
+        if isinstance(what, SendAttempt):
             return what
         if not isinstance(what, PutContact) and not self._gateway.keyed(what):
             self._claim(row)
@@ -198,27 +199,27 @@ class Sender:
         except GatewayError as error:
             return self._failed(lane, what, error)
 
-    def _what(self, lane: Lane, now: datetime) -> Message | PutContact | Outcome:
+    def _what(self, lane: ContactQueue, now: datetime) -> Message | PutContact | SendAttempt:
         """What is to go now; an outcome where nothing is."""
         row = lane.rows[0]
         if now > row.created_at + OLDEST:
-            return Outcome("unknown" if lane.unclear else "failed", f"it is older than {OLDEST.days} days")
+            return SendAttempt("unknown" if lane.unclear else "failed", f"it is older than {OLDEST.days} days")
         if lane.over_share is not None:
             return lane.over_share.outcome()
         if isinstance(row.effect, PutContact):
-            return Outcome("covered", NEWER) if len(lane.rows) > 1 else row.effect
+            return SendAttempt("covered", NEWER) if len(lane.rows) > 1 else row.effect
         if row.priority != REPLY and self._opted_out(row.contact):
-            return Outcome("opted_out", HAS_OPTED_OUT)
+            return SendAttempt("opted_out", HAS_OPTED_OUT)
         message, instead = row.effect.message, row.effect.instead
         if isinstance(message, TemplateMessage) or self._is_open(lane, now):
             return message
         return _blocked(lane) if instead is None or _replaced(lane) else instead
 
-    def _request(self, lane: Lane, what: Message | PutContact) -> Outcome:
+    def _request(self, lane: ContactQueue, what: Message | PutContact) -> SendAttempt:
         row = lane.rows[0]
         if isinstance(what, PutContact):
             rate = self._gateway.put_contact(row.contact, what.name, what.email, what.tags).rate
-            return Outcome("sent", requested=True, rate=rate)
+            return SendAttempt("sent", requested=True, rate=rate)
         if what is getattr(row.effect, "message", None):
             sent = self._gateway.send(row.contact, what, row.key, row.channel)
             return _taken("sent", "", sent)
@@ -227,7 +228,7 @@ class Sender:
         lane.silence.replaced = True
         return _taken("replaced", SHUT, sent)
 
-    def _is_open(self, lane: Lane, now: datetime) -> bool:
+    def _is_open(self, lane: ContactQueue, now: datetime) -> bool:
         until = lane.rows[0].window_until
         if lane.silence is None and until is not None and now < until:
             return True
@@ -240,11 +241,11 @@ class Sender:
         self._shut(lane, newest)
         return False
 
-    def _shut(self, lane: Lane, newest: datetime | None) -> None:
+    def _shut(self, lane: ContactQueue, newest: datetime | None) -> None:
         replaced = self._replaced(lane.contact)
-        lane.silence = Silence(newest, replaced is not None and (newest is None or replaced > newest))
+        lane.silence = ShutWindow(newest, replaced is not None and (newest is None or replaced > newest))
 
-    def _failed(self, lane: Lane, what: Message | PutContact, error: GatewayError) -> Outcome:
+    def _failed(self, lane: ContactQueue, what: Message | PutContact, error: GatewayError) -> SendAttempt:
         match error:
             case EndpointRefused():
                 return _outcome("again", error)
@@ -272,7 +273,7 @@ class Sender:
     def _repeats(self, row: OutboxRow) -> bool:
         return self._repeat_unclear and row.priority == REPLY
 
-    def _retry(self, lane: Lane, error: GatewayError) -> Outcome:
+    def _retry(self, lane: ContactQueue, error: GatewayError) -> SendAttempt:
         row, wait = lane.rows[0], self._backoff(lane.attempts, error)
         assert lane.tried_since is not None
         tried_for = self._clock.elapsed() + wait - lane.tried_since
@@ -287,18 +288,18 @@ class Sender:
         return max(backoff(attempts, self._random), min(said, LONGEST_BACKOFF))
 
 
-def refused(state: str, error: GatewayError, now: datetime) -> Outcome:
+def refused(state: str, error: GatewayError, now: datetime) -> SendAttempt:
     """What a request came to that the gateway refused for its key, its limits or its channel."""
     advice = f"{error.code}: {error.advice}"
     return replace(_outcome(state, error), fault=_FAULTS[type(error)], retry_after=error.rate.wait(now), advice=advice)
 
 
-def _taken(state: str, detail: str, sent: Sent) -> Outcome:
-    return Outcome(state, detail, sent.message_ids, requested=True, rate=sent.rate, alias=sent.alias)
+def _taken(state: str, detail: str, sent: Sent) -> SendAttempt:
+    return SendAttempt(state, detail, sent.message_ids, requested=True, rate=sent.rate, alias=sent.alias)
 
 
-def _outcome(state: str, error: GatewayError) -> Outcome:
-    return Outcome(state, str(error), requested=error.requested, rate=error.rate, code=_code(error))
+def _outcome(state: str, error: GatewayError) -> SendAttempt:
+    return SendAttempt(state, str(error), requested=error.requested, rate=error.rate, code=_code(error))
 
 
 def _code(error: GatewayError) -> str:
@@ -307,12 +308,53 @@ def _code(error: GatewayError) -> str:
     return error.code or (REFUSED if isinstance(error, Refused) else "")
 
 
-def _replaced(lane: Lane) -> bool:
+def _replaced(lane: ContactQueue) -> bool:
     return lane.silence is not None and lane.silence.replaced
 
 
-def _blocked(lane: Lane) -> Outcome:
+def _blocked(lane: ContactQueue) -> SendAttempt:
     """What becomes of a message behind a shut window for which no template goes."""
     if _replaced(lane):
-        return Outcome("covered", f"{SHUT}, and a template went since")
-    return Outcome("failed", f"{SHUT}, and no window_closed template is declared")
+        return SendAttempt("covered", f"{SHUT}, and a template went since")
+    return SendAttempt("failed", f"{SHUT}, and no window_closed template is declared")
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What became of a message, or of a try.
+
+    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
+    and a template went since the contact's newest message; or something newer about the contact follows);
+    ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
+    contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
+    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
+    ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
+    `bot.gateway.answers.Sent`, ``code`` as in `bot.runtime.sending.SendAttempt`.
+    """
+
+    row: OutboxRow
+    state: str
+    attempts: int
+    due_at: datetime | None
+    message_ids: tuple[str, ...]
+    detail: str
+    at: datetime
+    alias: str | None = None
+    code: str = ""
+    refused: bool = False
+
+    @classmethod
+    def of(cls, lane: ContactQueue, outcome: SendAttempt, at: datetime) -> Self:
+        """What a try of a lane's first message came to."""
+        return cls(
+            lane.rows[0],
+            outcome.state,
+            lane.attempts,
+            None if outcome.wait is None else at + timedelta(seconds=outcome.wait),
+            outcome.message_ids,
+            outcome.detail,
+            at,
+            outcome.alias,
+            outcome.code,
+            outcome.refused,
+        )

@@ -46,7 +46,7 @@ class Settings:
     channel_id: str | None
     gateway_per_minute: int
     gateway_per_day: int
-    gateway_per_contact: int | None  # of a day; None: see `bot.runtime.shares.share_of`
+    gateway_per_contact: int | None  # of a day; None: see `bot.runtime.rate_limiter.share_of`
     repeat_unknown: bool  # a reply of which nobody can tell whether it was sent
     store: Path  # the engine's file; the inbox lies beside it
     host: str

@@ -95,7 +95,7 @@ class Source(Protocol):
     """Answers the questions of one try, from several threads."""
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> Answered:
-        """The answer to a question in the wire form. Raises `Stopped`, `PutOff` and `Stale`."""
+        """The answer to a question in the wire form. Raises `AnswerStopped`, `PutOff` and `Stale`."""
         ...
 
 
@@ -108,7 +108,7 @@ class Purse:
         self._lock = threading.Lock()
 
     def check(self, request: ChatRequest) -> None:
-        """Raise `Stopped` where a question with its longest answer might come to more than there is."""
+        """Raise `AnswerStopped` where a question with its longest answer might come to more than there is."""
         cost = request.estimate("").prompt_tokens + request.max_tokens
         if self.used + cost > self.most:
             left = self.most - self.used
@@ -166,7 +166,7 @@ class LiveModel:
 def _failing(error: CompletionError) -> str:
     """What the bot is told of an error that it is to meet as it does in earnest: one of its question, or of the answer.
 
-    Raises `PutOff` or `Stopped` for others.
+    Raises `PutOff` or `AnswerStopped` for others.
     """
     if isinstance(error, InvalidRequest):
         return type(error).code

@@ -27,7 +27,7 @@ from bot.ai.errors import (
     Unauthorized,
 )
 from bot.ai.refusals import read_object, read_reset
-from bot.runtime.completing import FAILURES
+from bot.runtime.model_calls import FAILURES
 
 LONGEST_RESET = timedelta(days=31)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "models.md"

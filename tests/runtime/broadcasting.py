@@ -12,7 +12,7 @@ from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
 from bot.store.state import Store
-from tests.runtime.turns_kit import START, World, begin, sent
+from tests.runtime.engine_kit import START, World, begin, sent
 
 SALE = {"name": "sale", "language": "en"}
 

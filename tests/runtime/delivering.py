@@ -13,9 +13,8 @@ from bot.core.messages import Message, TextMessage
 from bot.gateway.client import Gateway
 from bot.http import Http
 from bot.runtime.delivery import Delivery
-from bot.runtime.pacing import Pacing
-from bot.runtime.send_result import SendResult
-from bot.runtime.shares import Shares
+from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
+from bot.runtime.sending import SendResult
 from bot.store.rows import REPLY, OutboxRow
 
 RESERVE = 10
@@ -47,11 +46,11 @@ class Bench:
                 channels=options.pop("channels", None),
             ),
             self.clock,
-            Pacing(*limits, reserve=reserve),
+            RateLimiter(*limits, reserve=reserve),
             self.report,
             self.newest.get,
             alarms=self.alarms,
-            shares=Shares(self.alarms, *limits, per_contact=options.pop("per_contact", None)),
+            shares=ContactLimiter(self.alarms, *limits, per_contact=options.pop("per_contact", None)),
             replaced=self.replaced.get,
             opted_out=self.opted_out.__contains__,
             claim=claim,

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.core.events import MessageReceived
-from bot.runtime.addressing import addressed, learn_alias
 from bot.runtime.batch import Batch
+from bot.runtime.engine_input import learn_alias, with_contact
 from bot.store.migrations import migrate
 from bot.store.runs import ORDINARY
 from bot.store.state import Store
-from tests.runtime.turns_kit import START, advance
+from tests.runtime.engine_kit import START, advance
 
 ANN, BOB = "6281234567890", "6281234567891"
 
@@ -30,11 +30,11 @@ def message(contact: str) -> MessageReceived:
 
 def test_an_event_under_an_alias_is_the_contacts(batch: Batch) -> None:
     learn_alias(batch, BOB, ANN)
-    assert addressed(batch, message(BOB)) == message(ANN)
+    assert with_contact(batch, message(BOB)) == message(ANN)
 
 
 def test_a_number_that_has_written_in_this_very_batch_is_nobodys_alias(batch: Batch) -> None:
     batch.take(message(BOB))
     learn_alias(batch, BOB, ANN)
-    assert addressed(batch, message(BOB)) == message(BOB)
+    assert with_contact(batch, message(BOB)) == message(BOB)
     assert batch.commit.aliases == {}

@@ -15,8 +15,8 @@ from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
-from bot.runtime.broadcasts import fill_outbox, read_template
-from bot.runtime.operator import operate
+from bot.runtime.broadcasting import fill_outbox, read_template
+from bot.runtime.operator_requests import operate
 from bot.store.broadcasts import RUNNING
 from bot.store.commit import Commit
 from bot.store.inbox import InboxWriter
@@ -26,7 +26,7 @@ from bot.store.state import Store
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench
-from tests.runtime.turns_kit import LONG, START, World, advance, begin, open_world, sent
+from tests.runtime.engine_kit import LONG, START, World, advance, begin, open_world, sent
 
 AHEAD = 100
 

@@ -13,9 +13,9 @@ from bot.lang.handlers import handler
 from bot.requester import HttpAnswer
 from tests.gateway.peer import Peer, accepted, peer, refused, reset
 from tests.runtime.delivering import NOON, Bench
+from tests.runtime.test_http_calls import JSON, kept
+from tests.runtime.test_http_calls import Bench as Requests
 from tests.runtime.test_performers import Bench as Callers
-from tests.runtime.test_requesting import JSON, kept
-from tests.runtime.test_requesting import Bench as Requests
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)

@@ -20,10 +20,9 @@ from bot.gateway.rate import Rate
 from bot.gateway.refusals import RateLimited
 from bot.runtime import delivery
 from bot.runtime.delivery import Delivery
-from bot.runtime.loans import NoPermit
-from bot.runtime.pacing import Pacing
-from bot.runtime.send_result import SendResult
-from bot.runtime.shares import Shares
+from bot.runtime.gateway_commands import NoPermit
+from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
+from bot.runtime.sending import SendResult
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, OutboxRow
 from tests.gateway.peer import Answer, Peer, accepted, answer, peer, refused, reset
 from tests.runtime import delivering
@@ -1043,11 +1042,11 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
     delivery = Delivery(
         gateway,
         clock,
-        Pacing(60, 10_000),
+        RateLimiter(60, 10_000),
         lambda r: None,
         lambda c: None,
         alarms=alarms,
-        shares=Shares(alarms, 60, 10_000),
+        shares=ContactLimiter(alarms, 60, 10_000),
         replaced=lambda c: None,
         opted_out=lambda c: False,
         claim=lambda r: None,

@@ -16,8 +16,8 @@ from bot.store.files import contact_files
 from bot.store.rows import CallRow
 from tests.gateway.peer import Peer, peer, refused
 from tests.runtime.delivering import Bench
+from tests.runtime.engine_kit import World, begin, open_world
 from tests.runtime.test_performers import Bench as Performing
-from tests.runtime.turns_kit import World, begin, open_world
 
 ANN, BOB = "6281234567890", "6289876543210"
 

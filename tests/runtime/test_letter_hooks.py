@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.core.effects import Send, Tell
-from tests.runtime.turns_kit import World, begin, open_world
+from tests.runtime.engine_kit import World, begin, open_world
 
 ANN = "6281234567890"
 

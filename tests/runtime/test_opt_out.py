@@ -15,8 +15,8 @@ from bot.core.messages import TextMessage
 from bot.engine import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
-from bot.runtime.broadcasts import AHEAD
-from bot.runtime.turns import Turns
+from bot.runtime.broadcasting import AHEAD
+from bot.runtime.engine_loop import EngineLoop
 from bot.store.commit import Commit
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
@@ -24,7 +24,7 @@ from bot.store.reader import StoreReader
 from bot.store.rows import CAMPAIGN
 from bot.store.state import Store
 from tests.runtime.broadcasting import ask, begun, letters, resume, stop
-from tests.runtime.turns_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of
 
 FLOWS = """
@@ -43,7 +43,7 @@ ANN, LAST = CONTACTS[0], CONTACTS[-1]
 def begin(path: Path, clock: MovableClock, inbox: InboxWriter) -> World:
     store, engine, alarms = Store(path), partial(advance, LIBRARY), Alarms(clock)
     begun(store, "spring")
-    turns = Turns(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
+    turns = EngineLoop(store, InboxReader(path), clock, engine, read, metrics=EngineMetrics(), alarms=alarms)
     world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
     turns.start(world.delivery, world.performers)
     return world

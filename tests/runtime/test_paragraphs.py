@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.runtime.paragraphs import Paragraphs
+from bot.runtime.model_answer import Paragraphs
 
 TEXT = """\
 Hello.

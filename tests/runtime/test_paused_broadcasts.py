@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bot.runtime.batch import RequestRefused
-from bot.runtime.broadcasts import ALARM, is_enough
+from bot.runtime.broadcasting import ALARM, is_enough
 from bot.store.rows import OutboxRow
 from tests.runtime.broadcasting import SALE, ask, continued, done, letters, people, resume, stop
-from tests.runtime.turns_kit import World, open_world
+from tests.runtime.engine_kit import World, open_world
 
 AHEAD = 100
 CANARY_WAITS = timedelta(minutes=10)

@@ -16,8 +16,8 @@ from bot.core.effects import Call
 from bot.core.values import Record, Usage
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
-from bot.runtime.calling import Calling
-from bot.runtime.performers import CallResult, Ended, Performers, Say
+from bot.runtime.performers import CallAttempt, CallResult, Performers, Say
+from bot.runtime.python_calls import PythonCalls
 from bot.store.rows import CallRow
 
 NOON = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
@@ -30,7 +30,7 @@ class Bench:
         self.changed = threading.Condition()
         self.ids = count(1)
         declared = extensions_in([{function.__name__: function for function in functions}])
-        self.performers = Performers(Calling(declared), self.clock, self.report, random=Random(1), **options)
+        self.performers = Performers(PythonCalls(declared), self.clock, self.report, random=Random(1), **options)
         self.performers.start()
 
     def report(self, result: CallResult) -> None:
@@ -397,9 +397,9 @@ def test_what_comes_back_after_stop_gave_up_waiting_is_not_reported(hanging: Han
 def test_what_was_given_up_reports_what_it_used_up_when_it_comes_back(hanging: Hanging) -> None:
     used = (Usage("acme/one", 300, 0, estimated=True),)
 
-    def perform(row: CallRow, say: Say) -> Ended:
+    def perform(row: CallRow, say: Say) -> CallAttempt:
         hanging()
-        return Ended("timeout", usage=used)
+        return CallAttempt("timeout", usage=used)
 
     bench = Bench()
     bench.performers._perform = perform
@@ -415,7 +415,9 @@ def test_what_was_given_up_reports_what_it_used_up_when_it_comes_back(hanging: H
 
 def test_a_defect_of_ours_ends_one_call_and_no_thread() -> None:
     bench = Bench(threads=1, spare=0)
-    bench.performers._perform = lambda row, say: Ended("done", [][0]) if row.id == 1 else Ended("done", row.id)
+    bench.performers._perform = lambda row, say: (
+        CallAttempt("done", [][0]) if row.id == 1 else CallAttempt("done", row.id)
+    )
     bench.offer()
     assert (bench.after(1).outcome, bench.results[0].detail) == ("error", "IndexError")
     bench.offer()

@@ -16,13 +16,13 @@ from bot.core.turn import Turn
 from bot.engine import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
-from bot.runtime.turns import Turns
+from bot.runtime.engine_loop import EngineLoop
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.migrations import migrate
 from bot.store.reader import StoreReader
 from bot.store.rows import json_of
 from bot.store.state import Store
-from tests.runtime.turns_kit import START, Hands, World, read
+from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import CONTACT, library_of
 
 OTHER = "6281234567891"
@@ -53,7 +53,7 @@ def open_with(tmp_path: Path) -> Iterator[Callable[..., World]]:
         migrate(path)
         store, inbox = Store(path), InboxWriter(path, clock)
         alarms, metrics, turn = Alarms(clock), EngineMetrics(), take or partial(advance, library_of(FLOWS))
-        turns = Turns(store, InboxReader(path), clock, turn, read, metrics=metrics, alarms=alarms)
+        turns = EngineLoop(store, InboxReader(path), clock, turn, read, metrics=metrics, alarms=alarms)
         world = World(path, clock, inbox, Hands(), Hands(), turns, store, StoreReader(path), alarms)
         turns.start(world.delivery, world.performers)
         opened.append(world)

@@ -12,8 +12,8 @@ from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, Stat
 from bot.store.migrations import migrate
 from bot.store.rows import CAMPAIGN, OutboxRow, time_of
 from bot.store.state import Store
-from tests.runtime.turns_kit import START, World, begin, open_world
-from tests.runtime.turns_kit import sent as result_of
+from tests.runtime.engine_kit import START, World, begin, open_world
+from tests.runtime.engine_kit import sent as result_of
 
 ANN, BOB = "4915", "4916"
 

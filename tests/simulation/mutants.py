@@ -8,12 +8,12 @@ from unittest.mock import patch
 
 from bot.app import Engine
 from bot.runtime import batch
-from bot.runtime.claims import Claims
 from bot.runtime.delivery import Delivery
-from bot.runtime.pacing import Pacing
-from bot.runtime.passes import Passes
+from bot.runtime.engine_cycle import EngineCycle
+from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.in_flight_window import InFlightWindow
+from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
-from bot.runtime.turns import Turns
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
 from bot.store.queues import SEND_ENDED
@@ -32,13 +32,13 @@ def _around(owner: Any, name: str, replaced: Callable[..., Any]) -> Iterator[Non
 def cursor_before_the_turn() -> AbstractContextManager[object]:
     """The cursor is durable before what it has passed is taken."""
 
-    def take_log(real: Any, passes: Passes, some: Any, most: int) -> Any:
+    def take_log(real: Any, passes: EngineCycle, some: Any, most: int) -> Any:
         rows = passes._inbox.after(passes.cursor, most)
         if rows:
             passes._store._write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
         return real(passes, some, most)
 
-    return _around(Passes, "_take_log", take_log)
+    return _around(EngineCycle, "_take_log", take_log)
 
 
 def key_from_a_count() -> AbstractContextManager[object]:
@@ -82,41 +82,43 @@ def window_not_checked() -> AbstractContextManager[object]:
 def wake_lost_in_a_crash() -> AbstractContextManager[object]:
     """Who waits for a time is forgotten where the engine did not end properly."""
 
-    def begin(real: Any, passes: Passes) -> Any:
+    def begin(real: Any, passes: EngineCycle) -> Any:
         if not passes._store._one("SELECT clean FROM meta")[0]:
             passes._store._write(("UPDATE sessions SET wake_at = NULL", [()]))
         return real(passes)
 
-    return _around(Passes, "begin", begin)
+    return _around(EngineCycle, "begin", begin)
 
 
 def claim_not_durable() -> AbstractContextManager[object]:
     """A message without a key is sent before it is written down that it is."""
-    return patch.object(Turns, "claim", lambda *given: None)
+    return patch.object(EngineLoop, "claim", lambda *given: None)
 
 
 def row_deleted_before_its_result() -> AbstractContextManager[object]:
     """A message leaves the outbox when it is handed to those who send."""
 
-    def give(real: Any, claims: Claims[Any], rows: Any) -> None:
+    def give(real: Any, claims: InFlightWindow[Any], rows: Any) -> None:
         real(claims, rows)
         store = getattr(claims._pending, "__self__", None)
         if store is not None and claims._pending.__name__ == "pending_sends":
             store._write((SEND_ENDED, [(row.id,) for row in rows]))
 
-    return _around(Claims, "_give", give)
+    return _around(InFlightWindow, "_give", give)
 
 
 def failures_cost_no_budget() -> AbstractContextManager[object]:
     """A request that was not answered well is not counted against the gateway's limits."""
 
-    def ended(real: Any, pacing: Pacing, permit: int, now: float, remaining: int | None = None, *said: Any) -> None:
+    def ended(
+        real: Any, pacing: RateLimiter, permit: int, now: float, remaining: int | None = None, *said: Any
+    ) -> None:
         if remaining is None:
             pacing.unused(permit)
         else:
             real(pacing, permit, now, remaining, *said)
 
-    return _around(Pacing, "ended", ended)
+    return _around(RateLimiter, "ended", ended)
 
 
 def parked_lost_in_a_reload() -> AbstractContextManager[object]:

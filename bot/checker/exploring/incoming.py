@@ -76,7 +76,7 @@ def _ended(answer: Answer, asked: Asked, results: Results) -> tuple[str, Any]:
 
 
 def _said(speaks: Speaks) -> Mapping[str, Any]:
-    """What a model's answer is to a step (`bot.runtime.answering.answered`)."""
+    """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
     calls = [
         {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
         for number, (name, arguments) in enumerate(speaks.calls)

@@ -1,0 +1,427 @@
+"""Broadcasts: one template to many contacts, in the time that replies leave (decisions: "Broadcasts").
+
+They wait in the store and come to the outbox a few at a time, so that replies never stand behind them. The first
+message goes alone; the others follow once the gateway has taken it. A broadcast that is refused pauses by itself.
+"""
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from bot.core.effects import Send, effect_ref
+from bot.core.messages import TemplateMessage, violations
+from bot.gateway.refusals import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
+from bot.runtime.batch import Batch, RequestRefused, effect_key
+from bot.runtime.sending import UNCLEAR, SendResult
+from bot.store.broadcasts import (
+    EDITING,
+    PAUSED,
+    RUNNING,
+    STOPPED,
+    TEMPLATE_CODES,
+    TRYING,
+    Again,
+    Broadcast,
+    Place,
+    Recipient,
+)
+from bot.store.queues import DeadSend
+from bot.store.rows import CAMPAIGN, OPERATOR, SentRow, json_of
+
+AHEAD = 100
+"""How many messages of broadcasts are in the outbox at most."""
+
+CANARY_WAITS = timedelta(minutes=10)
+"""How long a first message may wait for its channel, or its contact's share, before another one is the first."""
+
+ALARM = "broadcast-paused"
+
+_RECENT = 10
+_ENOUGH_OF_ANY = 3, 5
+_ENOUGH_OF_CONTACTS = 9, 10
+_ABOUT_CONTACTS = (InvalidPhone.code, SendFailed.code)
+_GOT_IT = ("sent", "replaced", "covered")
+
+TakeBack = Callable[[Set[int]], Set[int]]
+"""Keeps messages, by their ids, from those who send; returns those that nobody sends or may have sent."""
+
+
+# -- What an operator asks
+
+
+def add_recipients(batch: Batch, name: str, template: TemplateMessage, recipients: list[Any]) -> dict[str, Any]:
+    """Add recipients, ``{"contact", "body": [...]}`` each, to the broadcast of this name; make it with the first.
+
+    Answers how many were added, how many it had already (``differ``: so many of those have not got it, and have other
+    parameters), and how many have opted out. Raises `RequestRefused`.
+    """
+    known = _find(batch, name)
+    if known is not None and known.template != template:
+        raise RequestRefused(
+            f'the broadcast "{name}" sends another template or language: `--edit "{name}"` corrects it, '
+            "or choose another name"
+        )
+    if known is not None and known.state == STOPPED:
+        raise RequestRefused(f'the broadcast "{name}" was stopped: `bot broadcast --resume "{name}"` goes on with it')
+    if known is not None and known.state == EDITING:
+        raise RequestRefused(_broken_off(name))
+    rows = [_read(recipient) for recipient in recipients]
+    broadcast = known or Broadcast(name, template)
+    if known is None:
+        batch.commit.set_broadcast(None, broadcast)
+    added = opted_out = differ = 0
+    for contact, body in rows:
+        if (name, contact) in batch.commit.recipients:
+            continue
+        if (there := batch.store.recipient(name, contact)) is not None:
+            outcome, has = there
+            differ += has != body and outcome in (None, "held", "failed")
+        elif batch.session(contact).opted_out:
+            opted_out += 1
+        else:
+            batch.commit.add_recipient(broadcast, contact, body)
+            added += 1
+    return {"added": added, "known": len(rows) - added - opted_out, "differ": differ, "opted_out": opted_out}
+
+
+def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[str, int]:
+    """Take back all of a broadcast but messages that are being sent or may have been.
+
+    Answers how many contacts do not get it (``stopped``), and how many may still (``in_flight``). Twice is once.
+    Raises `RequestRefused`.
+    """
+    broadcast = _known(batch, name)
+    asked = json_of({"do": "stop", "name": name})
+    held = batch.store.held_of(name) if broadcast.state in (TRYING, PAUSED) else 0
+    just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
+    back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
+    stopped = batch.store.waiting_of(name) + held + just_added + back
+    if broadcast.state != EDITING:
+        batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"{stopped} stopped, {in_flight} in flight")
+    return {"stopped": stopped, "in_flight": in_flight}
+
+
+def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
+    """Go on with a broadcast that was stopped or paused: its next message goes alone, then the others.
+
+    Contacts whose message was refused because of the template, or with the code that paused it, get another message,
+    unless a correction has left them out. Answers how many contacts wait for it again. Raises `RequestRefused`.
+    """
+    broadcast = _known(batch, name)
+    if broadcast.state == EDITING:
+        raise RequestRefused(_broken_off(name))
+    resumed = 0
+    if broadcast.state in (PAUSED, STOPPED):
+        resumed = batch.store.held_of(name) + batch.store.refused_of(name, broadcast.code)
+        batch.commit.resume_refused(broadcast, broadcast.code)
+        batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING, code="", recent=(), canary=None))
+    batch.commit.add_note(None, event_id, json_of({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
+    return {"resumed": resumed}
+
+
+def begin_edit(
+    batch: Batch, name: str, template: TemplateMessage, event_id: str, take_back: TakeBack
+) -> dict[str, int]:
+    """Begin to correct a broadcast: it is stopped, and sends this template when it is resumed.
+
+    Answers the correction's number (``edit``), and how many messages are ``in_flight``: they are not
+    corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
+    """
+    broadcast = _known(batch, name)
+    asked = json_of({"do": "edit", "name": name})
+    _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
+    edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1)
+    batch.commit.set_broadcast(broadcast, edited)
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edited.edit} has begun")
+    return {"edit": edited.edit, "in_flight": in_flight}
+
+
+def correct(batch: Batch, name: str, edit: int, recipients: list[Any]) -> dict[str, int]:
+    """Set the parameters of recipients, as `add_recipients` takes them; other contacts become recipients.
+
+    Answers how many were ``corrected`` or ``added``; how many ``had_it``, or may have had it (``unknown``): those stay
+    as they are; how many have ``opted_out``. Raises `RequestRefused`.
+    """
+    broadcast = _in_edit(batch, name, edit)
+    rows = [_read(recipient) for recipient in recipients]
+    answer = dict.fromkeys(("corrected", "added", "had_it", "unknown", "opted_out"), 0)
+    for contact, body in rows:
+        there = batch.store.recipient(name, contact)
+        outcome = there and there[0]
+        if outcome == "opted_out" or batch.session(contact).opted_out:
+            answer["opted_out"] += 1
+        elif outcome in _GOT_IT:
+            answer["had_it"] += 1
+        else:
+            batch.commit.add_recipient(broadcast, contact, body)
+            answer["added" if there is None else "unknown" if outcome == "unknown" else "corrected"] += 1
+    return answer
+
+
+def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int]:
+    """End a correction: contacts that it did not name and who have not got the broadcast do not get it.
+
+    Answers how many are ``left_out``. Raises `RequestRefused`.
+    """
+    broadcast = _in_edit(batch, name, edit)
+    left_out = batch.store.not_corrected_of(broadcast)
+    batch.commit.leave_out(broadcast)
+    batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
+    asked = json_of({"do": "edit", "name": name})
+    batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
+    return {"left_out": left_out}
+
+
+def _in_edit(batch: Batch, name: str, edit: int) -> Broadcast:
+    broadcast = _known(batch, name)
+    if (broadcast.state, broadcast.edit) != (EDITING, edit):
+        raise RequestRefused(
+            f'the broadcast "{name}" was corrected by somebody else meanwhile: look at it, and begin anew'
+        )
+    return broadcast
+
+
+def _broken_off(name: str) -> str:
+    return (
+        f'a correction of the broadcast "{name}" was broken off: write it again (`bot broadcast ... --edit "{name}"`)'
+    )
+
+
+def _find(batch: Batch, name: str) -> Broadcast | None:
+    return batch.commit.broadcasts.get(name) or batch.store.broadcast(name)
+
+
+def _known(batch: Batch, name: str) -> Broadcast:
+    broadcast = _find(batch, name)
+    if broadcast is None:
+        raise RequestRefused(f'there is no broadcast "{name}" (`bot queue` lists those that are not done)')
+    return broadcast
+
+
+def cancel(batch: Batch, take_back: TakeBack) -> None:
+    """Take back all broadcasts from the contacts who have opted out in this batch, but what may have been sent already."""
+    for contact in sorted(batch.commit.opted_out):
+        in_outbox = batch.store.broadcasts_in_outbox_to(contact)
+        unclaimed = {each.id for each in in_outbox if not (each.claimed or each.id in batch.commit.sends_ended)}
+        for id in sorted(take_back(unclaimed)):
+            batch.commit.opt_out_of(id)
+
+
+def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back: TakeBack) -> tuple[int, int]:
+    """Returns how many messages were taken back out of the outbox, and how many are in flight."""
+    in_outbox = {m.id: m for m in batch.store.broadcast_in_outbox(name) if m.id not in batch.commit.sends_ended}
+    back = take_back({message.id for message in in_outbox.values() if not message.claimed})
+    for id in sorted(back):
+        batch.commit.take_back(id)
+        batch.commit.add_note(in_outbox[id].contact, event_id, asked, "broadcast", f"message {id} was taken back")
+    return len(back), len(in_outbox) - len(back)
+
+
+# -- What becomes of the messages
+
+
+def handle_campaign_result(batch: Batch, result: SendResult) -> None:
+    """Note what came of a broadcast's message, and what follows for the others."""
+    row, place = result.row, batch.store.place_in_broadcast(result.row.id)
+    if place is not None and result.state == "failed" and _was_corrected(batch, place, row.ref):
+        batch.commit.correct_refused(row.id)
+        asked = json_of({"do": "broadcast", "name": place.broadcast})
+        batch.commit.add_note(row.contact, row.ref, asked, "broadcast", f"message {row.id} was refused, and corrected")
+        return
+    code = result.code if result.state == "failed" else ""
+    batch.commit.send_ended(row, result.state, result.message_ids, result.attempts, result.detail, result.at, code)
+    if place is not None:
+        _judge(batch, place, row.ref, result.state, result.code)
+
+
+def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
+    """A broadcast's message that the gateway took did not arrive: see what follows for the others."""
+    place = batch.store.place_in_broadcast(sent.id)
+    if place is not None:
+        _judge(batch, place, sent.ref, "failed", code)
+
+
+def _judge(batch: Batch, place: Place, ref: str, state: str, code: str) -> None:
+    broadcast = _known(batch, place.broadcast)
+    if broadcast.state not in (TRYING, RUNNING) or not _is_current(broadcast, place, ref):
+        return
+    if state in _GOT_IT:
+        now = replace(broadcast, state=RUNNING, recent=(*broadcast.recent, "")[-_RECENT:])
+    elif code:
+        recent = (*broadcast.recent, code)[-_RECENT:]
+        now = replace(broadcast, recent=recent)
+        if is_enough(recent):
+            now = replace(now, state=PAUSED, code=code)
+    else:
+        return
+    batch.commit.set_broadcast(broadcast, now)
+
+
+def is_enough(recent: Sequence[str]) -> bool:
+    """Whether the last message was one refusal too many, by the codes of the last messages: "" for one that was taken.
+
+    What a code says of the template or its parameters holds for everybody; what it says of a contact only if it says
+    so of nearly all.
+    """
+    code = recent[-1]
+    if code.startswith(TEMPLATE_CODES) and code != TemplateTextTooLong.code:
+        return True
+    enough, last = _ENOUGH_OF_CONTACTS if code in _ABOUT_CONTACTS else _ENOUGH_OF_ANY
+    return recent[-last:].count(code) >= enough
+
+
+def _is_current(broadcast: Broadcast, place: Place, ref: str) -> bool:
+    return place.edit == broadcast.edit and ref == _ref(place.broadcast, place.contact, place.retries)
+
+
+def _was_corrected(batch: Batch, place: Place, ref: str) -> bool:
+    """Whether a message's recipient has other parameters since it was made."""
+    is_part = place.edit == _known(batch, place.broadcast).edit
+    return is_part and ref != _ref(place.broadcast, place.contact, place.retries)
+
+
+def _ref(name: str, contact: str, retries: int) -> str:
+    return effect_ref(f"broadcast:{name}:{contact}", retries)
+
+
+def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
+    """Have the recipient of a dead letter's message wait for it again, with its parameters as they are by now.
+
+    A message that may have been sent only goes once more as it was, under its own key; so does, under the key of this
+    effect, one to a contact that a correction has left out. Returns its broadcast; None where it is of none.
+    """
+    place = None if dead.send_id is None else batch.store.place_in_broadcast(dead.send_id)
+    if place is None or dead.send_id is None or not isinstance(dead.effect, Send):
+        return None
+    broadcast = _known(batch, place.broadcast)
+    if dead.outcome == "unknown":
+        batch.commit.repeat(dead.send_id, Again(dead.ref, dead.key, dead.effect))
+    elif place.edit != broadcast.edit:
+        batch.commit.repeat(dead.send_id, Again(ref, effect_key(batch.store.store_id, ref), dead.effect))
+    else:
+        batch.commit.wait_again(dead.send_id)
+    return broadcast
+
+
+def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
+    """Take the messages of those broadcasts back that this batch has paused."""
+    for name in sorted(batch.commit.moved):
+        if batch.commit.broadcasts[name].state == PAUSED:
+            asked = json_of({"do": "pause", "name": name})
+            _take_back_all(batch, name, f"broadcast:{name}", asked, take_back)
+
+
+def why_paused(broadcast: Broadcast) -> tuple[str, str]:
+    """Why a broadcast was paused, and what to do about it, in words that may stand in a log."""
+    name, known = broadcast.name, BY_CODE.get(broadcast.code)
+    resume = f'`bot broadcast --resume "{name}"` goes on; nobody gets it twice'
+    if broadcast.code == UNCLEAR:
+        what = f'the broadcast "{name}" is paused: nobody can tell whether its last messages were sent'
+        return what, f"look whether they arrived, and what the gateway says in `bot queue`; then {resume}"
+    what = f'the broadcast "{name}" is paused: the gateway refuses its messages with {broadcast.code}'
+    advice = known.advice if known is not None else "see the gateway's words in `bot queue`"
+    return what, f'{advice}; correct it with `bot broadcast TEMPLATE CONTACTS.CSV --edit "{name}"`; then {resume}'
+
+
+def fill_outbox(batch: Batch, take_back: TakeBack) -> None:
+    """Move recipients that wait into the outbox, as far as there is room for them."""
+    trying = {*batch.store.trying_broadcasts(), *batch.commit.broadcasts}
+    for broadcast in (_known(batch, name) for name in sorted(trying)):
+        if broadcast.state == TRYING and not _is_out(batch, broadcast, take_back):
+            _send_alone(batch, broadcast)
+    room = max(0, AHEAD - batch.store.recipients_in_outbox())  # those that go alone may be beyond it
+    for recipient in batch.store.waiting_recipients(room):
+        changed = batch.commit.broadcasts.get(recipient.broadcast)
+        if (changed is None or changed.state == RUNNING) and _may_go(batch, recipient):
+            _to_outbox(batch, recipient)
+
+
+def _may_go(batch: Batch, recipient: Recipient) -> bool:
+    """Whether the contact has not opted out; else what waits for it is cancelled."""
+    if batch.session(recipient.contact).opted_out:
+        batch.commit.opted_out.add(recipient.contact)
+        return False
+    return True
+
+
+def _send_alone(batch: Batch, broadcast: Broadcast) -> None:
+    recipient = batch.store.first_held(broadcast.name)
+    if recipient is not None and _may_go(batch, recipient):
+        batch.commit.set_broadcast(broadcast, replace(broadcast, canary=_to_outbox(batch, recipient)))
+
+
+def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
+    """Whether the message that goes alone is on its way. One that waits for long is taken back: it is to hold up nobody."""
+    canary, name = broadcast.canary, broadcast.name
+    if canary is None or canary in batch.commit.sends_ended:
+        return False
+    since = batch.store.in_outbox_since(canary)
+    if since is None:
+        return False
+    if batch.now - since < CANARY_WAITS or batch.store.first_held(name) is None or not take_back({canary}):
+        return True
+    batch.commit.step_aside(canary)
+    asked = json_of({"do": "broadcast", "name": name})
+    batch.commit.add_note(
+        None, f"broadcast:{name}", asked, "broadcast", f"message {canary} waits: another one is the first"
+    )
+    return False
+
+
+def _to_outbox(batch: Batch, recipient: Recipient) -> int:
+    """Returns the message's id."""
+    session, again = batch.session(recipient.contact), recipient.again
+    if again is not None:
+        row = replace(batch.send_row(again.ref, again.effect, session, CAMPAIGN), key=again.key)
+    else:
+        ref = _ref(recipient.broadcast, recipient.contact, recipient.retries)
+        row = batch.send_row(ref, Send(recipient.message), session, CAMPAIGN)
+    batch.commit.add_campaign_send(recipient.id, row)
+    asked = json_of({"do": "broadcast", "name": recipient.broadcast})
+    batch.commit.add_note(recipient.contact, row.ref, asked, "broadcast", f"message {row.id}")
+    return row.id
+
+
+# -- Requests
+
+
+def read_template(fields: dict[str, Any]) -> TemplateMessage:
+    """The template of a request: ``name``, ``language``, ``header`` (a parameter), ``body`` (texts).
+
+    Raises `RequestRefused`.
+    """
+    match fields:
+        case {"name": str(name), "language": str(language)}:
+            header, body = fields.get("header"), _texts(fields.get("body", []))
+            if header is None or _is_parameter(header):
+                template = TemplateMessage(
+                    name, language, header, tuple({"type": "text", "text": text} for text in body)
+                )
+                if broken := violations(template):
+                    raise RequestRefused("; ".join(broken))
+                return template
+    raise RequestRefused("a template has a name, a language, and perhaps a header and texts for its body")
+
+
+def _is_parameter(value: Any) -> bool:
+    match value:
+        case {"type": "text", "text": str()}:
+            return True
+        case {"type": str(kind)}:
+            return isinstance(value.get(kind), dict)
+    return False
+
+
+def _read(recipient: Any) -> tuple[str, list[str]]:
+    match recipient:
+        case {"contact": str(contact)} if contact.isdecimal():
+            return contact, _texts(recipient.get("body", []))
+    raise RequestRefused("a recipient has a contact, in digits, and perhaps texts for the template's body")
+
+
+def _texts(texts: Any) -> list[str]:
+    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+        return texts
+    raise RequestRefused("the body's parameters are a list of texts")

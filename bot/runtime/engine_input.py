@@ -1,0 +1,197 @@
+"""What comes back from outside the engine, and the events that it becomes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from bot.core.effects import Complete, Send, Tell
+from bot.core.events import (
+    CallEnded,
+    CallProgressed,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    SendEnded,
+    StatusReported,
+)
+from bot.runtime.batch import Batch
+from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result
+from bot.runtime.operator_requests import Request
+from bot.runtime.performers import CallResult
+from bot.runtime.sending import REFUSED, SendResult
+from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, OutboxRow, SentRow, Status
+
+
+@dataclass(slots=True)
+class EngineInput:
+    """What was reported or asked, and waits for the next pass. It is dropped only once it has been committed.
+
+    A row among the requests is one that is to be claimed.
+    """
+
+    sent: list[SendResult] = field(default_factory=list)
+    called: list[CallResult] = field(default_factory=list)
+    requests: list[Request | OutboxRow | CallRow] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sent) + len(self.called) + len(self.requests)
+
+    def first(self, most: int) -> "EngineInput":
+        """The first of it, results before requests."""
+        sent = self.sent[:most]
+        called = self.called[: most - len(sent)]
+        return EngineInput(sent, called, self.requests[: most - len(sent) - len(called)])
+
+    def drop(self, taken: "EngineInput") -> None:
+        """Take away what `first` gave."""
+        del self.sent[: len(taken.sent)]
+        del self.called[: len(taken.called)]
+        del self.requests[: len(taken.requests)]
+
+
+def handle_send_result(batch: Batch, result: SendResult) -> None:
+    """Note what came of a message.
+
+    The session hears of its own message where it asked to, or where it did not go as planned. One that was refused is
+    no dead letter where the session puts a plain text in its place.
+    """
+    row = result.row
+    if result.state in ("retry", "held"):
+        batch.commit.send_again(row, result.attempts, result.due_at or batch.now, result.detail)
+        return
+    if row.priority == CAMPAIGN:
+        handle_campaign_result(batch, result)
+    else:
+        state = _told(batch, result) or result.state
+        batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
+    give_up_if_failed(batch, result.message_ids)
+    if result.alias is not None:
+        learn_alias(batch, result.alias, row.contact)
+
+
+def _told(batch: Batch, result: SendResult) -> str | None:
+    """Let the session hear of its own message, if it wants to. The outcome where it puts a plain text in its place."""
+    row, effect, state = result.row, result.row.effect, result.state
+    if row.priority != REPLY or not isinstance(effect, Send) or (state == "sent" and not effect.report):
+        return None
+    outcome, message = ("refused", effect.message) if result.refused else (state, None)
+    turn = batch.take(SendEnded(f"sent:{row.ref}", row.contact, batch.now, row.ref, outcome, result.detail, message))
+    return PLAIN if turn is not None and turn.in_plain_text else None
+
+
+def handle_call_result(batch: Batch, result: CallResult) -> None:
+    """Note what came of a call, and let the session hear of its end."""
+    row = result.row
+    _add_usage(batch, result)
+    if result.outcome == "said":
+        batch.commit.call_said(row)
+        said = f"call:{row.ref}:{result.said}"
+        batch.take(CallProgressed(said, row.contact, batch.now, row.ref, result.value))
+        return
+    if result.outcome == "retry":
+        batch.commit.call_again(row, result.attempts, result.due_at or batch.now, result.detail)
+        return
+    batch.commit.call_ended(row)
+    if isinstance(row.effect, Tell):
+        return
+    ended = CallEnded(f"call:{row.ref}", row.contact, batch.now, row.ref, result.outcome, result.value, result.detail)
+    batch.take(ended)
+
+
+def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
+    """Drop a second result of the same thing, with a line in the trace; without one where the contact was erased.
+
+    What a model used up for it is counted all the same.
+    """
+    if batch.store.knows(result.row.contact):
+        if isinstance(result, CallResult):
+            _add_usage(batch, result)
+        batch.commit.add_note(result.row.contact, result.row.ref, "{}", "late", "a second result was dropped")
+
+
+def _add_usage(batch: Batch, result: CallResult) -> None:
+    flow = result.row.effect.flow if isinstance(result.row.effect, Complete) else ""
+    for usage in result.usage:
+        batch.commit.add_usage(result.row, flow, usage)
+
+
+FAILED = "failed"
+_CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
+
+
+def handle_status(batch: Batch, event: StatusReported) -> None:
+    """Keep a status that is news, and let its contact's session hear of it."""
+    sent = _message(batch, event.messages)
+    status = Status(event.status, event.detail)
+    if not _is_news(batch, sent.message_ids if sent else event.messages, status):
+        return
+    contact = event.contact if sent is None else sent.contact
+    for name in event.messages:
+        batch.commit.set_status(name, status, contact or None)
+    if sent is not None and status.name == FAILED:
+        _give_up(batch, sent, status)
+    if contact:
+        batch.take(replace(event, contact=contact))
+
+
+def give_up_if_failed(batch: Batch, message_ids: Sequence[str]) -> None:
+    """The gateway has just taken a message and named it: that it failed may have been heard before."""
+    known = _furthest(batch, message_ids)
+    if known is not None and known.name == FAILED:
+        _give_up(batch, batch.commit.messages[message_ids[0]], known)
+
+
+def _message(batch: Batch, names: Iterable[str]) -> SentRow | None:
+    found = (batch.commit.messages.get(name) or batch.store.sent(name) for name in names)
+    return next((sent for sent in found if sent is not None), None)
+
+
+def _is_news(batch: Batch, names: Iterable[str], status: Status) -> bool:
+    known = _furthest(batch, names)
+    return known is None or known.rank < status.rank
+
+
+def _furthest(batch: Batch, names: Iterable[str]) -> Status | None:
+    """How far a message has got, by all of its names."""
+    found = map(batch.status, names)
+    return max((status for status in found if status is not None), key=lambda status: status.rank, default=None)
+
+
+def _give_up(batch: Batch, sent: SentRow, status: Status) -> None:
+    """The message did not arrive: who waits for it hears of it, and unless a plain text goes in its place an operator
+    can send it again.
+    """
+    turn, effect = None, sent.effect
+    if sent.priority == REPLY and isinstance(effect, Send):
+        ref = sent.ref
+        ended = SendEnded(f"failed:{ref}", sent.contact, batch.now, ref, "refused", status.detail, effect.message)
+        turn = batch.take(ended)
+    if turn is None or not turn.in_plain_text:
+        code = next(iter(_CODE.findall(status.detail)), REFUSED)
+        batch.commit.message_failed(sent, status.detail, code)
+        if sent.priority == CAMPAIGN:
+            handle_campaign_failure(batch, sent, code)
+
+
+def with_contact(batch: Batch, event: Event) -> Event | None:
+    """The event with its contact; None where that cannot be known.
+
+    An event of a conversation may name nothing but that; and a contact may write from another number than the one
+    that the bot writes to.
+    """
+    if event.contact:
+        contact = None if batch.knows(event.contact) else batch.contact_of_alias(event.contact)
+    elif isinstance(event, ConversationOpened | ConversationAssigned | HandoffClosed):
+        contact = None if event.conversation is None else batch.contact_in(event.conversation)
+    else:
+        return event
+    if contact is None:
+        return event if event.contact else None
+    return replace(event, contact=contact)
+
+
+def learn_alias(batch: Batch, alias: str, contact: str) -> None:
+    """The gateway calls the contact by another number: its events are this contact's, unless that one is somebody."""
+    if not batch.knows(alias):
+        batch.commit.set_alias(alias, contact)

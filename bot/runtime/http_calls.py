@@ -1,0 +1,187 @@
+"""Sending HTTP requests: answers made storable, failures made outcomes, and what was answered lately kept in memory."""
+
+import json
+import logging
+import threading
+from dataclasses import dataclass
+from datetime import timedelta
+from email.message import Message
+from typing import Any
+
+from bot.clock import Clock
+from bot.core import codec
+from bot.core.effects import HttpRequest
+from bot.core.errors import BotError
+from bot.core.values import UnstorableValue
+from bot.requester import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
+from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
+from bot.store.rows import CallRow
+
+_PASSING = (408, 425, 429)
+_LONGEST_TYPE = 200  # characters: some long ones take seconds to read
+_CHARSETS = {
+    "utf-8": "utf-8-sig",
+    "us-ascii": "ascii",
+    "iso-8859-1": "cp1252",
+    "windows-1252": "cp1252",
+    "utf-16": "utf-16",
+}
+"""How the character sets that are taken are read: Python knows others, some of which a peer could keep it busy with."""
+
+log = logging.getLogger(__name__)
+
+
+class HttpCalls:
+    """Performs `HttpRequest`. Safe to use from many threads."""
+
+    def __init__(self, requester: Requester, clock: Clock) -> None:
+        self._requester = requester
+        self.cache = AnswerCache(clock)
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Send the row's request, or take what was answered to the same one lately. Raises nothing."""
+        request = row.effect
+        assert isinstance(request, HttpRequest)
+        known = self.cache.get(request)
+        if known is not None:
+            return _ended(request, known)
+        try:
+            answer = self._requester(request, row.key)
+        except RequestFailed as error:
+            return _failed(request, error)
+        ended = _ended(request, answer)
+        if ended.outcome == "done":
+            self.cache.put(request, answer)
+        return ended
+
+
+class _Unreadable(BotError):
+    """An answer that a conversation cannot keep."""
+
+
+def _failed(request: HttpRequest, error: RequestFailed) -> CallAttempt:
+    if isinstance(error, NotAllowed):
+        log.error("an HTTP request is not sent: %s", error)
+    again = error.passes and (_repeatable(request) or not error.may_have_arrived)
+    return CallAttempt(error.outcome, detail=f"{_name(request)}: {error}", again=again)
+
+
+def _ended(request: HttpRequest, answer: HttpAnswer) -> CallAttempt:
+    outcome = "done" if 200 <= answer.status < 300 else str(answer.status)
+    detail = f"{_name(request)} answered {answer.status}"
+    value = None
+    try:
+        value = _value(answer)
+    except _Unreadable as error:
+        if outcome == "done":
+            outcome, detail = "mismatch", f"{detail}: {error}"
+    wait = _wait(answer)
+    return CallAttempt(
+        outcome,
+        {"status": answer.status, "answer": value},
+        detail,
+        again=_passes(request, answer.status) and (wait is None or wait <= LONGEST_WAIT),
+        wait=None if wait is None else timedelta(seconds=min(wait, LONGEST_WAIT)),
+    )
+
+
+def _name(request: HttpRequest) -> str:
+    return f"{request.method} {request.address}"
+
+
+def _repeatable(request: HttpRequest) -> bool:
+    """Whether it may be sent twice: by its method, or because its author has given it a key of its own."""
+    return request.method not in UNSAFE or IDEMPOTENCY_KEY.lower() in {name.lower() for name in request.headers}
+
+
+def _passes(request: HttpRequest, status: int) -> bool:
+    """Whether another try may help: a service that refused has not acted, one that failed may have."""
+    return status in _PASSING or (status >= 500 and _repeatable(request))
+
+
+def _wait(answer: HttpAnswer) -> int | None:
+    """The seconds that the service asks to wait."""
+    text = answer.headers.get("retry-after", "")
+    return int(text[:9]) if text.isascii() and text.isdigit() else None
+
+
+def _value(answer: HttpAnswer) -> Any:
+    """JSON where the answer says so, or looks so and is; else its text; null where there is none."""
+    if not answer.body:
+        return None
+    header = Message()
+    header["content-type"] = answer.headers.get("content-type", "text/plain")[:_LONGEST_TYPE]
+    kind = header.get_content_type()
+    text = _text(answer.body, header.get_content_charset("utf-8"))
+    if kind == "application/json" or kind.endswith("+json"):
+        return _json(text)
+    try:
+        return _json(text) if text.lstrip()[:1] in ("{", "[") else text
+    except _Unreadable:
+        return text
+
+
+def _text(body: bytes, charset: str) -> str:
+    try:
+        return body.decode(_CHARSETS[charset]).replace("\0", "")
+    except (LookupError, ValueError):
+        raise _Unreadable("it is no text that can be read") from None
+
+
+def _json(text: str) -> Any:
+    try:
+        return codec.keepable(json.loads(text))
+    except (ValueError, RecursionError, UnstorableValue):
+        raise _Unreadable("it is no JSON that can be kept") from None
+
+
+MOST_BYTES = 16 << 20
+MOST_ANSWERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: HttpAnswer  # as it came: what is read of it may be twenty times as large
+    size: int
+    until: float  # by `Clock.elapsed`
+
+
+class AnswerCache:
+    """Answers by the whole request. The oldest are dropped where there are too many. Safe to use from many threads."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[str, _Kept] = {}  # in the order in which they came
+        self._size = 0
+
+    def get(self, request: HttpRequest) -> HttpAnswer | None:
+        """The answer to the same request, if it is no older than the request allows."""
+        if not request.cache:
+            return None
+        with self._lock:
+            kept = self._kept.get(codec.dumps(request))
+        return kept.answer if kept is not None and kept.until > self._clock.elapsed() else None
+
+    def put(self, request: HttpRequest, answer: HttpAnswer) -> None:
+        """Keep the answer to a request that allows it."""
+        if not request.cache:
+            return
+        name, now = codec.dumps(request), self._clock.elapsed()
+        size = len(name) + len(answer.body) + sum(len(key) + len(value) for key, value in answer.headers.items())
+        with self._lock:
+            for old in [old for old, kept in self._kept.items() if old == name or kept.until <= now]:
+                self._drop(old)
+            self._kept[name] = _Kept(answer, size, now + request.cache)
+            self._size += size
+            while self._size > MOST_BYTES or len(self._kept) > MOST_ANSWERS:
+                self._drop(next(iter(self._kept)))
+
+    def clear(self) -> None:
+        """Forget all: the services may be others now."""
+        with self._lock:
+            self._kept.clear()
+            self._size = 0
+
+    def _drop(self, name: str) -> None:
+        self._size -= self._kept.pop(name).size

@@ -1,0 +1,212 @@
+"""One model's answer while it comes: judged and said paragraph by paragraph, and read no longer than it is worth."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bot.ai.assembly import FILTERED
+from bot.ai.chat import ChatRequest, Completion, ToolCall
+from bot.ai.client import Stream
+from bot.ai.errors import EmptyAnswer, TimedOut
+from bot.core.errors import BotError
+from bot.core.text import is_blank, json_object, texts_in
+from bot.core.values import Usage
+from bot.runtime.performers import CallAttempt, Say
+
+_CHARACTERS = 8  # a token has at most, on the average: a longer answer does not keep to its `max_tokens`
+
+
+class AnswerStopped(BotError):
+    """An answer that is read no further, although the model does its part. ``outcome``: ``unsafe`` or ``timeout``."""
+
+    def __init__(self, outcome: str, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+
+
+class ModelAnswer:
+    """Takes an answer's stream. The first ``most`` paragraphs are said as each is complete; the rest is its text.
+
+    ``judge`` gets each text before it is said or given back, what a call gives included, and then all so far together;
+    it raises `AnswerStopped` if that may not be sent.
+    ``is_late`` tells whether the time for the whole answer is up.
+    """
+
+    def __init__(
+        self,
+        request: ChatRequest,
+        most: int,
+        say: Say,
+        judge: Callable[[str], None],
+        is_late: Callable[[], bool],
+    ) -> None:
+        self.request = request
+        self.said = 0
+        self._most = most
+        self._say = say
+        self._judge = judge
+        self._is_late = is_late
+        self._judged: list[str] = []
+        self._paragraphs = Paragraphs()
+        self._rest: list[str] = []
+        self._characters = 0
+        self._stream: Stream | None = None
+
+    def read(self, stream: Stream) -> CallAttempt:
+        """Read to the end, or to where no answer ends.
+
+        Raises `bot.ai.errors.CompletionError` and `AnswerStopped`.
+        """
+        self._stream = stream
+        for piece in stream:
+            self._take(piece)
+            if self._characters > _CHARACTERS * self.request.max_tokens:
+                return self._done((), "length", stream.usage)
+        completion = stream.completion
+        if completion.finish == FILTERED:  # what has come of it may say the contrary of the whole
+            raise AnswerStopped("unsafe", "content filter: the service has cut the answer")
+        return self._done(completion.calls, _finish(completion), completion.usage)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything of an answer has come, be it a thought or a call."""
+        return self._stream is not None and self._stream.begun
+
+    def used(self) -> Usage:
+        """What has been used up so far: the question at least, once it was asked."""
+        return self.request.estimate("") if self._stream is None else self._stream.usage
+
+    def _take(self, piece: str) -> None:
+        if self._is_late():
+            raise TimedOut("the answer takes too long")
+        self._characters += len(piece)
+        for paragraph in self._paragraphs.feed(piece):
+            if is_blank(paragraph):
+                continue
+            if self.said < self._most:
+                self._send(paragraph)
+            else:
+                self._rest.append(paragraph)
+
+    def _send(self, paragraph: str) -> None:
+        self._check(paragraph)
+        if not self._say(paragraph):
+            raise AnswerStopped("timeout", "nobody waits for the answer any more")
+        self.said += 1
+
+    def _check(self, text: str) -> None:
+        """Have a text judged by itself, and with all before it: words may be harmless one by one only."""
+        if not text:
+            return
+        self._judge(text)
+        self._judged.append(text)
+        if len(self._judged) > 1:
+            self._judge("\n\n".join(self._judged))
+
+    def _done(self, calls: Sequence[ToolCall], finish: str, usage: Usage) -> CallAttempt:
+        text = "\n\n".join([*self._rest, self._paragraphs.rest()]).strip()
+        if is_blank(text):
+            text = ""
+        if text:
+            self._check(text)
+        elif not calls and not self.said:
+            raise EmptyAnswer("the model has answered nothing")
+        self._check(_given(calls))
+        called = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
+        return CallAttempt(
+            "done", answer_value(self.request.model, text, self.said, finish, called, usage), usage=(usage,)
+        )
+
+
+def answer_value(
+    model: str,
+    text: str,
+    said: int,
+    finish: str,
+    calls: Sequence[dict[str, str]] = (),
+    usage: Usage | None = None,
+) -> dict[str, Any]:
+    """The value of a `bot.core.events.CallEnded` of a model. ``text`` is what has not been said in paragraphs.
+
+    ``finish``: ``stop``, ``length`` (cut by its bound), ``tool_calls``, or ``cut``: the rest will never come.
+    ``tokens`` is what it used up, for the trace; 0 where nobody knows.
+    """
+    tokens = 0 if usage is None else usage.prompt_tokens + usage.completion_tokens
+    return {"text": text, "said": said, "calls": list(calls), "finish": finish, "model": model, "tokens": tokens}
+
+
+def _given(calls: Sequence[ToolCall]) -> str:
+    """The texts that calls give. What is no object is given to nothing."""
+    return "\n".join(texts_in([list(json_object(call.arguments).values()) for call in calls]))
+
+
+def _finish(completion: Completion) -> str:
+    if completion.finish == "length":
+        return "length"
+    return "tool_calls" if completion.calls else "stop"
+
+
+_FENCE = ("```", "~~~")
+_ITEM = re.compile(r"\s*([-*+•]|\d+[.)])\s")
+_HEADING = re.compile(r"#{1,6}\s")
+
+
+class Paragraphs:
+    """Cuts text that comes in pieces at its blank lines.
+
+    What belongs together stays so: a list, a block of code, and what is introduced by a heading or a colon.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []  # of the paragraph that is not complete
+        self._line: list[str] = []  # the pieces of its last line
+        self._in_code = False
+
+    def feed(self, piece: str) -> list[str]:
+        """The paragraphs that are complete with this piece of text."""
+        first, *rest = piece.split("\n")
+        self._line.append(first)
+        complete = []
+        for start in rest:
+            complete += self._take("".join(self._line).rstrip())
+            self._line = [start]
+        return complete
+
+    def rest(self) -> str:
+        """All that belongs to no complete paragraph."""
+        return "\n".join([*self._lines, "".join(self._line)]).strip()
+
+    def _take(self, line: str) -> list[str]:
+        """Add a line. The paragraph that is complete before it, or with it, if one is."""
+        complete = []
+        if not line and not self._in_code and not self._may_go_on():
+            return self._end()
+        if line and not self._in_code and self._lines[-1:] == [""] and not self._goes_on(line):
+            complete = self._end()
+        if line.lstrip().startswith(_FENCE):
+            self._in_code = not self._in_code
+        self._lines.append(line)
+        return complete
+
+    def _end(self) -> list[str]:
+        paragraph = "\n".join(self._lines).strip()
+        self._lines = []
+        return [paragraph] if paragraph else []
+
+    def _last(self) -> str:
+        return next((line for line in reversed(self._lines) if line), "")
+
+    def _may_go_on(self) -> bool:
+        """True when a blank line may stand in the middle of what is here."""
+        return _introduces(self._last()) or _is_of_list(self._last())
+
+    def _goes_on(self, line: str) -> bool:
+        return _introduces(self._last()) or _is_of_list(line)
+
+
+def _introduces(line: str) -> bool:
+    return line.endswith(":") or bool(_HEADING.match(line))
+
+
+def _is_of_list(line: str) -> bool:
+    return bool(_ITEM.match(line)) or line.startswith("  ")

@@ -1,0 +1,287 @@
+"""Completing: a model is asked to go on with a conversation, within a budget, and others in its place if it fails."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from hashlib import sha256
+from typing import Any, Protocol
+
+from bot.ai.breaker import Breaker
+from bot.ai.chat import ChatRequest
+from bot.ai.client import Stream
+from bot.ai.errors import (
+    CompletionError,
+    ContentRefused,
+    CutStream,
+    EmptyAnswer,
+    ExcessiveCalls,
+    InvalidRequest,
+    ModelNotInPackage,
+    NoToolSupport,
+    NotReached,
+    NotTheService,
+    PackageRequired,
+    ProviderError,
+    QuotaExceeded,
+    RateLimited,
+    ServerError,
+    TimedOut,
+    TooLong,
+    Unauthorized,
+)
+from bot.alarms import Alarms
+from bot.clock import Clock
+from bot.core.effects import Complete
+from bot.core.values import Usage
+from bot.runtime.model_answer import AnswerStopped, ModelAnswer, answer_value
+from bot.runtime.performers import CallAttempt, Say
+from bot.store.facts import Facts
+from bot.store.files import StoreUnavailable
+from bot.store.rows import CallRow
+
+MOST_FACTS = 1500  # tokens
+LONGEST_WAIT = timedelta(seconds=30)
+"""How long a contact is let wait for a service that says when it will answer again."""
+
+_OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
+USED_UP = "model-budget-used-up"
+_MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
+_FACTS = "## Facts"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What an error is to the step (``outcome``), and whose matter it is.
+
+    ``counts``: the service fails whatever it is asked. Only that counts for the circuit breaker, and only before the
+    answer has begun: nobody can leave all other contacts without the model by what they write. ``mend``: the operator
+    has to do something, so it is an error in the log. ``others``: another model may fare better. ``costs``: a model may
+    have read the question, so its tokens are counted, be it by estimate.
+    """
+
+    outcome: str
+    counts: bool
+    mend: bool
+    others: bool
+    costs: bool
+
+
+FAILURES: Mapping[type[CompletionError], _Failure] = {
+    #                              outcome  counts  mend  others  costs
+    NotReached: _Failure("down", True, False, False, False),
+    RateLimited: _Failure("down", True, False, False, False),
+    ServerError: _Failure("down", True, False, True, True),
+    ProviderError: _Failure("down", True, False, True, True),
+    NotTheService: _Failure("down", True, False, True, True),
+    CutStream: _Failure("down", True, False, True, True),
+    TimedOut: _Failure("timeout", True, False, True, True),
+    Unauthorized: _Failure("refused", True, True, False, False),
+    PackageRequired: _Failure("refused", True, True, True, False),
+    ModelNotInPackage: _Failure("refused", True, True, True, False),
+    QuotaExceeded: _Failure("quota", True, True, True, False),
+    InvalidRequest: _Failure("refused", False, True, True, True),
+    TooLong: _Failure("refused", False, False, True, True),
+    ContentRefused: _Failure("unsafe", False, False, True, True),
+    NoToolSupport: _Failure("no_tools", False, False, False, True),  # the same model is to be asked otherwise
+    EmptyAnswer: _Failure("empty", False, False, True, True),
+    ExcessiveCalls: _Failure("down", False, False, True, True),
+}
+"""Every error of a request, and what becomes of it."""
+
+
+class CompletionService(Protocol):
+    """The part of `bot.ai.client.Completions` that is needed here."""
+
+    def stream(
+        self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None
+    ) -> AbstractContextManager[Stream]:
+        """Ask, and read the answer while it comes. Raises `bot.ai.errors.CompletionError`."""
+        ...
+
+
+class ModelCalls:
+    """Performs `Complete`. Safe to use from many threads.
+
+    ``models`` are those of a bot whose steps name none. ``used`` gives the tokens of a contact, or of all, since a
+    time; ``call`` calls a handler by name: one that judges texts. ``facts`` may be replaced at any time. A budget is looked at before
+    each request: an answer that has begun is not stopped by it. Among ``alarms`` there is one while the budget of all
+    contacts is used up. Outcomes beside ``done`` (see
+    `bot.runtime.model_answer.answer_value`): ``over_budget``, ``timeout``, ``down``, ``quota``, ``refused``, ``no_tools``,
+    ``unsafe`` (a moderator or the service's filter did not let a text through), ``empty``.
+    """
+
+    def __init__(
+        self,
+        service: CompletionService,
+        breaker: Breaker,
+        models: Sequence[str],
+        facts: Facts,
+        used: Callable[[str | None, datetime], int],
+        call: Callable[[str, Mapping[str, Any], str], CallAttempt | None],
+        clock: Clock,
+        alarms: Alarms,
+    ) -> None:
+        self.facts = facts
+        self._service = service
+        self._breaker = breaker
+        self._models = models
+        self._used = used
+        self._call = call
+        self._clock = clock
+        self._alarms = alarms
+        self._failures: dict[str, str] = {}  # by model, the outcome of the last one
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Ask for an answer. Raises nothing."""
+        effect = row.effect
+        assert isinstance(effect, Complete)
+        if row.said:  # the process ended in the middle of an answer: another one would not go on with it
+            models = effect.models or self._models
+            used = tuple(_request(effect, model, effect.messages).estimate("") for model in models[:1])
+            return CallAttempt("done", answer_value("", "", row.said, "cut"), usage=used)
+        return self._ask_in_turn(row, effect, say)
+
+    def _over_budget(self, contact: str, effect: Complete, used: tuple[Usage, ...]) -> CallAttempt | None:
+        """What becomes of a question whose budget is used up. ``used`` is what the store does not know yet."""
+        midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        budget, just = effect.budget, sum(usage.counted for usage in used)
+        try:
+            if budget.turn is not None and self._used(contact, budget.since or midnight) + just >= budget.turn:
+                return CallAttempt("over_budget", detail=f"the {budget.turn} tokens of one turn are used up")
+            if budget.contact is not None and self._used(contact, midnight) + just >= budget.contact:
+                return CallAttempt("over_budget", detail=f"the contact's {budget.contact} tokens of today are used up")
+            if budget.all is not None and self._used(None, midnight) + just >= budget.all:
+                what = f"today's {budget.all} tokens of all contacts are used up"
+                self._alarms.report(USED_UP, f"flow {effect.flow}: {what}", _MORE, about=effect.flow)
+                return CallAttempt("over_budget", detail=what)
+        except StoreUnavailable as error:
+            return CallAttempt("down", detail=str(error), again=True)
+        self._alarms.clear(USED_UP, effect.flow)
+        return None
+
+    def _ask_in_turn(self, row: CallRow, effect: Complete, say: Say) -> CallAttempt:
+        """Ask the first model that may be asked, and the next ones while nothing has been said."""
+        until = self._clock.elapsed() + effect.within * _OWN_TIME
+        models = effect.models or self._models
+        try:
+            for place in effect.fresh:
+                self._judge(row, effect.heard, "the model was to read", effect.messages[place]["content"])
+        except AnswerStopped as stopped:
+            return CallAttempt(stopped.outcome, detail=str(stopped))
+        failed = self._none_asked(models)
+        used: tuple[Usage, ...] = ()
+        whole = self._messages(effect, effect.messages)
+        left = deque((model, whole) for model in models)
+        while left:
+            over = self._over_budget(row.contact, effect, used)
+            if over is not None:
+                return replace(over, usage=used)
+            model, messages = left.popleft()
+            if not self._breaker.allows(model):
+                continue
+            judge = partial(self._judge, row, effect.said, "the model said")
+            request = _request(effect, model, messages)
+            answer = ModelAnswer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
+            try:
+                ended = self._ask(answer, until, last=model == models[-1])
+            except CompletionError as error:
+                failure = self._failure(row, answer, error)
+                used += failure.usage
+                if answer.said or not failed.again:
+                    failed = failure
+                if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
+                    break
+                if isinstance(error, TooLong) and effect.history and messages is whole:
+                    left.appendleft((model, self._messages(effect, _without_history(effect))))
+            else:
+                return replace(ended, usage=used + ended.usage)
+        return replace(failed, usage=used)
+
+    def _messages(self, effect: Complete, messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """The messages, with what matters of the facts behind the first one's text."""
+        found = self.facts.search(effect.facts, effect.query, MOST_FACTS)
+        if not found:
+            return messages
+        first, *others = messages
+        return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
+
+    def _ask(self, answer: ModelAnswer, until: float, *, last: bool) -> CallAttempt:
+        """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
+        seconds = max(until - self._clock.elapsed(), 0.1)
+        try:
+            with self._service.stream(answer.request, patient=last, seconds=seconds) as stream:
+                ended = answer.read(stream)
+        except AnswerStopped as stopped:
+            ended = CallAttempt(stopped.outcome, detail=str(stopped), usage=(answer.used(),))
+        self._breaker.succeeded(answer.request.model)
+        return ended
+
+    def _judge(self, row: CallRow, moderator: str | None, what: str, text: str) -> None:
+        """Raise `AnswerStopped` unless the moderator says True: one that fails lets nothing through."""
+        if moderator is None:
+            return
+        verdict = self._call(moderator, {"text": text}, f"{row.key}.{sha256(text.encode()).hexdigest()[:16]}")
+        if verdict is None:
+            raise AnswerStopped("unsafe", f'moderate: there is no handler "{moderator}" to judge what {what}')
+        if verdict.outcome != "done":
+            raise AnswerStopped("unsafe", f'moderate: "{moderator}" failed to judge what {what}: {verdict.detail}')
+        if verdict.value is not True:
+            raise AnswerStopped("unsafe", f'moderate: "{moderator}" refused what {what}')
+
+    def _failure(self, row: CallRow, answer: ModelAnswer, error: CompletionError) -> CallAttempt:
+        """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""
+        model = answer.request.model
+        self._note(row, answer, error)
+        used = (error.usage or answer.used(),) if FAILURES[type(error)].costs else ()
+        if answer.said:
+            return CallAttempt("done", answer_value(model, "", answer.said, "cut"), str(error), usage=used)
+        again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)
+        return CallAttempt(FAILURES[type(error)].outcome, None, str(error), again, error.reset_in, used)
+
+    def _note(self, row: CallRow, answer: ModelAnswer, error: CompletionError) -> None:
+        """Log it, and count it where the service fails whatever it is asked."""
+        model, failure = answer.request.model, FAILURES[type(error)]
+        level = logging.ERROR if failure.mend else logging.WARNING
+        log.log(level, 'model "%s": %s: %s', model, type(error).__name__, error.advice)
+        if not failure.counts or (answer.begun and not isinstance(error, QuotaExceeded)):
+            self._breaker.succeeded(model)
+            return
+        renewed_in = error.reset_in if isinstance(error, QuotaExceeded) else None
+        self._breaker.failed(model, row.contact, renewed_in)
+        self._failures[model] = failure.outcome
+
+    def _none_asked(self, models: Sequence[str]) -> CallAttempt:
+        if not models:
+            log.error("no model is named: set BOT_AI_MODEL")
+            return CallAttempt("refused", detail="no model is named: set BOT_AI_MODEL")
+        outcome = self._failures.get(models[0], "down")
+        return CallAttempt(outcome, detail="each model failed lately and is left alone for a while")
+
+
+def _request(effect: Complete, model: str, messages: Sequence[Mapping[str, Any]]) -> ChatRequest:
+    return ChatRequest(
+        model,
+        messages,
+        effect.max_tokens,
+        effect.temperature,
+        effect.tools,
+        reasoning_split=effect.reasoning_split,
+    )
+
+
+def _without_history(effect: Complete) -> Sequence[Mapping[str, Any]]:
+    return [effect.messages[0], *effect.messages[1 + effect.history :]]
+
+
+def no_service(row: CallRow, say: Say) -> CallAttempt:
+    """Performs `Complete` where no service is set up."""
+    log.error("a flow asks a model, and no service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL")
+    return CallAttempt(
+        "refused", detail="no chat-completion service is set up: set BOT_AI_URL, BOT_AI_KEY and BOT_AI_MODEL"
+    )

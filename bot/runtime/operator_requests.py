@@ -1,0 +1,229 @@
+"""What an operator asks of a running engine. Each request is an event like any other, and leaves its trace."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from bot.core.effects import Send, effect_ref
+from bot.core.events import ResetRequested, StartRequested
+from bot.core.messages import Message, TemplateMessage, TextMessage, violations
+from bot.core.session import BUSY
+from bot.core.turn import Turn
+from bot.runtime.batch import Batch, RequestRefused
+from bot.runtime.broadcasting import (
+    TakeBack,
+    add_recipients,
+    begin_edit,
+    correct,
+    end_edit,
+    read_template,
+    resume,
+    stop,
+    wait_again,
+)
+from bot.runtime.gateway_commands import note_command
+from bot.store.broadcasts import RUNNING, TRYING
+from bot.store.queues import DeadSend
+from bot.store.rows import OPERATOR, REPLY, SYNC, json_of
+
+QUESTIONS = ("status", "metrics")
+"""Requests that change nothing: they are answered also while nothing can be written."""
+
+Request = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer:
+    """Do a request within a batch. Raises `RequestRefused`; nothing has been added then.
+
+    ``{"do": "reset", "contact": ...}`` ends everything that a contact is in; ``{"do": "status"}`` counts.
+    ``{"do": "start", "contact", "flow", "data", "busy"}`` starts a flow for a contact.
+    ``{"do": "retry", "ids": [...]}`` and ``{"do": "drop", ...}`` are for `bot.runtime.operator_requests`.
+    ``{"do": "send", "contact": ..., "text": ...}``, or a ``template``, sends a message, in the contact's window only
+    where it is a text. ``{"do": "broadcast", "name", "template", "recipients"}`` is for
+    `bot.runtime.broadcasting.add_recipients`; ``{"do": "stop", "name": ...}`` and ``{"do": "resume", ...}`` stop a
+    broadcast, where ``take_back`` keeps its messages from those who send, and go on with it. ``{"do": "edit", "name",
+    "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
+    ``{"do": "end_edit", "name", "edit"}`` ends it.
+    ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
+    ``{"do": "errand", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
+    """
+    match request:
+        case {"do": "reset", "contact": str(contact)}:
+            return _reset(batch, contact, str(request.get("by", "operator")))
+        case {"do": "start", "contact": str(contact), "flow": str(flow)} if contact.isdecimal():
+            return _start(batch, contact, flow, request)
+        case {"do": "retry", "ids": list(ids)}:
+            return retry_letters(batch, ids, _event_id())
+        case {"do": "drop", "ids": list(ids)}:
+            return drop_letters(batch, ids, _event_id())
+        case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
+            return {}  # the pass has done it, before anything else
+        case {"do": "send", "contact": str(contact)} if contact.isdecimal():
+            return _send(batch, contact, request)
+        case {"do": "broadcast", "name": str(name), "template": dict(template), "recipients": list(recipients)}:
+            return add_recipients(batch, name, read_template(template), recipients)
+        case {"do": "stop", "name": str(name)}:
+            return stop(batch, name, _event_id(), take_back)
+        case {"do": "resume", "name": str(name)}:
+            return resume(batch, name, _event_id())
+        case {"do": "edit", "name": str(name), "template": dict(template)}:
+            return begin_edit(batch, name, read_template(template), _event_id(), take_back)
+        case {"do": "correct", "name": str(name), "edit": int(edit), "recipients": list(recipients)}:
+            return correct(batch, name, edit, recipients)
+        case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
+            return end_edit(batch, name, edit, _event_id())
+        case {"do": "errand", "call": str(call)}:
+            note_command(batch.commit, call)
+            return {}
+        case {"do": do} if do in QUESTIONS:
+            return _status(batch)
+    raise RequestRefused(f'the engine knows no request "{request.get("do")}" of this form')
+
+
+def _status(batch: Batch) -> Answer:
+    oldest = {queue: max(0.0, (batch.now - at).total_seconds()) for queue, at in batch.store.oldest().items()}
+    counts = batch.store.counts()
+    return {"cursor": batch.commit.cursor, **counts, "stopped": batch.store.stopped(), "oldest": oldest}
+
+
+def _reset(batch: Batch, contact: str, by: str) -> Answer:
+    if not batch.session(contact).frames:
+        raise RequestRefused(f"{contact} is in no conversation")
+    batch.take(ResetRequested(_event_id(), contact, batch.now, by))
+    return {"contact": contact}
+
+
+def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
+    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
+
+    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is shut.
+    """
+    data, busy = request.get("data", {}), request.get("busy", "after")
+    if not isinstance(data, dict) or busy not in BUSY:
+        raise RequestRefused(f"data is an object, and busy one of {', '.join(BUSY)}")
+    event = StartRequested(_event_id(), contact, batch.now, flow, data, busy, str(request.get("by", "operator")))
+    before = batch.session(contact)
+    turn = batch.take(event)
+    answer = {"contact": contact, "flow": flow, "detail": ""}
+    if turn is None or turn.failure is not None:
+        return answer | {"outcome": "failed", "detail": "see `bot queue`" if turn is None else turn.failure}
+    if before.opted_out:
+        return answer | {"outcome": "opted_out"}
+    if any(plan.name == event.id for plan in turn.session.plans):
+        return answer | {"outcome": "waits"}
+    if turn.session.visit == before.visit:
+        return answer | {"outcome": "skipped"}
+    return answer | {"outcome": "started", "detail": _shut_out(turn, batch.now)}
+
+
+def _shut_out(turn: Turn, now: datetime) -> str:
+    """That messages of a turn will not be sent, because the contact's window is shut; empty where all will be."""
+    sends = [effect for effect in turn.effects if isinstance(effect, Send)]
+    if turn.session.window_is_open(now) or all(
+        isinstance(send.message, TemplateMessage) or send.instead is not None for send in sends
+    ):
+        return ""
+    return (
+        "what is no template cannot be sent: the contact has not written in the last 24 hours "
+        "(begin the flow with a template, or write window_closed)"
+    )
+
+
+def _send(batch: Batch, contact: str, request: Request) -> Answer:
+    match request:
+        case {"text": str(text)}:
+            message: Message = TextMessage(text)
+        case {"template": dict(template)}:
+            message = read_template(template)
+        case _:
+            raise RequestRefused("a message is a text or a template")
+    if broken := violations(message):
+        raise RequestRefused("; ".join(broken))
+    session = batch.session(contact)
+    if session.opted_out:
+        raise RequestRefused(
+            f"{contact} has opted out, and is only answered (an agent can still write from the gateway's inbox)"
+        )
+    event_id = _event_id()
+    row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
+    batch.commit.add_send(row)
+    batch.commit.add_note(contact, event_id, json_of({"do": "send"}), OPERATOR, f"message {row.id}")
+    return {"id": row.id, "contact": contact}
+
+
+def _event_id() -> str:
+    return f"operator:{uuid4().hex}"
+
+
+MOST_LETTERS = 500
+"""How many dead letters one request names at most."""
+
+_LAST_ID = 2**63 - 1
+
+
+def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
+    """Have the messages of dead letters sent after all, behind all others of their contacts.
+
+    More than one at a time let replies go first. Answers which are ``done``, and which are ``missing``: they are no
+    dead letters of messages, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
+    are stopped or paused, so that their messages are ``held`` until these are resumed. Raises `RequestRefused`.
+    """
+    found = {id: dead for id in _read(ids) if _is_there(batch, id) and (dead := batch.store.dead_send(id)) is not None}
+    opted_out = [
+        id for id, dead in found.items() if isinstance(dead.effect, Send) and batch.session(dead.contact).opted_out
+    ]
+    for id in opted_out:
+        del found[id]
+    held = set()
+    for ordinal, (id, dead) in enumerate(found.items()):
+        batch.commit.end_letter(id)
+        ref = effect_ref(event_id, ordinal)
+        broadcast = wait_again(batch, dead, ref)
+        if broadcast is None:
+            note = _send_again(batch, dead, ref, alone=len(ids) == 1)
+        else:
+            note = "it waits for its broadcast's message again"
+            held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
+        asked = json_of({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
+        batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
+    answer = _answer([id for id in ids if id not in opted_out], found.keys())
+    return answer | {"opted_out": opted_out, "held": sorted(held)}
+
+
+def drop_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[int]]:
+    """Forget dead letters for good. Answers which are ``done`` and ``missing``, as `retry` does. Raises `RequestRefused`."""
+    found = {
+        id: letter for id in _read(ids) if _is_there(batch, id) and (letter := batch.store.dead_letter(id)) is not None
+    }
+    for id, (what, contact) in found.items():
+        dead = batch.store.dead_send(id)
+        batch.commit.end_letter(id)
+        asked = json_of({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
+        batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
+    return _answer(ids, found.keys())
+
+
+def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
+    """Returns in words what was done."""
+    new_key = dead.outcome != "unknown"  # it may have been sent: under its old key the gateway will not send it twice
+    priority = REPLY if alone and isinstance(dead.effect, Send) else SYNC
+    row = batch.send_row(ref, dead.effect, batch.session(dead.contact), priority)
+    batch.commit.add_send(row if new_key else replace(row, key=dead.key))
+    return f"message {row.id}"
+
+
+def _is_there(batch: Batch, id: int) -> bool:
+    return 0 < id <= _LAST_ID and id not in batch.commit.letters_ended
+
+
+def _read(ids: list[Any]) -> list[int]:
+    if len(ids) > MOST_LETTERS or not all(type(id) is int for id in ids):
+        raise RequestRefused(f"dead letters are named by a list of {MOST_LETTERS} numbers at most")
+    return ids
+
+
+def _answer(ids: list[int], done: Collection[int]) -> dict[str, list[int]]:
+    return {"done": list(done), "missing": [id for id in ids if id not in done]}

@@ -1,0 +1,252 @@
+"""A bot's own Python in service, from its start hooks to the closing of its providers."""
+
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from bot.core import codec
+from bot.core.effects import Call, Tell
+from bot.core.values import UnstorableValue
+from bot.lang.arguments import Arguments, BadArgument
+from bot.lang.extensions import Extensions
+from bot.lang.handlers import KEY_PARAMETER, HandlerSpec
+from bot.lang.hooks import DEAD_LETTER, START, STOP, HookSpec
+from bot.lang.providers import ProviderSpec
+from bot.runtime.performers import CallAttempt, Say
+from bot.steps.prompt import cut
+from bot.store.rows import CallRow
+
+
+class Providers:
+    """Gives handlers what they need by name. Safe to use from many threads."""
+
+    def __init__(self, specs: Mapping[str, ProviderSpec]) -> None:
+        self._made = {name: _Made(spec) for name, spec in specs.items()}
+
+    def given(self, names: Iterable[str]) -> dict[str, Any]:
+        """What these providers have made. Raises what they raise; then they are asked again the next time."""
+        return {name: self._made[name].get() for name in names}
+
+    def close(self) -> None:
+        """Close all that was made, the newest declared first. What raises then is a line in the log."""
+        for made in reversed(self._made.values()):
+            made.close()
+
+
+class _Made:
+    """What one provider makes."""
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        self._spec = spec
+        self._lock = threading.Lock()
+        self._value: tuple[Any] | None = None
+        self._rest: Generator[Any, None, None] | None = None  # what is to be gone on with
+
+    def get(self) -> Any:
+        """The value, made now if it is the first time."""
+        with self._lock:
+            if self._value is None:
+                self._value = (self._make(),)
+            return self._value[0]
+
+    def _make(self) -> Any:
+        made = self._spec.function()
+        if not self._spec.closes:
+            return made
+        value = next(made)
+        self._rest = made
+        return value
+
+    def close(self) -> None:
+        """Go on with what yielded the value, to its end."""
+        with self._lock:
+            rest, self._rest, self._value = self._rest, None, None
+        try:
+            if rest is not None:
+                next(rest, None)
+        except BaseException as error:  # SystemExit too: the others are closed all the same
+            log.error('provider "%s" raised %s when it was closed', self._spec.name, type(error).__name__)
+
+
+_DETAIL = 300  # characters
+
+
+class Caller:
+    """A handler made ready to be called; ``what`` it is says the log. Safe to use from many threads."""
+
+    def __init__(self, spec: HandlerSpec, providers: Providers, what: str) -> None:
+        self._spec = spec
+        self._providers = providers
+        self._what = what
+        self._arguments = Arguments(spec)
+
+    def call(self, given: Mapping[str, Any], key: str) -> CallAttempt:
+        """Call the handler. Raises nothing, whatever it raises."""
+        try:
+            arguments = self._arguments.fitted(given)
+        except BadArgument as error:
+            return CallAttempt("mismatch", detail=_line(error.detail))
+        if self._spec.takes_key:
+            arguments[KEY_PARAMETER] = key
+        try:
+            arguments |= self._providers.given(self._spec.providers)
+            result = self._spec.function(**arguments)
+        except BaseException as error:  # SystemExit too: a handler must not end a thread of ours
+            return self._failed(error)
+        return _kept(result)
+
+    def tell(self, told: Mapping[str, Any], key: str) -> CallAttempt:
+        """Call it with those of the values that it names. What comes of it is for the log only."""
+        ended = self.call({name: value for name, value in told.items() if name in self._spec.parameters}, key)
+        if ended.outcome == "mismatch":
+            log.error("%s: %s", self._what, ended.detail)
+        return ended
+
+    def _failed(self, error: BaseException) -> CallAttempt:
+        detail = _line(f"{type(error).__name__}: {error}")
+        declared = {cls: name for name, cls in self._spec.errors.items()}
+        for cls in type(error).__mro__:
+            if cls in declared:
+                return CallAttempt(declared[cls], detail=detail)
+        # Its own text may quote the contact: that goes to the trace, not into the log.
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        log.error("%s raised %s\n%s", self._what, type(error).__name__, frames)
+        return CallAttempt("error", detail=detail, again=True)
+
+
+def _kept(result: Any) -> CallAttempt:
+    try:
+        return CallAttempt("done", codec.keepable(result))
+    except UnstorableValue as error:
+        return CallAttempt("mismatch", detail=_line(f"the result cannot be kept: {error}"))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_DETAIL]
+
+
+START_SECONDS = 10.0  # for each hook
+STOP_SECONDS = 2.0  # for all together: what stops a server waits no longer
+log = logging.getLogger(__name__)
+
+
+class PythonVersion:
+    """What one version of the bot's files declares, to be called by name. Safe to use from many threads."""
+
+    def __init__(self, extensions: Extensions) -> None:
+        self.users = 0  # the calls that are being made; `PythonCalls` counts them
+        self._hooks = extensions.hooks
+        self._calls = extensions.calls
+        self._providers = Providers(extensions.providers)
+        self._callers: dict[str, Caller] = {}
+
+    def caller(self, name: str) -> Caller | None:
+        """A handler, a hook or the work of a verb by its name."""
+        if name not in self._callers and name in self._calls:
+            what = f'{"hook" if name in self._hooks else "handler"} "{name}"'
+            self._callers[name] = Caller(self._calls[name], self._providers, what)
+        return self._callers.get(name)
+
+    def hooks(self, event: str) -> tuple[HookSpec, ...]:
+        """Those who hear of an event."""
+        return tuple(hook for hook in self._hooks.values() if hook.event == event)
+
+    def start(self) -> None:
+        """Run the start hooks, one after another. One that raises or hangs is a line in the log."""
+        for hook in self.hooks(START):
+            _bounded(f'hook "{hook.name}"', self._runs(hook), START_SECONDS)
+
+    def stop(self) -> None:
+        """Run the stop hooks, then close what the providers have made. What hangs is left alone."""
+        jobs = [(f'hook "{hook.name}"', self._runs(hook)) for hook in self.hooks(STOP)]
+        jobs.append(("the closing of the providers", self._providers.close))
+        for what, job in jobs:
+            _bounded(what, job, STOP_SECONDS / len(jobs))
+
+    def _runs(self, hook: HookSpec) -> Callable[[], object]:
+        caller = self.caller(hook.name)
+        assert caller is not None
+        return lambda: caller.call({}, "")
+
+
+def _bounded(what: str, job: Callable[[], object], seconds: float) -> None:
+    thread = threading.Thread(target=job, name=what, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        log.error("%s hangs: it is left alone after %g s", what, seconds)
+
+
+class PythonCalls:
+    """Performs `Call` and `Tell`: handlers and hooks by name, as they are now. Safe to use from many threads."""
+
+    def __init__(self, extensions: Extensions) -> None:
+        self._python = PythonVersion(extensions)
+        self._lock = threading.Lock()
+        self._started = False
+
+    def __call__(self, row: CallRow, say: Say) -> CallAttempt:
+        """Call the row's handler or hook. Raises nothing."""
+        if isinstance(row.effect, Tell):
+            return self._tell(row.effect, row.key)
+        assert isinstance(row.effect, Call)
+        name = row.effect.handler
+        missing = CallAttempt("error", detail=f'there is no handler "{name}"', again=True)
+        ended = self.call(name, row.effect.arguments, row.key) or missing
+        most = row.effect.most
+        return ended if most is None or ended.outcome != "done" else replace(ended, value=cut(ended.value, most))
+
+    def call(self, name: str, arguments: Mapping[str, Any], key: str) -> CallAttempt | None:
+        """Call a handler by name; None where there is none."""
+        with self._current() as python:
+            caller = python.caller(name)
+            return None if caller is None else caller.call(arguments, key)
+
+    def _tell(self, effect: Tell, key: str) -> CallAttempt:
+        """Tell a hook; nobody hears it where an edit took that away."""
+        with self._current() as python:
+            caller = python.caller(effect.hook)
+            return CallAttempt("done") if caller is None else caller.tell(effect.told, key)
+
+    @property
+    def dead_letter_hooks(self) -> tuple[str, ...]:
+        """The names of the hooks that hear of dead letters."""
+        return tuple(hook.name for hook in self._python.hooks(DEAD_LETTER))
+
+    def start(self) -> None:
+        """Run the start hooks."""
+        self._started = True
+        self._python.start()
+
+    def stop(self) -> None:
+        """Run the stop hooks, and close what the providers have made."""
+        if self._started:
+            self._python.stop()
+
+    def swap(self, extensions: Extensions) -> None:
+        """Call these from now on. Those before are stopped when their last call has ended."""
+        new = PythonVersion(extensions)
+        new.start()
+        with self._lock:
+            old, self._python = self._python, new
+            over = old.users == 0
+        if over:
+            old.stop()
+
+    @contextmanager
+    def _current(self) -> Iterator[PythonVersion]:
+        with self._lock:
+            python = self._python
+            python.users += 1
+        try:
+            yield python
+        finally:
+            with self._lock:
+                python.users -= 1
+                over = python.users == 0 and python is not self._python
+            if over:
+                python.stop()

@@ -1,0 +1,342 @@
+"""The gateway's limits: when the next request may go out, all endpoints together (spec: Limits).
+
+Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not safe for threads by itself.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from datetime import timedelta
+from math import inf
+
+from bot.alarms import Alarms
+from bot.store.rows import REPLY
+
+MINUTE = 60.0
+DAY = 86_400.0
+RESERVE = 10
+_STEP = 0.125  # seconds: finer than this a minute is not looked at
+_HEADERS_HOLD = MINUTE
+_FIRST_SECONDS = 5.0  # for which the others wait for the answer to the first request after a crash
+
+
+class RateLimiter:
+    """Gives out permits for requests, within two sliding windows: a minute, and a day.
+
+    A request counts from its permit until a minute (a day) after its answer: the gateway counts it somewhere in
+    between, so that its window cannot overflow either. Any 24 hours within the limit also keep the calendar day,
+    which is 24 hours, within it.
+
+    What is no reply leaves ``reserve`` requests of each minute, and the same share of each day, to replies; and it
+    goes evenly, because a burst would be missing, all at once, from the minute after it. So a reply hardly ever
+    waits, whatever else is sent.
+
+    What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
+    when, which may be below 0, and how many. ``crashed``: there may have been others, which were under way; so the
+    first request goes alone, and its answer says how many are left.
+    """
+
+    def __init__(
+        self,
+        per_minute: int,
+        per_day: int,
+        recent: Iterable[tuple[float, int]] = (),
+        *,
+        crashed: bool = False,
+        reserve: int = RESERVE,
+    ) -> None:
+        reserve = min(reserve, per_minute // 2)
+        self.per_day = per_day
+        self._reserve = reserve
+        self._windows = (
+            _Window(per_minute, MINUTE, _STEP, reserve),
+            _Window(per_day, DAY, 60.0, _of_day(per_minute, per_day, reserve)),
+        )
+        self._gap = MINUTE / (per_minute - reserve)
+        self._next: float | None = None  # when the next request that is no reply is to go, to a step
+        self._in_flight = 0
+        self._given = 0  # permits so far: the number of a permit is its place among them
+        self._said: _ReportedLimit | None = None
+        self._disproved = False  # that none are left
+        self._none_since: float | None = None
+        self._none_for = 0.0
+        self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
+        for at, count in sorted(recent):
+            for window in self._windows:
+                window.count(at, count)
+
+    def left(self, now: float, priority: int = REPLY) -> int:
+        """How many permits there are now."""
+        others = priority != REPLY
+        left = min(window.left(now, others) for window in self._windows) - self._in_flight
+        if self._said is not None and self._said.until > now:
+            left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
+        if others:
+            left = min(left, 1 if self._turn(now) <= now else 0)
+        if self._first_until is not None:
+            left = min(left, 1 if self._first_until <= now else 0)
+        return max(left, 0)
+
+    def take(self, now: float, priority: int = REPLY) -> int | None:
+        """A permit for one request, or None when there is none now. Give it back by `ended` or `unused`."""
+        if not self.left(now, priority):
+            return None
+        if priority != REPLY:
+            last, self._next = self._next, now + self._gap
+            if last is not None and now < last + self._gap:  # a little early or late evens out
+                self._next = last + self._gap
+        if self._first_until is not None:
+            self._first_until = now + _FIRST_SECONDS
+        self._in_flight += 1
+        self._given += 1
+        return self._given
+
+    def ended(self, permit: int, now: float, remaining: int | None = None, resets_in: float | None = None) -> None:
+        """The permit's request was answered, or failed. The answer may say how many requests are left, and in how many
+        seconds there are all again: a minute where it does not, or where that cannot be since a clock is wrong.
+
+        None left, and no time at which there are some, is believed once: where a minute later the next answer says so
+        again, it does not count. What is true of it the gateway says by refusing.
+        """
+        self._in_flight -= 1
+        self._first_until = None
+        for window in self._windows:
+            window.count(now, 1)
+        if remaining is not None and (self._said is None or self._said.permit < permit):
+            hold = resets_in if resets_in is not None and 0 < resets_in <= _HEADERS_HOLD else None
+            if remaining or hold is not None:
+                self._disproved = False
+            elif self._said is not None and not self._said.remaining and permit > self._said.given:
+                self._disproved = True
+            self._said = _ReportedLimit(
+                permit, remaining, now if self._disproved else now + (hold or _HEADERS_HOLD), self._given
+            )
+            if remaining or self._disproved:
+                self._none_since = None
+            elif self._none_since is None:
+                self._none_since = now
+            self._none_for = 0.0 if self._none_since is None else now - self._none_since
+
+    def unused(self, permit: int) -> None:
+        """The permit's request never left: it does not count."""
+        self._in_flight -= 1
+        if self._first_until is not None:
+            self._first_until = -inf
+
+    def opens_at(self, now: float, priority: int = REPLY) -> float | None:
+        """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
+        others = priority != REPLY
+        opens = max(now, self._turn(now)) if others else now
+        if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
+            opens = max(opens, self._said.until)
+        if self._first_until is not None:
+            opens = max(opens, self._first_until)
+        for window in self._windows:
+            at = window.opens_at(now, self._in_flight, others)
+            if at is None:
+                return None
+            opens = max(opens, at)
+        return opens
+
+    def room(self, now: float) -> dict[str, int]:
+        """How many requests each window leaves now, to replies: ``minute`` and ``day``."""
+        left = [window.left(now, others=False) - self._in_flight for window in self._windows]
+        return dict(zip(("minute", "day"), (max(each, 0) for each in left), strict=True))
+
+    def day_used_up(self, now: float) -> bool:
+        """Whether nothing of the day's requests is left, for nobody."""
+        return self._windows[1].left(now, others=False) <= self._in_flight
+
+    def said_none_for(self, now: float) -> float:
+        """For how many seconds all answers have said that no requests are left; 0 where that holds nothing back now."""
+        return self._none_for if self._said is not None and self._said.until > now else 0.0
+
+    def _turn(self, now: float) -> float:
+        return now if self._next is None else self._next - _STEP
+
+
+def campaign_time(messages: int, per_minute: int, per_day: int) -> timedelta:
+    """How long so many messages of a campaign take at the least, on a day of which nothing is used up yet."""
+    reserve = min(RESERVE, per_minute // 2)
+    a_day = min(per_day - _of_day(per_minute, per_day, reserve), int((per_minute - reserve) * DAY / MINUTE))
+    days, rest = divmod(messages, max(a_day, 1))
+    return timedelta(days=days, minutes=rest / (per_minute - reserve))
+
+
+def _of_day(per_minute: int, per_day: int, reserve: int) -> int:
+    return per_day * reserve // per_minute
+
+
+class _ReportedLimit:
+    """``remaining`` requests were left, by the gateway's word, when it answered the one with this permit.
+
+    The newest permit's answer is the newest word; what was given out since then is not in it.
+    """
+
+    __slots__ = ("given", "permit", "remaining", "until")
+
+    def __init__(self, permit: int, remaining: int, until: float, given: int) -> None:
+        self.permit = permit
+        self.remaining = remaining
+        self.until = until
+        self.given = given  # how many permits there had been by then
+
+    def left(self, given: int) -> int:
+        return max(self.remaining - (given - self.permit), 0)
+
+
+class _Window:
+    """How many requests ended within the last ``span`` seconds, counted in steps of ``step`` seconds.
+
+    A step leaves the window when its end does, so the count is never too low, and the memory has a bound.
+    """
+
+    def __init__(self, limit: int, span: float, step: float, reserve: int) -> None:
+        self._limit = limit
+        self._span = span
+        self._step = step
+        self._reserve = reserve
+        self._counts: deque[list[int]] = deque()  # [number of the step, requests]
+        self._total = 0
+
+    def count(self, at: float, requests: int) -> None:
+        step = int(at // self._step)
+        if self._counts and step == self._counts[-1][0]:
+            self._counts[-1][1] += requests
+        else:
+            self._counts.append([step, requests])
+        self._total += requests
+
+    def left(self, now: float, others: bool) -> int:
+        """How many more requests fit now, with none in flight; with ``others``, beside the reserve."""
+        while self._counts and self._leaves(0) <= now:
+            self._total -= self._counts.popleft()[1]
+        return self._limit - (self._reserve if others else 0) - self._total
+
+    def opens_at(self, now: float, in_flight: int, others: bool) -> float | None:
+        """When one more request fits: ``now`` if it does; None if not before one in flight has ended."""
+        missing = in_flight + 1 - self.left(now, others)
+        if missing <= 0:
+            return now
+        for index in range(len(self._counts)):
+            missing -= self._counts[index][1]
+            if missing <= 0:
+                return self._leaves(index)
+        return None
+
+    def _leaves(self, index: int) -> float:
+        return (self._counts[index][0] + 1) * self._step + self._span
+
+
+LEAST_A_DAY = 40
+LEAST_A_MINUTE = 5
+_LOOK_EVERY = 60.0
+
+
+def share_of(per_day: int) -> int:
+    """How many requests a day one contact gets where nothing is set: 2 % of all, but at least `LEAST_A_DAY`."""
+    return max(per_day // 50, min(per_day, LEAST_A_DAY))
+
+
+class ContactLimiter:
+    """Counts the requests for each contact. Times are those of `bot.clock.Clock.elapsed`; not safe for threads by itself.
+
+    Of each minute a contact gets a third. ``recent`` are the requests before a restart: when, for whom, and how many.
+    ``alarms`` registers that contacts have used up their share of the day.
+    """
+
+    def __init__(
+        self,
+        alarms: Alarms,
+        per_minute: int,
+        per_day: int,
+        per_contact: int | None = None,
+        recent: Iterable[tuple[float, str, int]] = (),
+    ) -> None:
+        self.a_day = per_contact or share_of(per_day)
+        self._alarms = alarms
+        self._minute = _ContactWindow(max(per_minute // 3, min(per_minute, LEAST_A_MINUTE)), MINUTE, 1.0)
+        self._day = _ContactWindow(self.a_day, DAY, 900.0)
+        self._over: dict[str, bool] = {}  # contacts whose share of the day is used up; whether a message was given up
+        self._look_at = 0.0
+        for at, contact, requests in sorted(recent):
+            self.count(contact, at, requests)
+
+    def count(self, contact: str, now: float, requests: int = 1) -> None:
+        """Requests for a contact have ended."""
+        self._minute.count(contact, now, requests)
+        self._day.count(contact, now, requests)
+
+    def opens_at(self, contact: str, now: float) -> float:
+        """When the next message to a contact may go: ``now`` unless its share is used up."""
+        opens = self._day.opens_at(contact, now)
+        if opens > now and contact not in self._over:
+            self._over[contact] = False
+            self._tell()
+        return max(opens, self._minute.opens_at(contact, now))
+
+    def give_up(self, contact: str) -> bool:
+        """A message to a contact goes no more, since its share is used up. True for the first one."""
+        known, self._over[contact] = self._over.get(contact, False), True
+        return not known
+
+    def look(self, now: float) -> None:
+        """Take back the alarm where contacts have a share again."""
+        if self._over and now >= self._look_at:
+            self._look_at = now + _LOOK_EVERY
+            for contact in [each for each in self._over if self._day.opens_at(each, now) <= now]:
+                del self._over[contact]
+            self._tell()
+
+    def _tell(self) -> None:
+        if not self._over:
+            self._alarms.clear("contact-limit")
+            return
+        count = len(self._over)
+        whose = "1 contact has used up its" if count == 1 else f"{count} contacts have used up their"
+        self._alarms.report(
+            "contact-limit",
+            f"{whose} share of the day, {self.a_day} requests: no more is sent to them until some are free again",
+            "`bot queue` names them; raise BOT_GATEWAY_PER_CONTACT if they are no flood",
+        )
+
+
+class _ContactWindow:
+    """How many requests of each contact ended within the last ``span`` seconds, counted in slots of ``step`` seconds."""
+
+    def __init__(self, limit: int, span: float, step: float) -> None:
+        self._limit = limit
+        self._span = span
+        self._step = step
+        self._slots: deque[tuple[int, dict[str, int]]] = deque()
+        self._totals: dict[str, int] = {}
+
+    def count(self, contact: str, at: float, requests: int) -> None:
+        slot = int(at // self._step)
+        if not self._slots or slot > self._slots[-1][0]:
+            self._expire(at)
+            self._slots.append((slot, {}))
+        counts = self._slots[-1][1]
+        counts[contact] = counts.get(contact, 0) + requests
+        self._totals[contact] = self._totals.get(contact, 0) + requests
+
+    def opens_at(self, contact: str, now: float) -> float:
+        if self._totals.get(contact, 0) < self._limit:
+            return now
+        self._expire(now)
+        missing = self._totals.get(contact, 0) + 1 - self._limit
+        for slot, counts in self._slots if missing > 0 else ():
+            missing -= counts.get(contact, 0)
+            if missing <= 0:
+                return self._ends(slot)
+        return now
+
+    def _expire(self, now: float) -> None:
+        while self._slots and self._ends(self._slots[0][0]) <= now:
+            for contact, requests in self._slots.popleft()[1].items():
+                self._totals[contact] -= requests
+                if not self._totals[contact]:
+                    del self._totals[contact]
+
+    def _ends(self, slot: int) -> float:
+        """When what was counted in a slot counts no more."""
+        return (slot + 1) * self._step + self._span

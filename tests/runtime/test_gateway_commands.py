@@ -1,0 +1,186 @@
+"""What a command has the gateway do."""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.alarms import Alarms
+from bot.clock import MovableClock, SystemClock
+from bot.emulator import Emulator
+from bot.gateway.client import Gateway
+from bot.gateway.errors import OutcomeUnknown
+from bot.gateway.refusals import RateLimited, Unauthorized
+from bot.runtime.circuit_breakers import CircuitBreakers
+from bot.runtime.engine_loop import EngineStopped
+from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
+from bot.runtime.rate_limiter import RateLimiter
+from bot.settings import Account
+from bot.store.files import StoreLocked
+from bot.store.migrations import migrate
+from bot.store.reader import StoreReader
+from bot.store.rows import time_of
+from tests.cli.keeping import START, kept
+
+NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
+CONTACT = "6281234567890"
+PUT: dict[str, Any] = {"call": "put_contact", "phone": CONTACT, "name": None, "email": None, "tags": []}
+
+
+@pytest.fixture
+def gateway() -> Iterator[Emulator]:
+    with Emulator(SystemClock(), threads=2, per_minute=6000, per_day=1_000_000) as emulator:
+        yield emulator
+
+
+def account(gateway: Emulator, per_minute: int = 6000) -> Account:
+    return Account(gateway.url, gateway.api_key, None, per_minute, 1_000_000)
+
+
+@pytest.fixture
+def errands(gateway: Emulator, tmp_path: Path) -> Iterator[GatewayCommands]:
+    with commands_without_server(account(gateway), tmp_path / "bot.db", SystemClock()) as errands:
+        yield errands
+
+
+def test_each_answer_is_plain_enough_for_the_local_socket(errands: GatewayCommands, gateway: Emulator) -> None:
+    assert errands.run(PUT | {"name": "Ann", "tags": ["vip"]})["id"]
+    page = json.loads(json.dumps(errands.run({"call": "contacts", "page": 1})))
+    assert [(item["phone"], item["tags"]) for item in page["items"]] == [(CONTACT, ["vip"])]
+    assert page["has_more"] is False
+    assert json.loads(json.dumps(errands.run({"call": "templates"}))) == {"items": [], "has_more": False}
+    webhook = {"call": "register_webhook", "name": "n", "url": "https://bot.example/w", "events": ["message.read"]}
+    answer = json.loads(json.dumps(errands.run(webhook | {"secret": "mine"})))
+    assert (answer["url"], answer["events"], answer["secret"]) == ("https://bot.example/w", ["message.read"], "mine")
+    assert gateway.unknown_fields == set()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {},
+        {"call": "dance"},
+        {"call": "contacts"},
+        {"call": "contacts", "page": "1"},
+        {"call": "put_contact", "phone": 1},
+    ],
+)
+def test_a_request_of_another_form_is_refused_in_words(
+    errands: GatewayCommands, gateway: Emulator, request_: dict[str, object]
+) -> None:
+    with pytest.raises(UnknownCommand, match="the gateway is never asked for"):
+        errands.run(request_)
+    assert gateway.requests == 0
+
+
+def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
+    errands: GatewayCommands, gateway: Emulator
+) -> None:
+    assert "VALIDATION_INVALID_PHONE" in errands.run(PUT | {"phone": "0812"})["refused"]
+    gateway.faults.add("unauthorized", count=1)
+    with pytest.raises(Unauthorized):
+        errands.run(PUT)
+    gateway.faults.add("error_before", count=1)
+    with pytest.raises(OutcomeUnknown):
+        errands.run(PUT)
+
+
+def test_a_contact_without_a_name_is_put_by_one_request(errands: GatewayCommands, gateway: Emulator) -> None:
+    assert errands.run(PUT)["id"]
+    assert gateway.requests == 1
+    (contact,) = errands.run({"call": "contacts", "page": 1})["items"]
+    assert contact["name"] is None
+
+
+def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Path) -> None:
+    clock = MovableClock(NOON)
+    with (
+        Emulator(clock, threads=2) as gateway,
+        commands_without_server(account(gateway), tmp_path / "bot.db", clock) as errands,
+    ):
+        gateway.faults.add("rate_limited", count=1, seconds=30)
+        with pytest.raises(RateLimited):
+            errands.run({"call": "templates"})
+        asking = threading.Thread(target=errands.run, args=({"call": "templates"},), daemon=True)
+        asking.start()
+        clock.move(timedelta(seconds=29))
+        assert gateway.requests == 1
+        clock.move(timedelta(seconds=2))
+        asking.join(20)
+        assert gateway.requests == 2
+
+
+def test_the_requests_of_a_server_that_has_ended_count(tmp_path: Path) -> None:
+    clock, store = MovableClock(NOON), tmp_path / "bot.db"
+    migrate(store)
+    with closing(sqlite3.connect(store)) as file, file:
+        file.execute(
+            "INSERT INTO sent (ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail) "
+            "VALUES ('r', 'k', '628', '{}', 'sent', '[]', 10, ?1, ?1, '')",
+            [time_of(NOON)],
+        )
+    with (
+        Emulator(clock, threads=2) as gateway,
+        commands_without_server(account(gateway, per_minute=20), store, clock) as errands,
+    ):
+        asking = threading.Thread(target=errands.run, args=({"call": "templates"},), daemon=True)
+        asking.start()
+        clock.move(timedelta(seconds=59))
+        assert gateway.requests == 0
+        clock.move(timedelta(seconds=2))
+        asking.join(20)
+        assert gateway.requests == 1
+
+
+def test_each_request_is_noted_before_it_is_made_and_counts_from_then_on(tmp_path: Path) -> None:
+    clock, store = MovableClock(NOON), tmp_path / "bot.db"
+    migrate(store)
+    with Emulator(clock, threads=2) as gateway:
+        with commands_without_server(account(gateway), store, clock) as errands:
+            errands.run({"call": "templates"})
+            gateway.faults.add("unauthorized", count=1)
+            with pytest.raises(Unauthorized):
+                errands.run(PUT)
+    with closing(StoreReader(store)) as reader:
+        assert reader.requests(NOON) == [(0.0, 2)]
+    with closing(sqlite3.connect(store)) as file:
+        assert file.execute("SELECT rule, event FROM turns ORDER BY id").fetchall() == [
+            ("errand", '{"do":"gateway","call":"templates"}'),
+            ("errand", '{"do":"gateway","call":"put_contact"}'),
+        ]
+
+
+def test_a_server_notes_them_too(tmp_path: Path) -> None:
+    with kept(tmp_path) as bot:
+        bot.engine.operate({"do": "gateway", "call": "templates"})
+    with closing(StoreReader(tmp_path / "bot.db")) as reader:
+        assert [count for _, count in reader.requests(START)] == [1]
+
+
+def test_what_cannot_be_noted_is_not_asked(gateway: Emulator) -> None:
+    def note(call: str) -> None:
+        raise EngineStopped("the engine does not run")
+
+    clock = SystemClock()
+    loans = CommandPermits(threading.Lock(), RateLimiter(60, 10_000), CircuitBreakers(Alarms(clock)), clock)
+    errands = GatewayCommands(Gateway(gateway.url, gateway.api_key), loans.lend, note)
+    with pytest.raises(EngineStopped):
+        errands.run({"call": "templates"})
+    assert gateway.requests == 0
+
+
+def test_one_command_at_a_time_asks_and_none_beside_a_server(gateway: Emulator, tmp_path: Path) -> None:
+    store = tmp_path / "bot.db"
+    with commands_without_server(account(gateway), store, SystemClock()):
+        with pytest.raises(StoreLocked):
+            with commands_without_server(account(gateway), store, SystemClock()):
+                pass
+    with commands_without_server(account(gateway), store, SystemClock()) as again:
+        assert again.run({"call": "templates"}) == {"items": [], "has_more": False}
+    assert not store.exists()
