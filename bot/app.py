@@ -19,7 +19,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.engine import advance
-from bot.engine.plans import objections
+from bot.engine.scheduled_flows import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
 from bot.metrics import EngineMetrics
@@ -227,7 +227,7 @@ class Engine:
         return self._metrics.text(rows, status["oldest"], self._delivery.status().left, self.alarms.current())
 
     def judge(self, flow: str, data: Mapping[str, Any], contact: str = "") -> dict[str, str]:
-        """What is wrong with a start of a flow with such data (see `bot.engine.plans.objections`), or for a contact."""
+        """What is wrong with a start of a flow with such data (see `bot.engine.scheduled_flows.objections`), or for a contact."""
         out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if self._opted_out(contact) else {}
         return objections(self._program.library, flow, data) | out
 

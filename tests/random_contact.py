@@ -15,7 +15,7 @@ from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY, Session
 from bot.emulator import Choice
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.handlers import load_handlers
@@ -148,7 +148,7 @@ class Contact:
     def _answer(self, dice: Random) -> None:
         """A text that the waiting step takes, where there is one among all."""
         texts = dice.sample(self._tried.texts, len(self._tried.texts))
-        work = Work(self.library, self.session, TimeReached("", self.simulation.contact, self._clock.now()))
+        work = TurnContext(self.library, self.session, TimeReached("", self.simulation.contact, self._clock.now()))
         self._write(next((text for text in texts if takes(work, text)), texts[0]), dice)
 
     def _write(self, text: str, dice: Random) -> None:

@@ -25,7 +25,7 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
 from bot.engine import advance
-from bot.engine.replies import kept, together
+from bot.engine.replies import as_parked, merged
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.durations import parse
@@ -185,14 +185,14 @@ class Talk:
 
     def _parked_after(self, turn: Turn, event: Event) -> list[Any]:
         """What was said to messages that waited until the model had answered."""
-        if turn.parks and isinstance(event, MessageReceived | Tapped):
-            self.parked.append(kept(event))
-        if turn.drops:
+        if turn.parks_message and isinstance(event, MessageReceived | Tapped):
+            self.parked.append(as_parked(event))
+        if turn.drops_parked:
             self.parked.clear()
-        if self.session.awaits or not self.parked:
+        if self.session.waits_for_effect or not self.parked:
             return []
         waiting, self.parked = self.parked, []
-        taken = [together(waiting)] if self.session.keeps else waiting
+        taken = [merged(waiting)] if self.session.has_parked_messages else waiting
         return [each for event in taken for each in self.take(event)]
 
     def _checked(self, event: Event) -> Turn:

@@ -158,7 +158,7 @@ def flood(simulation: Simulation, model: Held, *texts: str) -> None:
     for text in others:
         simulation.emulator.receive(simulation.contact, text)
     assert simulation.emulator.wait_until(simulation.emulator.idle)
-    until(lambda: simulation.session().frames[-1].kept == len(others))
+    until(lambda: simulation.session().frames[-1].parked_messages == len(others))
 
 
 def test_a_contact_who_writes_fifty_messages_while_the_model_works_costs_two_requests(

@@ -77,9 +77,9 @@ def test_what_came_while_the_model_worked_is_the_agents_once_one_takes_over() ->
     chat = talk(FLOW.replace("merge", "together"))
     chat.user("hi")
     chat.user("one")
-    assert chat.session.keeps
+    assert chat.session.has_parked_messages
     chat.take(assigned(chat))
-    assert not (chat.session.keeps or chat.session.awaits or chat.parked)
+    assert not (chat.session.has_parked_messages or chat.session.waits_for_effect or chat.parked)
     chat.user("to the agent")
     assert chat.turn is not None
     assert chat.turn.trace.rule == "an agent has the conversation: not heard"
@@ -98,7 +98,7 @@ def test_a_tool_that_ends_under_an_agents_hands_leads_to_nothing() -> None:
     assert len(chat.asked) == asked
     chat.closed()
     assert chat.at == "main/talk"
-    assert not chat.session.awaits
+    assert not chat.session.waits_for_effect
 
 
 def test_a_question_of_before_the_agent_is_not_agreed_to_behind_it() -> None:
@@ -310,7 +310,7 @@ def test_nothing_is_said_while_another_model_is_asked_and_sorry_when_that_fails_
     chat = failing("other")
     chat.model_ends("down")
     assert chat.model("It is on its way.") == ["It is on its way."]
-    assert not chat.session.unanswered
+    assert not chat.session.apology_due
 
 
 @pytest.mark.parametrize(("target", "said"), [("look", [SORRY]), ("looked", ["Ann will answer."])])

@@ -159,7 +159,7 @@ def test_a_kept_value_that_no_longer_fits_is_left_where_it_is() -> None:
     talk.user("Ann")
     talk.edit(KEEP.replace("{type: text, keep: true, value: you}", "{type: integer, keep: true, value: 3}"))
     assert talk.user("hi") == ["Hello 3 0."]
-    assert talk.session.kept == {"name": "Ann"}
+    assert talk.session.kept_variables == {"name": "Ann"}
 
 
 def test_what_a_failed_step_would_have_kept_is_not_kept() -> None:
@@ -174,7 +174,7 @@ steps:
 """
     talk = Talk(flows)
     assert talk.user("hi") == ["no "]
-    assert talk.session.kept == {}
+    assert talk.session.kept_variables == {}
 
 
 SUMMARY = """

@@ -213,12 +213,12 @@ class Contact(Talk):
             planned = left_out if self.session.agent is not None else {plan.at for plan in self.session.plans}
             assert turn.wake_at == min(planned, default=None)
             return
-        if frame.held is not None:
+        if frame.deferred_result is not None:
             assert self.session.agent is not None
-            assert frame.held.effect in (frame.awaits, *frame.hold.get("sent", ()))
-        elif frame.awaits is not None:
-            assert frame.awaits in self._open, "it waits for what has come already"
-        if self.session.agent is not None or frame.awaits is not None:
+            assert frame.deferred_result.effect in (frame.awaited_effect, *frame.step_state.get("sent", ()))
+        elif frame.awaited_effect is not None:
+            assert frame.awaited_effect in self._open, "it waits for what has come already"
+        if self.session.agent is not None or frame.awaited_effect is not None:
             assert turn.wake_at is None or turn.wake_at in left_out
             return
         step = self.library.flows[frame.flow].steps[frame.step]

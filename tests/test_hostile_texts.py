@@ -96,9 +96,9 @@ def test_a_hostile_text_does_nothing_but_be_read(start: int) -> None:
         chat.user(text)
         assert_harmless(chat, instructions)
         for _ in range(12):
-            if not chat.session.awaits:
+            if not chat.session.waits_for_effect:
                 break
-            if chat.asked and chat.session.frames[-1].awaits == chat.asked[-1][0]:
+            if chat.asked and chat.session.frames[-1].awaited_effect == chat.asked[-1][0]:
                 system, *others = chat.prompt
                 assert text not in system["content"]
                 assert [m["role"] for m in chat.prompt].count("system") == 1
@@ -108,7 +108,7 @@ def test_a_hostile_text_does_nothing_but_be_read(start: int) -> None:
             else:
                 chat.returns({"number": "AB123456", "state": "shipped"})
             assert_harmless(chat, instructions)
-        assert not chat.session.awaits, "never silence: it was answered, or led where the flow says"
+        assert not chat.session.waits_for_effect, "never silence: it was answered, or led where the flow says"
         assert chat.session.contact == CONTACT
         assert OTHER not in json.dumps(chat.vars, default=str)
         assert chat.vars.get("order_no") is None

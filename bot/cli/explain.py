@@ -60,7 +60,7 @@ def session_lines(session: Session, zone: tzinfo | None = None) -> Iterator[str]
     if session.frame is None:
         yield "in no flow"
     for frame in reversed(session.frames):
-        state = "waits for a call or a message to end" if frame.awaits else "waits"
+        state = "waits for a call or a message to end" if frame.awaited_effect else "waits"
         yield f"in {styled(f'{frame.flow}/{frame.step}', bold=True)} since {local_time(frame.entered_at, zone)}, {state}"
         width = max(map(len, frame.vars), default=0)
         for name, value in frame.vars.items():

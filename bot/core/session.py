@@ -22,23 +22,27 @@ class Frame:
     fingerprint: str = ""  # of the step's source, to notice an edit
     form: str = ""  # how the step waits, to notice an edit that makes another kind of it
     vars: dict[str, Any] = field(default_factory=dict)
-    hold: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
-    awaits: str | None = None  # the effect whose end this step waits for
-    hears: bool = False  # words and taps are heard while it waits for that; else every message is parked
-    kept: int = 0  # messages that it has heard meanwhile, and takes as one when it has that: they are parked
-    held: CallEnded | SendEnded | None = None  # that end, which came while an agent had the conversation
+    step_state: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
+    awaited_effect: str | None = None  # the effect whose end this step waits for
+    accepts_messages: bool = False  # words and taps are heard while it waits for that; else every message is parked
+    parked_messages: int = 0  # messages that it has heard meanwhile, and takes as one when it has that: they are parked
+    deferred_result: CallEnded | SendEnded | None = None  # that end, which came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
-    unseen: bool = False  # the question did not reach the contact (the window was shut): put it again
-    visits: dict[str, int] = field(default_factory=dict)
+    question_unseen: bool = False  # the question did not reach the contact (the window was shut): put it again
+    visit_counts: dict[str, int] = field(default_factory=dict)
     came_from: str | None = None
     interrupts: bool = False  # it cut in on the one below, which did not ask for it
-    coming_back: bool = False  # after an interruption the contact is asked whether to go on
-    left: str | None = None  # the question ("flow/step") that was left without an answer: `back` leads there
-    left_retries: int = 0  # how often it had been put again, where it was left for a digression
-    formerly: dict[str, str] = field(default_factory=dict)  # what steps ("flow/step") were called before an edit
-    corrected: str | None = None  # the step that is gone back to, to correct its answer
-    corrected_at: str | None = None  # the step that is returned to when that has been answered
+    asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
+    unanswered_question: str | None = (
+        None  # the question ("flow/step") that was left without an answer: `back` leads there
+    )
+    unanswered_retries: int = 0  # how often it had been put again, where it was left for a digression
+    former_step_names: dict[str, str] = field(
+        default_factory=dict
+    )  # what steps ("flow/step") were called before an edit
+    corrected_step: str | None = None  # the step that is gone back to, to correct its answer
+    step_after_correction: str | None = None  # the step that is returned to when that has been answered
 
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -82,17 +86,19 @@ class Session:
     conversation: str | None = None
     email: str | None = None
     tags: tuple[str, ...] = ()
-    known_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
+    gateway_tags: tuple[str, ...] = ()  # those that the gateway had when it last spoke of the contact
     agent: str | None = None  # who has taken the conversation over in the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
-    kept: dict[str, Any] = field(default_factory=dict)  # what outlives the conversation: the variables with `keep`
+    kept_variables: dict[str, Any] = field(
+        default_factory=dict
+    )  # what outlives the conversation: the variables with `keep`
     plans: tuple[Plan, ...] = ()  # the flows that are to start
-    due: int = 0  # how many of them have come due since then, without a word from the contact
+    due_count: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
-    refused: int = 0  # how often a refused message has led on by errors since then
-    unanswered: bool = False  # a model has failed, and nothing has been said to the contact since
-    unasked: bool = False  # of a contact who has opted out: what happens now is not what the contact asks for
+    refusals: int = 0  # how often a refused message has led on by errors since then
+    apology_due: bool = False  # a model has failed, and nothing has been said to the contact since
+    unsolicited: bool = False  # of a contact who has opted out: what happens now is not what the contact asks for
     visit: int = 0  # the last visit number given out
     frames: tuple[Frame, ...] = ()
 
@@ -122,17 +128,17 @@ class Session:
 
         Those to an agent are not: they are not for us, now or later.
         """
-        return self.awaits and self.frames[-1].hears is False
+        return self.waits_for_effect and self.frames[-1].accepts_messages is False
 
     @property
-    def awaits(self) -> bool:
+    def waits_for_effect(self) -> bool:
         """True while the active step waits for the end of something, and no agent answers in its place."""
-        return bool(self.frames) and self.frames[-1].awaits is not None and self.agent is None
+        return bool(self.frames) and self.frames[-1].awaited_effect is not None and self.agent is None
 
     @property
-    def keeps(self) -> bool:
+    def has_parked_messages(self) -> bool:
         """True where the active step has put messages off, which are parked."""
-        return bool(self.frames) and self.frames[-1].kept > 0
+        return bool(self.frames) and self.frames[-1].parked_messages > 0
 
 
 # a turn begins with a copy: `dataclasses.replace` would take five times as long

@@ -36,8 +36,8 @@ class Turn:
 
     ``wake_at`` is when the session wants a `TimeReached` event next. ``failure`` says what went wrong in
     the flow itself (a dead letter for the operator), although the session has moved on as declared. ``in_plain_text``:
-    a plain text goes in place of the message that was refused, which is no dead letter then. ``parks``: the message waits,
-    with others, until the active step is done. ``drops``: the contact has gone elsewhere, and what waits so is not taken.
+    a plain text goes in place of the message that was refused, which is no dead letter then. ``parks_message``: the message waits,
+    with others, until the active step is done. ``drops_parked``: the contact has gone elsewhere, and what waits so is not taken.
     """
 
     session: Session
@@ -46,8 +46,8 @@ class Turn:
     trace: Trace
     failure: str | None = None
     in_plain_text: bool = False
-    parks: bool = False
-    drops: bool = False
+    parks_message: bool = False
+    drops_parked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,18 @@ from bot.core.events import (
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.engine.contacts import take_contact, take_conversation, tell_gateway
-from bot.engine.edits import meet_edit
+from bot.engine.executor import Executor
 from bot.engine.failures import FAILURES, say_sorry
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_end, tell_error
+from bot.engine.migration import meet_edit
 from bot.engine.opting_out import keep_quiet, note_who_speaks, take_opt_out
-from bot.engine.plans import take_start
 from bot.engine.replies import reply_of, take_reply
 from bot.engine.results import take_call, take_close, take_progress, take_send
 from bot.engine.routing import start_by_event
-from bot.engine.silence import keep_to_the_clock, take_time, wake_at
-from bot.engine.walk import Walk
-from bot.engine.work import Work
+from bot.engine.scheduled_flows import take_start
+from bot.engine.timers import keep_to_the_clock, take_time, wake_at
+from bot.engine.turn_context import TurnContext
 from bot.flow.library import Library
 from bot.steps.kind import Reply
 
@@ -42,13 +42,13 @@ from bot.steps.kind import Reply
 def advance(library: Library, session: Session, event: Event) -> Turn:
     """Take one event: a new session, what is to be done, and when to be woken next.
 
-    Messages and taps must not come while ``session.busy``: the caller parks them; one that ``Turn.parks`` says so of, too.
-    Once ``session.awaits`` no more, those come as one (`bot.engine.replies.together`) where the session ``keeps`` them, else
+    Messages and taps must not come while ``session.busy``: the caller parks them; one that ``Turn.parks_message`` says so of, too.
+    Once ``session.waits_for_effect`` no more, those come as one (`bot.engine.replies.merged`) where it ``has_parked_messages``, else
     one by one. A defect in here may raise anything; a defect in a flow never does.
     """
-    work = Work(library, session, event)
+    work = TurnContext(library, session, event)
     try:
-        _take(Walk(work), event)
+        _take(Executor(work), event)
     except (FlowBroken, *FAILURES) as broken:
         work.failure = str(broken)
         work.trace.notes.append(f"ended: {work.failure}")
@@ -58,11 +58,11 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
     keep_quiet(work)
     tell_end(work, session)
     tell_gateway(work, session)
-    how = work.failure, work.in_plain_text, work.parks, work.drops
+    how = work.failure, work.in_plain_text, work.parks_message, work.drops_parked
     return Turn(work.session, tuple(work.effects), wake_at(work), work.trace, *how)
 
 
-def _take(walk: Walk, event: Event) -> None:
+def _take(walk: Executor, event: Event) -> None:
     """Bring the event to what it is for."""
     work = walk.work
     note_who_speaks(work, event)

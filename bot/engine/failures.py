@@ -6,7 +6,7 @@ from bot.core.effects import Send
 from bot.core.messages import TextMessage
 from bot.engine.frames import FlowBroken
 from bot.engine.hooks import tell_error
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.lang import hidden
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
@@ -17,7 +17,7 @@ Failure = StepFailed | TemplateFailed | Mismatch
 FAILURES = (StepFailed, TemplateFailed, Mismatch)
 
 
-def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
+def taken_by(work: TurnContext, failed: Failure, leaving: str = "") -> str:
     """The active step's outcome that takes a failure, which happened while it was left by ``leaving``.
 
     Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
@@ -26,7 +26,7 @@ def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
     ways = work.step.transitions
     name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
     work.trace.notes.append(f"{work.where}: {name}: {failed}")
-    work.frame.hold = dict(work.step.kind.after_failure(work.frame.hold))
+    work.frame.step_state = dict(work.step.kind.after_failure(work.frame.step_state))
     for outcome in (f"errors.{name}", "errors.else"):
         if outcome in ways and not leaving.startswith("errors."):
             _note(work, failed)
@@ -36,7 +36,7 @@ def taken_by(work: Work, failed: Failure, leaving: str = "") -> str:
     raise FlowBroken(f"{work.where}: {failed}")
 
 
-def _note(work: Work, failed: Failure) -> None:
+def _note(work: TurnContext, failed: Failure) -> None:
     """Note where this turn failed, and with what was known. Raises `FlowBroken` where it did so before."""
     state = _state(work)
     if state in work.failed:
@@ -44,23 +44,23 @@ def _note(work: Work, failed: Failure) -> None:
     work.failed.append(state)
 
 
-def _state(work: Work) -> Any:
+def _state(work: TurnContext) -> Any:
     """All by which a step could do otherwise when it is entered again in this turn. Nothing of it is changed in place."""
     session = work.session
-    frames = [(each.flow, each.step, each.vars, each.hold, each.visits) for each in session.frames]
-    return frames, session.kept, session.tags, session.language
+    frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
+    return frames, session.kept_variables, session.tags, session.language
 
 
-def say_sorry(work: Work) -> None:
+def say_sorry(work: TurnContext) -> None:
     """A model that fails is never silence: where nothing has been said since, and nothing is being worked out, the bot says
     sorry. An agent who has the conversation answers in its place; what cannot be sent any more is a dead letter.
     """
     session = work.session
     if session.agent is not None or any(isinstance(effect, Send) for effect in work.effects):
-        session.unanswered = False
-    if not session.unanswered or (session.frame is not None and session.frame.awaits is not None):
+        session.apology_due = False
+    if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
         return
-    session.unanswered = False
+    session.apology_due = False
     if not session.window_is_open(work.event.at):
         work.failure = work.failure or "a model failed, and the contact hears nothing of it: their 24 hours are over"
         return

@@ -5,8 +5,8 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.session import Frame
-from bot.engine.edits import note_former_name
-from bot.engine.work import Work
+from bot.engine.migration import note_former_name
+from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Step
 from bot.lang.variables import Mismatch
 
@@ -18,7 +18,7 @@ class FlowBroken(BotError):
 
 
 def push(
-    work: Work, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
+    work: TurnContext, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
 ) -> str:
     """Put a flow on top, with its inputs; the step that it begins with. Raises `Mismatch`, and puts nothing then."""
     below, now = work.session.frames, work.event.at
@@ -36,7 +36,7 @@ def push(
     return step
 
 
-def go_over(work: Work, target: str) -> str:
+def go_over(work: TurnContext, target: str) -> str:
     """Let the active frame go over to another flow, with the conversation's variables; the step to enter there.
 
     A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
@@ -53,39 +53,45 @@ def go_over(work: Work, target: str) -> str:
     return step
 
 
-def arrive(work: Work, step: Step) -> None:
+def arrive(work: TurnContext, step: Step) -> None:
     """A new visit of a step, in the active frame."""
     frame, session = work.frame, work.session
     session.visit += 1
     frame.visit = session.visit
     frame.entered_at = frame.silent_since = work.event.at
     frame.fingerprint, frame.form = step.fingerprint, step.kind.form
-    frame.hold, frame.awaits, frame.hears, frame.held, frame.kept = {}, None, False, None, 0
+    frame.step_state, frame.awaited_effect, frame.accepts_messages, frame.deferred_result, frame.parked_messages = (
+        {},
+        None,
+        False,
+        None,
+        0,
+    )
     frame.retries = frame.reminders = 0
-    frame.unseen = frame.coming_back = False
+    frame.question_unseen = frame.asks_to_continue = False
     note_former_name(frame, work.flow)
 
 
-def change_flow(work: Work, name: str) -> None:
+def change_flow(work: TurnContext, name: str) -> None:
     """Let the active frame be one of another flow."""
     work.frame.flow = name
     work.declare()
 
 
-def pop(work: Work) -> Frame:
+def pop(work: TurnContext) -> Frame:
     """Take the active frame away."""
     ended = work.ended = work.frame
     work.session.frames = work.session.frames[:-1]
     return ended
 
 
-def drop(work: Work) -> None:
+def drop(work: TurnContext) -> None:
     """Take the active flow away, and whoever ran it: nobody returns to them. What they cut in on is left."""
     while work.session.frame is not None and not pop(work).interrupts:
         continue
 
 
-def drop_copy(work: Work, flow: str) -> None:
+def drop_copy(work: TurnContext, flow: str) -> None:
     """A flow interrupts once: an older copy of it is taken away, with the flows that it runs."""
     kept: list[Frame] = []
     dropping = False
@@ -96,7 +102,7 @@ def drop_copy(work: Work, flow: str) -> None:
     work.session.frames = tuple(kept)
 
 
-def back_to(work: Work, flow: str) -> bool:
+def back_to(work: TurnContext, flow: str) -> bool:
     """Go back to a flow that is open below and cut in on nobody: what lies above it is over. False: none is."""
     frames = work.session.frames
     depth = next((n for n, frame in enumerate(frames, 1) if frame.flow == flow and not frame.interrupts), 0)
@@ -104,7 +110,7 @@ def back_to(work: Work, flow: str) -> bool:
     return depth > 0
 
 
-def make_room(work: Work) -> None:
+def make_room(work: TurnContext) -> None:
     """Where the stack is full, the flow that was interrupted first is given up, with whoever ran it."""
     frames = work.session.frames
     oldest = next((n for n, frame in enumerate(frames) if n and frame.interrupts), None)
@@ -113,6 +119,6 @@ def make_room(work: Work) -> None:
         work.session.frames = frames[oldest:]
 
 
-def _place(work: Work, target: str) -> tuple[str, str]:
+def _place(work: TurnContext, target: str) -> tuple[str, str]:
     name, _, step = target.removeprefix("/").partition("/")
     return name, step or work.library.flows[name].first

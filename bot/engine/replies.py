@@ -7,13 +7,13 @@ from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import TextMessage
 from bot.core.session import Frame
 from bot.core.text import KEPT_CHARACTERS
-from bot.engine.edits import name_now
+from bot.engine.executor import Executor
 from bot.engine.failures import FAILURES
 from bot.engine.interruptions import cut_in, interrupting, take_going_on
+from bot.engine.migration import name_now
 from bot.engine.routing import route
-from bot.engine.walk import Walk
+from bot.engine.turn_context import TurnContext
 from bot.engine.words import note_left, take_word
-from bot.engine.work import Work
 from bot.flow.definition import Flow
 from bot.lang.wordings import wording
 from bot.steps.exchange import from_contact
@@ -36,12 +36,12 @@ def reply_of(event: MessageReceived | Tapped) -> Reply:
     return Reply(media=event.media, location=event.location)
 
 
-def kept(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
+def as_parked(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
     """A message that a step has put off, as the event by which it is taken later: a turn happens once per event."""
     return replace(message, id=_KEPT + message.id)
 
 
-def together(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
+def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
     """Messages that were `kept`, as one, in order; one that is alone stays what it is."""
     last = messages[-1]
     if len(messages) == 1:
@@ -53,7 +53,7 @@ def together(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | 
     return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
 
 
-def take_reply(walk: Walk, reply: Reply) -> None:
+def take_reply(walk: Executor, reply: Reply) -> None:
     """Tap ids first, the waiting template's replies, the words, the answer, other flows' triggers, `other`, `retry`."""
     work = walk.work
     frame = work.session.frame
@@ -62,14 +62,14 @@ def take_reply(walk: Walk, reply: Reply) -> None:
     elif frame is None:
         _take_idle(walk, reply)
     else:
-        frame.kept = frame.kept if work.session.awaits else 0
-        waiting, visit = frame.kept, frame.visit
+        frame.parked_messages = frame.parked_messages if work.session.waits_for_effect else 0
+        waiting, visit = frame.parked_messages, frame.visit
         _take_at(walk, frame, reply)
         now = work.session.frame
-        work.drops = waiting > 0 and (now is None or now.visit != visit)
+        work.drops_parked = waiting > 0 and (now is None or now.visit != visit)
 
 
-def _take_at(walk: Walk, frame: Frame, reply: Reply) -> None:
+def _take_at(walk: Executor, frame: Frame, reply: Reply) -> None:
     """A contact who is at a step."""
     work = walk.work
     frame.silent_since = work.event.at
@@ -77,24 +77,28 @@ def _take_at(walk: Walk, frame: Frame, reply: Reply) -> None:
         work.trace.rule = "hand-over: not heard"
         return
     current = reply.tap is None or _is_of(work, frame, reply.tap)
-    if current and frame.coming_back and not frame.unseen and take_going_on(walk, reply):
+    if current and frame.asks_to_continue and not frame.question_unseen and take_going_on(walk, reply):
         return
-    claimed = walk.ask(lambda context: work.step.kind.claim(context, reply)) if current and not frame.unseen else None
+    claimed = (
+        walk.ask(lambda context: work.step.kind.claim(context, reply))
+        if current and not frame.question_unseen
+        else None
+    )
     if claimed is not None:
         walk.take(claimed, "tap" if reply.tap else "reply")
-    elif reply.tap is not None and not (current and frame.unseen):
+    elif reply.tap is not None and not (current and frame.question_unseen):
         _take_old_tap(walk, reply)
     elif not take_word(walk, reply):
         _take_answer(walk, reply)
 
 
-def _is_of(work: Work, frame: Frame, tap: ReplyId) -> bool:
+def _is_of(work: TurnContext, frame: Frame, tap: ReplyId) -> bool:
     """Whether what was tapped belongs to the question that waits, whatever its step was called then."""
     asked = (tap.flow, tap.visit) == (frame.flow, frame.visit)
-    return asked and name_now(work.flow, tap.step, frame.formerly) == frame.step
+    return asked and name_now(work.flow, tap.step, frame.former_step_names) == frame.step
 
 
-def _take_idle(walk: Walk, reply: Reply) -> None:
+def _take_idle(walk: Executor, reply: Reply) -> None:
     """A contact who is in no flow."""
     if reply.tap is not None and walk.work.library.bot.defaults.old_taps != "message":
         _take_old_tap(walk, reply)
@@ -102,11 +106,11 @@ def _take_idle(walk: Walk, reply: Reply) -> None:
         route(walk, reply)
 
 
-def _take_answer(walk: Walk, reply: Reply) -> None:
+def _take_answer(walk: Executor, reply: Reply) -> None:
     """`skip`, the choices, what the variable takes; else another flow's trigger; else it is no answer."""
     work = walk.work
-    work.frame.coming_back = False
-    if work.frame.unseen:
+    work.frame.asks_to_continue = False
+    if work.frame.question_unseen:
         work.trace.rule = "put again: it had not been seen"
         walk.put_again()
         return
@@ -119,9 +123,9 @@ def _take_answer(walk: Walk, reply: Reply) -> None:
         _take_no_answer(walk, reply)
 
 
-def _take_no_answer(walk: Walk, reply: Reply) -> None:
+def _take_no_answer(walk: Executor, reply: Reply) -> None:
     work, frame = walk.work, walk.work.frame
-    work.unread = reply
+    work.pending_input = reply
     retry = work.step.defaults.retry
     if "other" in work.step.transitions:
         _leave_unanswered(walk, "other")
@@ -135,13 +139,13 @@ def _take_no_answer(walk: Walk, reply: Reply) -> None:
         _retry(walk, reply)
 
 
-def _leave_unanswered(walk: Walk, outcome: str) -> None:
+def _leave_unanswered(walk: Executor, outcome: str) -> None:
     walk.work.trace.rule = outcome
     note_left(walk.work, walk.work.step.transitions[outcome].target)
     walk.follow(outcome)
 
 
-def _retry(walk: Walk, reply: Reply) -> None:
+def _retry(walk: Executor, reply: Reply) -> None:
     """What the step's kind objects to the reply is said in place of what the flow says to every one."""
     work = walk.work
     try:
@@ -152,7 +156,7 @@ def _retry(walk: Walk, reply: Reply) -> None:
         walk.follow("retry", objection=objection)
 
 
-def _take_old_tap(walk: Walk, reply: Reply) -> None:
+def _take_old_tap(walk: Executor, reply: Reply) -> None:
     """A tap on a question that is over, or whose choices have changed."""
     work, tap = walk.work, reply.tap
     assert tap is not None

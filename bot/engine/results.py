@@ -4,10 +4,10 @@ from bot.core.effects import Send
 from bot.core.events import UNSENT, CallEnded, CallProgressed, HandoffClosed, SendEnded
 from bot.core.messages import LinkButton, TextMessage, in_plain_text
 from bot.core.session import Frame
-from bot.engine.edits import meet_edit
+from bot.engine.executor import Executor
+from bot.engine.migration import meet_edit
 from bot.engine.routing import start_by_event
-from bot.engine.walk import Walk
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.steps.kind import StepFailed
 
 UNSEEN = ("replaced", "covered", "over_share")
@@ -15,23 +15,23 @@ MOST_REFUSED = 3
 """How often a refused question leads on by `errors` until the contact writes: they may lead to the next refused one."""
 
 
-def take_call(walk: Walk, event: CallEnded) -> None:
+def take_call(walk: Executor, event: CallEnded) -> None:
     """A handler has ended; a result that nobody waits for any more is dropped."""
     frame = walk.work.session.frame
-    if frame is None or frame.awaits != event.effect:
+    if frame is None or frame.awaited_effect != event.effect:
         walk.work.trace.rule = "late result: dropped"
         return
     _go_on(walk, event, f"result: {event.outcome}")
 
 
-def take_send(walk: Walk, event: SendEnded) -> None:
+def take_send(walk: Executor, event: SendEnded) -> None:
     """A message was sent as somebody asked to know, or did not go as planned.
 
     What is refused is the active step's affair while it waits with that message; else only a link is sent as a text.
     """
     work, frame = walk.work, walk.work.session.frame
     work.trace.rule = f"message {event.outcome}"
-    if frame is not None and (event.effect == frame.awaits or _is_lost(event, frame)):
+    if frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
         _go_on(walk, event, work.trace.rule)
     elif work.session.agent is not None:
         return
@@ -42,7 +42,7 @@ def take_send(walk: Walk, event: SendEnded) -> None:
         _note_plain_text(work)
     elif event.outcome in UNSEEN and frame is not None:
         # the contact saw a template, or nothing, and what it answers is not this: the question comes again
-        frame.unseen = frame.unseen or (work.step.kind.asks and work.step.kind.needs_window)
+        frame.question_unseen = frame.question_unseen or (work.step.kind.asks and work.step.kind.needs_window)
 
 
 def _is_lost(event: SendEnded, frame: Frame) -> bool:
@@ -50,20 +50,24 @@ def _is_lost(event: SendEnded, frame: Frame) -> bool:
 
     A model that is still at work is waited for, whatever becomes of what it has said already.
     """
-    sent = frame.hold.get("sent", ())
-    return event.outcome in UNSENT and event.effect in sent and (frame.awaits is None or frame.awaits in sent)
+    sent = frame.step_state.get("sent", ())
+    return (
+        event.outcome in UNSENT
+        and event.effect in sent
+        and (frame.awaited_effect is None or frame.awaited_effect in sent)
+    )
 
 
-def take_progress(walk: Walk, event: CallProgressed) -> None:
+def take_progress(walk: Executor, event: CallProgressed) -> None:
     """A paragraph of a model's answer; one that nobody waits for any more is dropped."""
     frame = walk.work.session.frame
-    if frame is None or frame.awaits != event.effect or walk.work.session.agent is not None:
+    if frame is None or frame.awaited_effect != event.effect or walk.work.session.agent is not None:
         walk.work.trace.rule = "late paragraph: dropped"
         return
     walk.resume(event, "paragraph")
 
 
-def take_close(walk: Walk, event: HandoffClosed) -> None:
+def take_close(walk: Executor, event: HandoffClosed) -> None:
     """An agent resolved the conversation: the bot has it again."""
     work = walk.work
     work.trace.rule = "closed"
@@ -77,24 +81,24 @@ def take_close(walk: Walk, event: HandoffClosed) -> None:
         walk.resume(event, "closed")
     elif had is not None:  # what was asked before lies far above what the agent wrote
         frame.entered_at = frame.silent_since = event.at
-        frame.unseen = frame.unseen or work.step.kind.asks
-        if frame.held is not None:
-            _go_on(walk, frame.held, "kept from before")
+        frame.question_unseen = frame.question_unseen or work.step.kind.asks
+        if frame.deferred_result is not None:
+            _go_on(walk, frame.deferred_result, "kept from before")
 
 
-def _go_on(walk: Walk, event: CallEnded | SendEnded, rule: str) -> None:
+def _go_on(walk: Executor, event: CallEnded | SendEnded, rule: str) -> None:
     """Let the active step go on with what it waited for; while an agent has the conversation, keep that."""
     frame = walk.work.frame
     if walk.work.session.agent is not None:
-        frame.held = event
+        frame.deferred_result = event
         walk.work.trace.rule = f"{rule}: kept until the conversation is resolved"
         return
-    frame.awaits = frame.held = None
+    frame.awaited_effect = frame.deferred_result = None
     if not (isinstance(event, SendEnded) and event.outcome in UNSENT and _made_good(walk, event)):
         walk.resume(event, rule)
 
 
-def _made_good(walk: Walk, event: SendEnded) -> bool:
+def _made_good(walk: Executor, event: SendEnded) -> bool:
     """A plain text in place of buttons, a list or a link; else the errors of a question. False: neither.
 
     A question that nobody has seen is put again when the contact writes: what they write is no answer to it.
@@ -104,32 +108,32 @@ def _made_good(walk: Walk, event: SendEnded) -> bool:
         return True
     lost = event.outcome == "refused" or not kind.needs_window
     if kind.asks and lost and work.step.refusal is not None:
-        if work.session.refused < MOST_REFUSED:
-            work.session.refused += 1
+        if work.session.refusals < MOST_REFUSED:
+            work.session.refusals += 1
             walk.fail(StepFailed("refused", event.detail))
             return True
         work.trace.notes.append(
             f"{work.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact"
         )
-    frame.unseen = frame.unseen or (kind.asks and event.outcome != "unknown")
+    frame.question_unseen = frame.question_unseen or (kind.asks and event.outcome != "unknown")
     return False
 
 
-def _put_in_plain_text(walk: Walk, event: SendEnded) -> bool:
+def _put_in_plain_text(walk: Executor, event: SendEnded) -> bool:
     """Once: a plain text has nothing more to leave out."""
     work, frame = walk.work, walk.work.frame
     text = in_plain_text(event.message)
     if not text or event.message is None:
         return False
     message = event.message
-    if frame.coming_back:
-        frame.hold = {**frame.hold, "sent": [work.send(TextMessage(text))]}
+    if frame.asks_to_continue:
+        frame.step_state = {**frame.step_state, "sent": [work.send(TextMessage(text))]}
     elif (result := walk.ask(lambda context: work.step.kind.in_plain_text(context, message))) is not None:
         walk.take(result)
     _note_plain_text(work)
     return True
 
 
-def _note_plain_text(work: Work) -> None:
+def _note_plain_text(work: TurnContext) -> None:
     work.in_plain_text = True
     work.trace.rule += ": it goes as a plain text"

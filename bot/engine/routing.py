@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Any
 from bot.core.events import MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT
 from bot.engine.frames import FlowBroken
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.failures import TemplateFailed
 from bot.lang.variables import Answer, Unfit
 from bot.steps.kind import Reply
 
 if TYPE_CHECKING:
-    from bot.engine.walk import Walk
+    from bot.engine.executor import Executor
 
 
-def starts_of(work: Work) -> TriggerIndex:
+def starts_of(work: TurnContext) -> TriggerIndex:
     """What starts flows for this contact."""
     triggers = work.library.triggers
     return triggers.returning if work.session.visit else triggers.first
 
 
-def route(walk: "Walk", reply: Reply) -> None:
+def route(walk: "Executor", reply: Reply) -> None:
     """Start the flow that a message is for."""
     work, starts = walk.work, starts_of(walk.work)
     started, by_event = starts.by_texts(reply.texts), starts.by_event(work.event)
@@ -30,13 +30,13 @@ def route(walk: "Walk", reply: Reply) -> None:
     if flow is None:
         work.trace.rule = "no flow starts by this"
         return
-    work.unread = reply
+    work.pending_input = reply
     by = "" if started else f": {name_of_event(work.event)}" if by_event else ": otherwise"
     work.trace.rule = f"start of {flow}{by}"
     walk.open(f"/{flow}", {} if started is None else inputs_of(work, started))
 
 
-def inputs_of(work: Work, started: TriggerMatch) -> dict[str, Any]:
+def inputs_of(work: TurnContext, started: TriggerMatch) -> dict[str, Any]:
     """What a text gives to the variables of the flow that it starts: as answers would, where they fit."""
     variables, inputs = work.library.flows[started.flow].variables, {}
     for name, text in started.given.items():
@@ -45,9 +45,9 @@ def inputs_of(work: Work, started: TriggerMatch) -> dict[str, Any]:
     return inputs
 
 
-def reroute(walk: "Walk") -> None:
+def reroute(walk: "Executor") -> None:
     """Hand the message to the router as a new one."""
-    work, event, reply = walk.work, walk.work.event, walk.work.unread
+    work, event, reply = walk.work, walk.work.event, walk.work.pending_input
     if reply is None and isinstance(event, MessageReceived | Tapped):
         reply = Reply(text=event.title if isinstance(event, Tapped) else event.text)
     if walk.routed or reply is None:
@@ -57,7 +57,7 @@ def reroute(walk: "Walk") -> None:
     route(walk, reply)
 
 
-def start_by_event(walk: "Walk") -> None:
+def start_by_event(walk: "Executor") -> None:
     """Start the flow that waits for such an event; a contact who is in a flow, or with an agent, stays there."""
     work = walk.work
     flow = starts_of(work).by_event(work.event)

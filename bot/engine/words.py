@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 
 from bot.core.turn import StepTaken
+from bot.engine.executor import Executor
 from bot.engine.failures import FAILURES
 from bot.engine.routing import route
-from bot.engine.walk import Walk
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.lang.words import normalise
 from bot.steps.kind import Reply
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
 from bot.steps.words import Word, Words
 
 
-def take_word(walk: Walk, reply: Reply) -> bool:
+def take_word(walk: Executor, reply: Reply) -> bool:
     """Do what a word means. False: what was written is none that is heard here."""
     work = walk.work
     try:
@@ -42,17 +42,17 @@ def take_word(walk: Walk, reply: Reply) -> bool:
     return True
 
 
-def note_left(work: Work, target: str | None, *, digression: bool = False) -> None:
+def note_left(work: TurnContext, target: str | None, *, digression: bool = False) -> None:
     """A question that is left for elsewhere without an answer: `back` leads there.
 
     A digression changes nothing of how often it has been put again.
     """
     frame = work.session.frame
     if frame is not None and target not in (None, AGAIN, BACK) and work.step.kind.asks:
-        frame.left, frame.left_retries = work.where, frame.retries if digression else 0
+        frame.unanswered_question, frame.unanswered_retries = work.where, frame.retries if digression else 0
 
 
-def _heard(work: Work, text: str) -> Iterator[Word]:
+def _heard(work: TurnContext, text: str) -> Iterator[Word]:
     """The words of this text that are heard where the contact is. Raises `TemplateFailed`."""
     said = normalise(text)
     for words in _levels(work):
@@ -61,20 +61,20 @@ def _heard(work: Work, text: str) -> Iterator[Word]:
             yield word
 
 
-def _levels(work: Work) -> Iterator[Words]:
+def _levels(work: TurnContext) -> Iterator[Words]:
     yield work.library.bot.words
     if work.session.frame is not None:
         yield work.flow.words
         yield work.step.options.words
 
 
-def _target(work: Work, word: Word) -> str | None:
+def _target(work: TurnContext, word: Word) -> str | None:
     """Where a word leads; `next` is what follows the step where the contact is."""
     target = None if word.transition.then is None else word.transition.then.text
     return work.flow.following(work.frame.step) if target == NEXT else target
 
 
-def _go_from_nowhere(walk: Walk, word: Word, target: str, reply: Reply) -> None:
+def _go_from_nowhere(walk: Executor, word: Word, target: str, reply: Reply) -> None:
     """A contact who is in no flow: what the word sets is for the flow that it opens."""
     if target == ROUTE:
         route(walk, reply)

@@ -15,7 +15,7 @@ from bot.core.events import Event, MessageReceived, ResetRequested, StatusReport
 from bot.core.session import OPTED_OUT, WINDOW, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
-from bot.engine.replies import kept, together
+from bot.engine.replies import as_parked, merged
 from bot.store.commit import Commit
 from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, OutboxRow, Status, json_of, text_of
 from bot.store.runs import Run
@@ -74,10 +74,10 @@ class Batch:
             self._park(event)
             return None
         turn = self._turn(event, fired)
-        if before.busy or before.keeps:
+        if before.busy or before.has_parked_messages:
             self._take_parked(event.contact, turn)
-        if turn is not None and turn.parks and isinstance(event, MessageReceived | Tapped):
-            self._park(kept(event))
+        if turn is not None and turn.parks_message and isinstance(event, MessageReceived | Tapped):
+            self._park(as_parked(event))
         return turn
 
     def take_due(self, due: DueRow) -> None:
@@ -183,15 +183,15 @@ class Batch:
     def _take_parked(self, contact: str, after: Turn | None) -> None:
         """Take what is parked: as one where the step keeps it and has what it awaited, else one by one."""
         session = self.session(contact)
-        if after is not None and after.drops:
+        if after is not None and after.drops_parked:
             self._drop(self._unparked(contact))
-        elif session.busy or (session.awaits and session.keeps):
+        elif session.busy or (session.waits_for_effect and session.has_parked_messages):
             return
-        elif not session.keeps:
+        elif not session.has_parked_messages:
             self._take_each(self._unparked(contact))
         elif parked := self._unparked(contact):
             self.commit.unparked.update(id for id, _ in parked if id is not None)
-            self._turn(together([event for _, event in parked]))
+            self._turn(merged([event for _, event in parked]))
 
     def _unparked(self, contact: str) -> _Parked:
         """What is parked, in order, each with its row's id; what this commit would have parked is taken back, and has none."""
@@ -208,11 +208,11 @@ class Batch:
             if id is not None:
                 self.commit.unparked.add(id)
             turn = self._turn(event)
-            if turn is not None and turn.drops:
+            if turn is not None and turn.drops_parked:
                 self._drop(stay)
                 stay = []
-            if turn is not None and turn.parks:
-                stay.append((None, kept(event)))
+            if turn is not None and turn.parks_message:
+                stay.append((None, as_parked(event)))
         for id, event in stay:
             if id is None:
                 self._park(event)
@@ -285,7 +285,7 @@ def _nothing_else_comes(session: Session, event: Event) -> bool:
     """True when the conversation would be stuck without this event's turn: it ends instead."""
     if isinstance(event, TimeReached | ResetRequested):
         return True
-    return session.frame is not None and session.frame.awaits == getattr(event, "effect", "")
+    return session.frame is not None and session.frame.awaited_effect == getattr(event, "effect", "")
 
 
 def _without_what_failed(session: Session) -> Session:

@@ -137,7 +137,7 @@ class Ai(StepKind):
         if exchange.turns:
             exchange.asked = False
             return StepResult(messages=exchange.last_said, step_state=exchange.step_state())
-        return self._turn(context, exchange, context.unread)
+        return self._turn(context, exchange, context.pending_input)
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
         """The earlier turns. Nothing of this one is waited for any more, and what was refused would be sent again."""

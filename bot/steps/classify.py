@@ -105,11 +105,11 @@ class Classify(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Ask the model; where there is nothing to read, it is ``other``."""
-        text = context.unread.text if self.text is None and context.unread is not None else None
+        text = context.pending_input.text if self.text is None and context.pending_input is not None else None
         if self.text is not None:
             text = self.text.render(context.scope)
         if not text or not text.strip():
-            return ending("other", unread=context.unread)
+            return ending("other", unread=context.pending_input)
         lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, context.scope)] + [
             f"{NONE}: nothing of this"
         ]
@@ -129,7 +129,7 @@ class Classify(StepKind):
             flow=context.flow,
             within=self.within,
         )
-        unread = context.unread.text if context.unread is not None else None
+        unread = context.pending_input.text if context.pending_input is not None else None
         return StepResult(call=complete, awaits=True, step_state={"unread": unread})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:

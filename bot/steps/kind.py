@@ -98,7 +98,7 @@ class StepContext:
     scope: Mapping[str, Any]  # what templates and expressions see
     variables: Mapping[str, Variable]
     step_state: Mapping[str, Any]  # what the step remembered when it began to wait
-    unread: Reply | None = None  # what the contact wrote, where no step has taken it yet
+    pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
     open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
     more: bool = False  # the contact has written more, which the step takes when it has what it awaits
 

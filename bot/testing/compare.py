@@ -95,7 +95,7 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterato
         if key in wanted:
             yield from _differing_value(key, wanted[key], None if frame is None else getattr(frame, key))
     yield from _differing_fields(wanted.get("vars"), {} if frame is None else frame.vars)
-    yield from _differing_fields(wanted.get("kept"), session.kept)
+    yield from _differing_fields(wanted.get("kept"), session.kept_variables)
     single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent}
     for key, value in single.items():
         if key in wanted:

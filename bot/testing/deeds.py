@@ -31,7 +31,9 @@ def exits_in(turns: Iterable[TurnTraced]) -> list[str]:
 
 def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:
     """The values that are known, and those that a model has noted although the flow has ended since."""
-    known = {name: value for frame in session.frames for name, value in frame.vars.items()} | dict(session.kept)
+    known = {name: value for frame in session.frames for name, value in frame.vars.items()} | dict(
+        session.kept_variables
+    )
     asked = asked_in(turns)
     for turn in turns:
         event = turn.event

@@ -164,14 +164,14 @@ def _sort(state: State) -> str:
     """Where a conversation is, and of what is known only whether it is."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
-    kept = [(name, _kind(value)) for name, value in session.kept.items()]
+    kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]
     return repr((frames, kept, session.language, [plan.name for plan in session.plans], session.agent))
 
 
 def _sort_of(frame: Frame) -> tuple[object, ...]:
     known = [(name, _kind(value)) for name, value in frame.vars.items()]
-    counted = [(name, value) for name, value in frame.hold.items() if isinstance(value, int)]
-    return (frame.flow, frame.step, frame.retries, frame.visits, frame.awaits is None, *known, *counted)
+    counted = [(name, value) for name, value in frame.step_state.items() if isinstance(value, int)]
+    return (frame.flow, frame.step, frame.retries, frame.visit_counts, frame.awaited_effect is None, *known, *counted)
 
 
 def _kind(value: object) -> str:

@@ -78,7 +78,7 @@ class Watched(Contact):
         """The step that has decided on an effect. Whether to go on is asked where the contact is then."""
         assert self.turn is not None
         taken = [(step.flow, step.step) for step in self.turn.trace.steps if step.effects <= number]
-        asks_to_go_on = self.session.frame is not None and self.session.frame.coming_back
+        asks_to_go_on = self.session.frame is not None and self.session.frame.asks_to_continue
         return {*(taken[-1:] or before), *(self._place() if asks_to_go_on else [])}
 
     def _place(self) -> list[Place]:
@@ -99,10 +99,10 @@ def talked(library: Library, dice: Random) -> Watched:
 
 def _waits(contact: Watched, dice: Random) -> tuple[str, Any]:
     """What happens to somebody who does nothing."""
-    if not contact.session.awaits:
+    if not contact.session.waits_for_effect:
         return "time", "due"
     frame = contact.session.frame
-    model = frame is not None and contact.asked and contact.asked[-1][0] == frame.awaits
+    model = frame is not None and contact.asked and contact.asked[-1][0] == frame.awaited_effect
     return ("model", dice.randrange(1 << 16)) if model else ("call", dice.choice(["done", "done", "timeout", "404"]))
 
 

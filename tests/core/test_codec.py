@@ -52,7 +52,9 @@ def test_a_value_comes_back_as_it_was(value: Any) -> None:
 def test_a_session_comes_back_as_it_was() -> None:
     at = datetime(2030, 5, 6, 10, tzinfo=UTC)
     slot = Record("Slot", {"time": time(9), "price": Decimal("1.10"), "starts": at})
-    frame = Frame("book", "slot", 7, at, at, vars={"day": date(2030, 5, 12), "slot": slot}, visits={"book/day": 2})
+    frame = Frame(
+        "book", "slot", 7, at, at, vars={"day": date(2030, 5, 12), "slot": slot}, visit_counts={"book/day": 2}
+    )
     session = Session("6281234567890", tags=("a", "b"), last_inbound=at, frames=(frame,))
     assert loads(dumps(session)) == session
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.core.events import TimeReached
 from bot.core.session import Frame, Session
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.extensions import Extensions
@@ -63,7 +63,7 @@ def library() -> Library:
 def scope(library: Library) -> Mapping[str, Any]:
     """What an expression sees in the page's flow `values`."""
     session = Session("6281234567890", "Ann", frames=(Frame("values", "shown", 1, MONDAY, MONDAY),))
-    return Work(library, session, TimeReached("1", session.contact, MONDAY)).scope()
+    return TurnContext(library, session, TimeReached("1", session.contact, MONDAY)).scope()
 
 
 @pytest.mark.parametrize(("source", "value"), EXPRESSIONS)

@@ -54,7 +54,7 @@ def advance(session: Session, event: Event) -> Turn:
         case MessageReceived(text="boom") | CallEnded(outcome="boom"):
             raise ValueError("49170123 said boom")
         case MessageReceived(text="call"):
-            frame.awaits = effect_ref(event.id, 0)
+            frame.awaited_effect = effect_ref(event.id, 0)
             effects = (Call("look_up", {"number": 4711}),)
         case MessageReceived(text="wait" | "wait, then boom"):
             wake_at = event.at + timedelta(hours=1)
@@ -65,9 +65,9 @@ def advance(session: Session, event: Event) -> Turn:
         case MessageReceived(text=text):
             effects = (Send(TextMessage(f"1: {text}")), Send(TextMessage(f"2: {text}")))
         case CallEnded(outcome=outcome):
-            frame.awaits = None
+            frame.awaited_effect = None
             effects = (Send(TextMessage(f"called: {outcome}")),)
-        case TimeReached() if frame.hold["text"] == "wait, then boom":
+        case TimeReached() if frame.step_state["text"] == "wait, then boom":
             raise ValueError("time")
         case TimeReached():
             effects = (Send(TextMessage("time")),)
@@ -78,7 +78,7 @@ def advance(session: Session, event: Event) -> Turn:
     if isinstance(event, MessageReceived):
         conversation = event.conversation or session.conversation
         session = replace(session, last_inbound=event.sent_at, conversation=conversation)
-        frame.hold = {"text": event.text}
+        frame.step_state = {"text": event.text}
     session = replace(session, visit=frame.visit, frames=(frame,))
     return Turn(session, effects, wake_at, Trace(type(event).__name__), failure)
 

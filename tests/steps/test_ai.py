@@ -156,7 +156,7 @@ def test_what_comes_while_the_model_works_is_one_further_question_in_order() -> 
     assert len(chat.asked) == 2
     assert texts(chat) == ["hi", "Hello.", "\n".join(f"question {number}" for number in range(50))]
     assert chat.model("That is a lot.") == ["That is a lot."]
-    assert not chat.session.awaits
+    assert not chat.session.waits_for_effect
 
 
 def test_it_tells_by_its_trace_which_messages_became_the_question() -> None:
@@ -807,7 +807,7 @@ def test_a_turn_keeps_no_more_than_so_many_characters_whatever_the_model_and_its
         while len(chat.asked) < number + 2:
             chat.returns("z" * 100_000)
     assert len(chat.calls) == 16
-    characters = len(codec.dumps(chat.session.frame.hold)) if chat.session.frame else 0
+    characters = len(codec.dumps(chat.session.frame.step_state)) if chat.session.frame else 0
     assert characters < 80_000
     assert estimate_messages(chat.prompt) < 20_000
     assert any("left out" in message["content"] for message in chat.prompt if message["role"] == "tool")

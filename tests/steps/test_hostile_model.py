@@ -293,7 +293,7 @@ def test_no_arguments_whatever_break_a_turn_or_reach_another_contact(name: str, 
     chat.user("hi")
     answer(chat, "", (name, arguments))
     for _ in range(3):
-        if chat.session.frame is not None and not chat.session.awaits:
+        if chat.session.frame is not None and not chat.session.waits_for_effect:
             chat.tap("Yes")
         for effect in chat.effects:
             if isinstance(effect, Call):
@@ -301,7 +301,7 @@ def test_no_arguments_whatever_break_a_turn_or_reach_another_contact(name: str, 
             if isinstance(effect, Send):
                 assert not violations(effect.message)
         dumps(chat.effects)
-        if chat.session.awaits and isinstance(chat.effects[-1], Call):
+        if chat.session.waits_for_effect and isinstance(chat.effects[-1], Call):
             chat.returns("done")
 
 
@@ -527,11 +527,11 @@ def test_no_answers_of_a_model_break_the_conversation(
     chat = talk()
     chat.user("hi")
     for text, made, plain in answers:
-        if not chat.session.awaits:
+        if not chat.session.waits_for_effect:
             chat.user("yes")
         if isinstance(chat.effects[-1:], list) and chat.effects and isinstance(chat.effects[-1], Call):
             chat.returns(result)
-        elif chat.session.awaits:
+        elif chat.session.waits_for_effect:
             chat.model_ends("no_tools") if plain else answer(chat, text, *made)
         for effect in chat.effects:
             if isinstance(effect, Send):

@@ -20,7 +20,7 @@ from tests.store.store_kit import START
 
 ANN = "491701"
 LATER = START + timedelta(hours=1)
-IDLE = Session(ANN, kept={"city": "Oslo"})
+IDLE = Session(ANN, kept_variables={"city": "Oslo"})
 BUSY = Session(ANN, visit=1, frames=(Frame("shop", "menu", 1, START, START),))
 HELLO = Send(TextMessage("Hello"))
 Take = Callable[..., None]

@@ -15,7 +15,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core import codec
 from bot.core.events import StartRequested
-from bot.engine.plans import objections
+from bot.engine.scheduled_flows import objections
 from bot.gateway.webhook import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter

@@ -15,7 +15,7 @@ from bot.checker.graph import Graph, Opening
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.session import Frame
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Flow, Step
 from bot.lang.structures import LocationVariable, MediaVariable
 from bot.lang.variables import Variable
@@ -153,7 +153,7 @@ class Proposals:
             constants = map(str, self._reads[flow.name].constants(variable.name))
             samples = answers_to(variable, state.local(self._library.bot.timezone), large=self._large)
             texts = dict.fromkeys([*samples, *constants, *self._hints.texts])
-            work = Work(self._library, state.session, TimeReached("", state.session.contact, state.now))
+            work = TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
             fitting = (text for text in texts if takes(work, text))
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]
@@ -169,7 +169,7 @@ class Proposals:
             yield from (move for other in others if other.start is not None for move in self._starting(other))
 
 
-def takes(work: Work, text: str) -> bool:
+def takes(work: TurnContext, text: str) -> bool:
     """Whether the step at which a turn finds the conversation takes a text as an answer."""
     try:
         return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None

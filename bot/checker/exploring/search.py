@@ -185,7 +185,15 @@ def digest(state: State) -> str:
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.flow) for plan in session.plans]
-    contact = (session.kept, session.tags, session.agent, session.language, session.visit > 0, plans, session.refused)
+    contact = (
+        session.kept_variables,
+        session.tags,
+        session.agent,
+        session.language,
+        session.visit > 0,
+        plans,
+        session.refusals,
+    )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
     return repr((frames, contact, state.spoiled, hours))
@@ -193,16 +201,16 @@ def digest(state: State) -> str:
 
 def _of(frame: Frame) -> tuple[object, ...]:
     """All by which one frame could go on otherwise."""
-    hold = {key: value for key, value in frame.hold.items() if key not in _OF_HOLD}
-    counts = (frame.retries, frame.reminders, frame.visits)
+    hold = {key: value for key, value in frame.step_state.items() if key not in _OF_HOLD}
+    counts = (frame.retries, frame.reminders, frame.visit_counts)
     return (
         frame.flow,
         frame.step,
         frame.vars,
         hold,
         *counts,
-        frame.unseen,
-        frame.coming_back,
-        frame.awaits is None,
-        frame.left,
+        frame.question_unseen,
+        frame.asks_to_continue,
+        frame.awaited_effect is None,
+        frame.unanswered_question,
     )

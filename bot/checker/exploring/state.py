@@ -58,8 +58,8 @@ class State:
     def awaited(self) -> tuple[str, Asked] | None:
         """What the conversation waits for the world to answer, by its name."""
         frame = self.session.frame
-        asked = None if frame is None or frame.awaits is None else self.asked.get(frame.awaits)
-        return None if frame is None or frame.awaits is None or asked is None else (frame.awaits, asked)
+        asked = None if frame is None or frame.awaited_effect is None else self.asked.get(frame.awaited_effect)
+        return None if frame is None or frame.awaited_effect is None or asked is None else (frame.awaited_effect, asked)
 
     @property
     def frame(self) -> Frame | None:

@@ -91,7 +91,7 @@ def remains_of(session: Session) -> tuple[str, ...]:
     """What stays when a conversation has ended, line by line."""
     lines = [f"is at {frame.flow}/{frame.step}" for frame in session.frames]
     lines += [f"tag {tag}" for tag in session.tags]
-    lines += [f"{name}: {shown(value)}" for name, value in session.kept.items() if value is not None]
+    lines += [f"{name}: {shown(value)}" for name, value in session.kept_variables.items() if value is not None]
     lines += [f"{plan.flow} is to start at {shown(plan.at)}" for plan in session.plans]
     return (*lines, *(() if session.language is None else (f"language {session.language}",)))
 

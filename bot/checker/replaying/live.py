@@ -1,6 +1,6 @@
 """What an edit of the flows does to the conversations that are under way: what the engine will do when it meets them.
 
-It asks the engine itself: `bot.engine.edits` for frames, `bot.engine.plans` for planned starts.
+It asks the engine itself: `bot.engine.migration` for frames, `bot.engine.scheduled_flows` for planned starts.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from datetime import datetime
 from enum import Enum
 
 from bot.core.session import Frame, Session
-from bot.engine.edits import Change, led_to, met
-from bot.engine.plans import is_there
+from bot.engine.migration import StepChange, edited_step, target_when_gone
+from bot.engine.scheduled_flows import is_there
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.lang.variables import Mismatch
@@ -47,10 +47,10 @@ class Fate:
 
 
 _BECOMES = {
-    Change.NONE: Becomes.UNCHANGED,
-    Change.EDITED: Becomes.EDITED,
-    Change.ASKED: Becomes.ASKED,
-    Change.ANEW: Becomes.ANEW,
+    StepChange.NONE: Becomes.UNCHANGED,
+    StepChange.EDITED: Becomes.EDITED,
+    StepChange.ASKED: Becomes.ASKED,
+    StepChange.ANEW: Becomes.ANEW,
 }
 
 
@@ -79,14 +79,14 @@ def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[Fa
 
 
 def _fate(library: Library, frame: Frame, below: bool) -> Fate:
-    found, place = met(library, frame), f"{frame.flow}/{frame.step}"
+    found, place = edited_step(library, frame), f"{frame.flow}/{frame.step}"
     flow = library.flows.get(frame.flow)
-    if found.change is Change.GONE:
-        to, mark = led_to(library, frame), None if flow is None else flow.mark
+    if found.change is StepChange.GONE:
+        to, mark = target_when_gone(library, frame), None if flow is None else flow.mark
         return Fate(place, Becomes.DROPPED if to is None else Becomes.LED, to or "", below, mark)
     assert flow is not None  # the step is there
     to = "" if found.step == frame.step else f"{frame.flow}/{found.step}"
-    becomes = Becomes.RENAMED if to and found.change is Change.NONE else _BECOMES[found.change]
+    becomes = Becomes.RENAMED if to and found.change is StepChange.NONE else _BECOMES[found.change]
     return Fate(place, becomes, to, below, flow.steps[found.step].mark)
 
 
@@ -102,8 +102,8 @@ def _taken_along(frames: tuple[Frame, ...], depth: int, fate: Fate) -> int:
 
 def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[Fate]:
     """Kept values that no longer fit their declaration."""
-    for flow in library.flows.values() if session.kept else ():
-        for name, value in session.kept.items():
+    for flow in library.flows.values() if session.kept_variables else ():
+        for name, value in session.kept_variables.items():
             variable = flow.variables.get(name)
             if variable is not None and variable.keep:
                 try:

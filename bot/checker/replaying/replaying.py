@@ -16,7 +16,7 @@ from bot.core.events import Event, MessageReceived, Tapped, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Conversation, RecordedTurn, StepTaken, Turn
 from bot.engine import advance
-from bot.engine.edits import tells_of_edit
+from bot.engine.migration import is_note_of_edit
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 
@@ -36,7 +36,7 @@ def replay(library: Library, conversation: Conversation) -> Replayed:
     for number, turn in enumerate(conversation.turns, start=1):
         if turn.rule == _FAILED:
             return Replayed(stopped=FAILED)
-        if any(map(tells_of_edit, turn.notes)):
+        if any(map(is_note_of_edit, turn.notes)):
             return Replayed(stopped=EDITED)
         difference = run.take(turn, number)
         if difference is not None:

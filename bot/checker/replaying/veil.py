@@ -85,7 +85,7 @@ def _has_digit(word: str) -> bool:
 
 def _kept(session: Session) -> Any:
     """All values that a session holds."""
-    return [session.kept, *(frame.vars for frame in session.frames), *(plan.inputs for plan in session.plans)]
+    return [session.kept_variables, *(frame.vars for frame in session.frames), *(plan.inputs for plan in session.plans)]
 
 
 def _result(event: Event) -> Any:

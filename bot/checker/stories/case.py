@@ -14,7 +14,7 @@ from bot.core.effects import Send
 from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.turn import StepTaken
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
 from bot.lang.templates import Expression, Template
@@ -67,7 +67,7 @@ class Case:
         for session in (state.session, *(() if state.before is None else (state.before.session,))):
             event = TimeReached("", session.contact, state.now)
             try:
-                yield text.render(Work(self.library, session, event).scope())
+                yield text.render(TurnContext(self.library, session, event).scope())
             except BotError:
                 continue
 

@@ -330,7 +330,7 @@ CHECKS: Sequence[Check] = (
 
 
 def _known(session: Session) -> Mapping[str, Any]:
-    return {**session.kept, **(session.frame.vars if session.frame is not None else {})}
+    return {**session.kept_variables, **(session.frame.vars if session.frame is not None else {})}
 
 
 def _text(bubble: Bubble) -> str:

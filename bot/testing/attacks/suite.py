@@ -256,7 +256,7 @@ class _Held:
         else:
             self._world.play(beat, self._model)
         frame = simulation.session().frame
-        if frame is not None and frame.awaits is not None:  # what failed is tried again a little later
+        if frame is not None and frame.awaited_effect is not None:  # what failed is tried again a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()
         self._bubbles += heard
@@ -276,7 +276,7 @@ class _Held:
         """Whether the contact is asked if something may be done."""
         frame, target = self._simulation.session().frame, self._tried.target
         here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
-        return here and frame is not None and Exchange.of(frame.hold).asking is not None
+        return here and frame is not None and Exchange.of(frame.step_state).asking is not None
 
     def _outcomes(self) -> Iterator[str]:
         for turn in reversed(self._simulation.trace()):

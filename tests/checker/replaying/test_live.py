@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from bot.checker.replaying.live import Becomes, Fate, fates
 from bot.core.events import TimeReached
-from bot.engine.edits import meet_edit
+from bot.engine.executor import Executor
 from bot.engine.failures import FAILURES
 from bot.engine.frames import FlowBroken
-from bot.engine.walk import Walk
-from bot.engine.work import Work
+from bot.engine.migration import meet_edit
+from bot.engine.turn_context import TurnContext
 from bot.flow.library import Library
 from tests.searches import tries
 from tests.talk import BOT, CONTACT, Talk
@@ -172,10 +172,10 @@ def test_of_random_bots_it_says_what_the_engine_does(
         contact.meet(kind, detail)
     if contact.session.frame is not None:
         said = list(fates(after, contact.session, contact.now))
-        assert_does(said, Walk(Work(after, contact.session, TimeReached("e", CONTACT, contact.now))))
+        assert_does(said, Executor(TurnContext(after, contact.session, TimeReached("e", CONTACT, contact.now))))
 
 
-def assert_does(said: list[Fate], walk: Walk) -> None:
+def assert_does(said: list[Fate], walk: Executor) -> None:
     """What is said of the active frame is done with it when an event meets it."""
     work, top = walk.work, said[0]
     frames, visit = len(work.session.frames), work.frame.visit
@@ -185,7 +185,7 @@ def assert_does(said: list[Fate], walk: Walk) -> None:
             assert not led and work.frame.visit == visit
             assert work.where == (top.to or top.place)
         if top.becomes is Becomes.ASKED:
-            assert work.frame.unseen
+            assert work.frame.question_unseen
         if top.becomes in (Becomes.LED, Becomes.DROPPED) and top.to in ("", "end") and frames == 1:
             assert not work.session.frames
     gone = top.becomes in (Becomes.LED, Becomes.DROPPED)

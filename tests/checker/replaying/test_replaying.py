@@ -171,7 +171,7 @@ def test_each_conversation_begins_with_what_was_known_then(talk: Taped) -> None:
     talk.user("hello"), talk.user("Rome"), talk.tap_id(talk.shown[-1].id, "Stop")
     first, second = talk.tape.conversations(talk.session)
     assert (len(first.turns), len(second.turns)) == (6, 3)
-    assert second.turns[0].session is not None and second.turns[0].session.kept == {"city": "Oslo"}
+    assert second.turns[0].session is not None and second.turns[0].session.kept_variables == {"city": "Oslo"}
     assert talk.against(SHOP) == [None, None]
     ours, theirs = talk.against(SHOP.replace("Thank you.", "Thanks."))
     assert ours is not None and theirs is None

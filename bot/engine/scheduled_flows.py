@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.events import StartRequested
 from bot.core.session import HAS_OPTED_OUT, Plan
-from bot.engine.edits import meet_edit
 from bot.engine.failures import FAILURES, Failure
 from bot.engine.frames import MOST_FRAMES
 from bot.engine.interruptions import interrupt
-from bot.engine.work import Work
+from bot.engine.migration import meet_edit
+from bot.engine.turn_context import TurnContext
 from bot.flow.library import Library
 from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
@@ -23,7 +23,7 @@ from bot.steps.schedule import name_in
 from bot.steps.step_options import StepOptions
 
 if TYPE_CHECKING:
-    from bot.engine.walk import Walk
+    from bot.engine.executor import Executor
 
 MOST_PLANS = 100  # for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them
@@ -33,7 +33,7 @@ class NoSuchFlow(StepFailed):
     """A program asks for a flow, or a step of one, that is not there."""
 
 
-def arrange(work: Work, options: StepOptions) -> None:
+def arrange(work: TurnContext, options: StepOptions) -> None:
     """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
     if not (options.cancel or options.schedule):
         return
@@ -49,19 +49,19 @@ def arrange(work: Work, options: StepOptions) -> None:
     _keep(work, tuple(plans.values()))
 
 
-def cancel(work: Work, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
+def cancel(work: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
     """Do a transition's `cancel`. Raises a `bot.engine.failures.Failure`."""
     if names:
         work.session.plans = tuple(_without(work, names, scope).values())
 
 
-def _without(work: Work, names: Sequence[Template], scope: Mapping[str, Any]) -> dict[str, Plan]:
+def _without(work: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> dict[str, Plan]:
     """The contact's plans by their names, but for these."""
     gone = {name_in(name, scope) for name in names}
     return {plan.name: plan for plan in work.session.plans if plan.name not in gone}
 
 
-def wakes_at(work: Work) -> datetime | None:
+def wakes_at(work: TurnContext) -> datetime | None:
     """When the next plan can be started, or is left out: the others wait until the contact is free."""
     return min((plan.at for plan in work.session.plans if _means_something(work, plan)), default=None)
 
@@ -71,7 +71,7 @@ def kept_to_the_clock(plan: Plan, now: datetime) -> Plan:
     return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
 
 
-def take_due(walk: "Walk") -> None:
+def take_due(walk: "Executor") -> None:
     """Start the plan that has been due for longest, if there is one that can be started: one a turn.
 
     What an edit took away is left out with a note; what does not fit any more, or comes too often, is a failure.
@@ -96,7 +96,7 @@ def take_due(walk: "Walk") -> None:
         _start(walk, plan, inputs, "its time has come")
 
 
-def take_start(walk: "Walk", event: StartRequested) -> None:
+def take_start(walk: "Executor", event: StartRequested) -> None:
     """A program or an operator starts a flow: at once, or as `busy` says. What is wrong with it is a failure."""
     work = walk.work
     if work.session.opted_out:
@@ -118,7 +118,7 @@ def take_start(walk: "Walk", event: StartRequested) -> None:
         _start(walk, plan, inputs, f"by {event.by}")
 
 
-def _start(walk: "Walk", plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
+def _start(walk: "Executor", plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
     """Start a plan's flow now, or leave it out where the contact is busy."""
     work = walk.work
     if not _can_start(work, plan):
@@ -131,43 +131,43 @@ def _start(walk: "Walk", plan: Plan, inputs: Mapping[str, Any], why: str) -> Non
         interrupt(walk, plan.flow, inputs)
 
 
-def _count(work: Work, plan: Plan) -> None:
+def _count(work: TurnContext, plan: Plan) -> None:
     """Count what has come due without a word from the contact, so that no flow schedules itself round and round.
 
     Raises `StepFailed` for more than `MOST_DUE` within an hour.
     """
     session, now = work.session, work.event.at
-    if session.due_since is None or not session.due or now >= session.due_since + timedelta(hours=1):
-        session.due, session.due_since = 0, now
-    session.due += 1
-    if session.due > MOST_DUE:
+    if session.due_since is None or not session.due_count or now >= session.due_since + timedelta(hours=1):
+        session.due_count, session.due_since = 0, now
+    session.due_count += 1
+    if session.due_count > MOST_DUE:
         what = f"{MOST_DUE} scheduled flows have come due for this contact within an hour, and no word from them"
         raise StepFailed("failed", f"{plan.flow} was not started: {what}: look for a flow that schedules itself")
 
 
-def _refuse(work: Work, failed: Failure) -> None:
+def _refuse(work: TurnContext, failed: Failure) -> None:
     """No flow is started, and the operator is told why."""
     work.failure = str(failed)
     work.trace.notes.append(work.failure)
 
 
-def _means_something(work: Work, plan: Plan) -> bool:
+def _means_something(work: TurnContext, plan: Plan) -> bool:
     """Whether something happens to a plan that is due: it starts, or it is left out."""
     return plan.busy == "skip" or _can_start(work, plan)
 
 
-def _can_start(work: Work, plan: Plan) -> bool:
+def _can_start(work: TurnContext, plan: Plan) -> bool:
     """Nobody who talks to a person, or whose answer is being worked out, is cut in on."""
     session, frame = work.session, work.session.frame
     if session.agent is not None:
         return False
     if frame is None:
         return True
-    free = frame.awaits is None and not work.step.kind.deaf and len(session.frames) < MOST_FRAMES
+    free = frame.awaited_effect is None and not work.step.kind.deaf and len(session.frames) < MOST_FRAMES
     return plan.busy == "interrupt" and free
 
 
-def _plan_next(work: Work, plan: Plan) -> None:
+def _plan_next(work: TurnContext, plan: Plan) -> None:
     """Plan the next time of what comes again: counted from now, so that nothing piles up while it waits."""
     if plan.every is None:
         return
@@ -227,7 +227,7 @@ def _fitting(library: Library, where: str, data: Mapping[str, Any], now: datetim
     return inputs
 
 
-def _keep(work: Work, plans: tuple[Plan, ...]) -> None:
+def _keep(work: TurnContext, plans: tuple[Plan, ...]) -> None:
     """Keep plans. Raises `StepFailed` for more than one contact may have."""
     if len(plans) > MOST_PLANS:
         raise StepFailed("failed", f"more than {MOST_PLANS} flows are scheduled for one contact")

@@ -6,14 +6,14 @@ from typing import Any
 from bot.core.messages import TextMessage
 from bot.core.turn import StepTaken
 from bot.engine import frames
-from bot.engine.edits import meet_edit, name_now
 from bot.engine.failures import FAILURES, Failure, taken_by
 from bot.engine.frames import FlowBroken
 from bot.engine.giving import give, give_at_transition
 from bot.engine.hooks import tell
 from bot.engine.interruptions import come_back
+from bot.engine.migration import meet_edit, name_now
 from bot.engine.routing import reroute
-from bot.engine.work import Work
+from bot.engine.turn_context import TurnContext
 from bot.flow.definition import ResolvedTransition, Step
 from bot.lang.variables import Mismatch
 from bot.steps.kind import Awaited, FlowEnded, StepContext, StepFailed, StepResult, ending
@@ -22,10 +22,10 @@ from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
 
-class Walk:
+class Executor:
     """The way of one turn. A step decides; this does what it decided, until a step waits."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: TurnContext) -> None:
         self.work = work
         self._entered = 0
         self.routed = False  # a message is handed on once in a turn
@@ -44,13 +44,13 @@ class Walk:
         work, frame = self.work, self.work.frame
         if result.parks:
             work.trace.rule = "kept until the model has answered"
-            frame.kept, work.parks = frame.kept + 1, True
+            frame.parked_messages, work.parks_message = frame.parked_messages + 1, True
             return
         work.trace.rule = work.trace.rule or rule
         taken = StepTaken(frame.flow, frame.step, None, None, list(result.conditions), len(work.effects))
         work.trace.steps.append(taken)
         work.trace.notes += [f"{work.where}: {note}" for note in result.notes]
-        work.unread = result.unread or work.unread
+        work.pending_input = result.unread or work.pending_input
         try:
             refs = self._send(result)
             if result.outcome is None:
@@ -82,15 +82,15 @@ class Walk:
         if result.call is not None:
             refs = [work.do(result.call)]
         if not result.goes_on:
-            frame.awaits = refs[-1] if result.awaits and refs else None
-        frame.hears = result.hears
-        frame.hold = dict(result.step_state)
-        frame.unseen = frame.coming_back = False
+            frame.awaited_effect = refs[-1] if result.awaits and refs else None
+        frame.accepts_messages = result.hears
+        frame.step_state = dict(result.step_state)
+        frame.question_unseen = frame.asks_to_continue = False
         if refs:
-            frame.hold["sent"] = refs
+            frame.step_state["sent"] = refs
         if result.tag is not None:
             work.tag(result.tag)
-            frame.hold["tag"] = result.tag
+            frame.step_state["tag"] = result.tag
         if result.tells is not None:
             event, told = result.tells
             tell(work, event, frame.flow, step=frame.step, **told)
@@ -116,8 +116,8 @@ class Walk:
         if taken is None:
             taken = StepTaken(frame.flow, frame.step, effects=len(work.effects))
             work.trace.steps.append(taken)
-        frame.awaits = None
-        work.session.unanswered = work.session.unanswered or step.lets_down(outcome)
+        frame.awaited_effect = None
+        work.session.apology_due = work.session.apology_due or step.lets_down(outcome)
         before, known = work.given(), {} if result is None else result.known
         try:
             if resolved.success:
@@ -130,9 +130,9 @@ class Walk:
             work.take_back(before)
             self.follow(taken_by(self.work, failed, leaving=outcome), StepResult(known=known), taken)
             return
-        own = (frame.left or "").partition("/")[0] == frame.flow
+        own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
         if own and resolved.success and resolved.target != BACK and step.kind.asks:
-            frame.left = None  # its flow has gone on
+            frame.unanswered_question = None  # its flow has gone on
         target = resolved.target
         if target is not None:
             target = work.library.machines[frame.flow].follow(frame.step, outcome)
@@ -146,15 +146,15 @@ class Walk:
         frame = self.work.frame
         if resolved.written is not None and resolved.written.corrects:
             self.correct(target)
-        elif target is not None and frame.step == frame.corrected:
-            back = name_now(self.work.flow, frame.corrected_at or "", frame.formerly)
-            frame.corrected = frame.corrected_at = None
+        elif target is not None and frame.step == frame.corrected_step:
+            back = name_now(self.work.flow, frame.step_after_correction or "", frame.former_step_names)
+            frame.corrected_step = frame.step_after_correction = None
             return back if resolved.success and back is not None else target
         return target
 
     def correct(self, step: str | None) -> None:
         """The answer of this step is to be corrected: after it comes the active step again."""
-        self.work.frame.corrected, self.work.frame.corrected_at = step, self.work.frame.step
+        self.work.frame.corrected_step, self.work.frame.step_after_correction = step, self.work.frame.step
 
     def through(self, transition: Transition) -> bool:
         """Pass a transition that is no outcome of the step's. False when it failed: the step's errors took over."""
@@ -197,8 +197,8 @@ class Walk:
         self.work.leave((self.work.frame,))
         if target == AGAIN:
             self.put_again()
-        elif target == BACK and self.work.frame.left is not None:
-            self._return_to(self.work.frame.left)
+        elif target == BACK and self.work.frame.unanswered_question is not None:
+            self._return_to(self.work.frame.unanswered_question)
         elif target in (END, BACK):
             self.end(expired=expired and target == END, failed=failed and target == END)
         elif target == ROUTE:
@@ -215,19 +215,19 @@ class Walk:
         frame.step = name
         visits = step.options.visits
         key = f"{frame.flow}/{name}"
-        seen = frame.visits.get(key, 0)
+        seen = frame.visit_counts.get(key, 0)
         frames.arrive(self.work, step)
         self._used_up = visits is not None and seen >= visits.most
         if visits is not None and not self._used_up:
-            frame.visits = {**frame.visits, key: seen + 1}
+            frame.visit_counts = {**frame.visit_counts, key: seen + 1}
         self._put()
 
     def _return_to(self, question: str) -> None:
         """Go back to a question that was left without an answer; where an edit took it away, the flow ends."""
         flow, _, name = question.partition("/")
-        known, retries = self.work.library.flows.get(flow), self.work.frame.left_retries
-        self.work.frame.left = None
-        now = None if known is None else name_now(known, name, self.work.frame.formerly)
+        known, retries = self.work.library.flows.get(flow), self.work.frame.unanswered_retries
+        self.work.frame.unanswered_question = None
+        now = None if known is None else name_now(known, name, self.work.frame.former_step_names)
         if known is None or now is None:
             self.end()
             return
@@ -275,7 +275,7 @@ class Walk:
     def put_again(self) -> None:
         """The whole question once more: the same visit, so that its buttons stay good. Not while the answer is awaited."""
         frame = self.work.frame
-        if frame.awaits is not None:
+        if frame.awaited_effect is not None:
             return
         self._count(self.work.step)
         frame.silent_since = self.work.event.at

@@ -11,12 +11,12 @@ from bot.flow.library import Library
 from bot.steps.transition import END
 
 if TYPE_CHECKING:
-    from bot.engine.walk import Walk
+    from bot.engine.executor import Executor
 
 _EDITED, _GONE = "was edited", "is gone"
 
 
-class Change(Enum):
+class StepChange(Enum):
     """What an edit has made of the step where a frame waits."""
 
     NONE = "none"
@@ -27,11 +27,11 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class EditedStep:
     """A change, and the name that the step has now: another where it was renamed."""
 
     step: str
-    change: Change
+    change: StepChange
 
 
 _NOT_RENAMED: Mapping[str, str] = {}
@@ -59,24 +59,24 @@ def note_former_name(frame: Frame, flow: Flow) -> None:
     """Note what the step of a frame was called before an edit, since nothing else knows that once the edit is taken back."""
     former = flow.steps[frame.step].options.renamed_from
     if former is not None and former not in flow.steps:
-        frame.formerly = {**frame.formerly, f"{flow.name}/{frame.step}": former}
+        frame.former_step_names = {**frame.former_step_names, f"{flow.name}/{frame.step}": former}
 
 
-def met(library: Library, frame: Frame) -> Met:
+def edited_step(library: Library, frame: Frame) -> EditedStep:
     """What an edit has made of the step where a frame waits."""
     flow = library.flows.get(frame.flow)
-    name = None if flow is None else name_now(flow, frame.step, frame.formerly)
+    name = None if flow is None else name_now(flow, frame.step, frame.former_step_names)
     if flow is None or name is None:
-        return Met(frame.step, Change.GONE)
+        return EditedStep(frame.step, StepChange.GONE)
     step = flow.steps[name]
     if frame.fingerprint == step.fingerprint:
-        return Met(name, Change.NONE)
+        return EditedStep(name, StepChange.NONE)
     if frame.form != step.kind.form:
-        return Met(name, Change.ANEW)
-    return Met(name, Change.ASKED if step.kind.asks and frame.awaits is None else Change.EDITED)
+        return EditedStep(name, StepChange.ANEW)
+    return EditedStep(name, StepChange.ASKED if step.kind.asks and frame.awaited_effect is None else StepChange.EDITED)
 
 
-def led_to(library: Library, frame: Frame) -> str | None:
+def target_when_gone(library: Library, frame: Frame) -> str | None:
     """Where a frame is led whose step is gone: ``end``, a step of its flow, ``/flow`` or ``/flow/step``.
 
     None: nothing is declared. Then its flow expires, as it does at ``end``.
@@ -87,41 +87,41 @@ def led_to(library: Library, frame: Frame) -> str | None:
     return END if gone.then is None else gone.then.text
 
 
-def tells_of_edit(note: str) -> bool:
+def is_note_of_edit(note: str) -> bool:
     """Whether a note of a trace says that a turn has met an edit."""
     return note.endswith((_EDITED, _GONE))
 
 
-def meet_edit(walk: "Walk") -> bool:
+def meet_edit(walk: "Executor") -> bool:
     """The step where the contact waits is unchanged: go on; changed: ask again; of another form: enter it anew;
     gone: as declared.
 
     True when the contact was led elsewhere, so that the event means nothing there.
     """
     work, frame = walk.work, walk.work.frame
-    found = met(work.library, frame)
-    if found.change is Change.GONE:
+    found = edited_step(work.library, frame)
+    if found.change is StepChange.GONE:
         work.trace.notes.append(f"{work.where} {_GONE}")
         _leave_gone(walk)
         return work.session.frame is not None
     if frame.step != found.step:
         frame.step = found.step
         note_former_name(frame, work.flow)
-    if found.change is Change.NONE:
+    if found.change is StepChange.NONE:
         return False
     work.trace.notes.append(f"{work.where} {_EDITED}")
-    if found.change is Change.ANEW:
+    if found.change is StepChange.ANEW:
         walk.begin_anew()
         return True
     frame.fingerprint = work.step.fingerprint
-    frame.unseen = found.change is Change.ASKED
+    frame.question_unseen = found.change is StepChange.ASKED
     return False
 
 
-def _leave_gone(walk: "Walk") -> None:
+def _leave_gone(walk: "Executor") -> None:
     """The declared fallback, else the flow has expired."""
     work = walk.work
-    target, gone = led_to(work.library, work.frame), work.defaults.gone
+    target, gone = target_when_gone(work.library, work.frame), work.defaults.gone
     work.leave((work.frame,))
     if gone is not None:
         walk.pass_transition(gone)

@@ -21,8 +21,8 @@ from bot.steps.transition import Assignment
 Given = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
 
 
-class Work:
-    """What a turn reads and writes; where it goes is `Walk`'s affair."""
+class TurnContext:
+    """What a turn reads and writes; where it goes is `Executor`'s affair."""
 
     def __init__(self, library: Library, session: Session, event: Event) -> None:
         self.session = session.copy()
@@ -38,10 +38,10 @@ class Work:
         self.failure: str | None = None  # what the operator is told of, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the message that was refused goes as a plain text
-        self.parks = False  # the message waits, with others, until the active step is done
-        self.drops = False  # what waits so is not taken: the contact has gone elsewhere
+        self.parks_message = False  # the message waits, with others, until the active step is done
+        self.drops_parked = False  # what waits so is not taken: the contact has gone elsewhere
         self.withheld = False  # a message was not sent, since the contact has opted out
-        self.unread: Reply | None = None  # what the contact wrote, until a step takes it
+        self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
 
     @property
     def frame(self) -> Frame:
@@ -81,7 +81,7 @@ class Work:
     def note_contact(self, event: MessageReceived | Tapped) -> None:
         """A sign of life: it opens the window, and may tell the channel and the conversation."""
         session = self.session
-        session.due = session.refused = 0
+        session.due_count = session.refusals = 0
         sent_at = min(event.sent_at, event.at)  # by the sender's clock: nobody writes after it has come
         if session.last_inbound is None or sent_at > session.last_inbound:
             session.last_inbound = sent_at
@@ -99,14 +99,18 @@ class Work:
         if self.library.bot.common:
             variables = {**variables, **self.library.bot.common}
         is_open, scope = self.session.window_is_open(self.event.at), self.scope()
-        seen = frame.hold, self.unread, is_open, frame.kept > 0
+        seen = frame.step_state, self.pending_input, is_open, frame.parked_messages > 0
         return StepContext(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
 
     def declare(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
         frame, variables = self.frame, self.flow.variables
         values = {name: variable.value for name, variable in variables.items()}
-        brought = {name: value for name, value in self.session.kept.items() if name in values and variables[name].keep}
+        brought = {
+            name: value
+            for name, value in self.session.kept_variables.items()
+            if name in values and variables[name].keep
+        }
         for name, value in {**brought, **frame.vars}.items():
             if name in values:
                 with suppress(Mismatch):
@@ -123,7 +127,7 @@ class Work:
         value = value if variable is None else variable.coerce(value, self.now)
         self.frame.vars = {**self.frame.vars, name: value}
         if variable is not None and variable.keep:
-            self.session.kept = {**self.session.kept, name: value}
+            self.session.kept_variables = {**self.session.kept_variables, name: value}
 
     def give(self, values: Mapping[str, Any]) -> None:
         """Give variables their values. Raises `Mismatch`."""
@@ -133,12 +137,12 @@ class Work:
     def given(self) -> Given:
         """What leaving a step may give: for `take_back`."""
         session = self.session
-        return self.frame.vars, session.kept, session.tags, session.plans, session.language
+        return self.frame.vars, session.kept_variables, session.tags, session.plans, session.language
 
     def take_back(self, before: Given) -> None:
         """Leave nothing given since then: the step was not left after all."""
         session = self.session
-        self.frame.vars, session.kept, session.tags, session.plans, session.language = before
+        self.frame.vars, session.kept_variables, session.tags, session.plans, session.language = before
         self.library = self._all.in_language(session.language)
 
     def _speak(self, language: Any) -> None:
@@ -169,7 +173,7 @@ class Work:
 
     def leave(self, frames: Iterable[Frame]) -> None:
         """Take away the tags that stood for being at these frames' steps."""
-        gone = {frame.hold.get("tag") for frame in frames}
+        gone = {frame.step_state.get("tag") for frame in frames}
         self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
 
     def end_all(self) -> None:
@@ -181,7 +185,7 @@ class Work:
     @property
     def keeps_quiet(self) -> bool:
         """True for a contact who has opted out, and did not ask for what would be sent now."""
-        return self.session.opted_out and self.session.unasked
+        return self.session.opted_out and self.session.unsolicited
 
     def send(self, message: Message, *, report: bool = False) -> str | None:
         """Send a message, shortened to the gateway's limits; the effect's name. Raises `StepFailed`.

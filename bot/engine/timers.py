@@ -3,32 +3,32 @@
 from datetime import datetime
 
 from bot.core.session import Frame
-from bot.engine import plans
-from bot.engine.walk import Walk
+from bot.engine import scheduled_flows
+from bot.engine.executor import Executor
+from bot.engine.turn_context import TurnContext
 from bot.engine.words import note_left
-from bot.engine.work import Work
 from bot.flow.definition import Step
 from bot.steps.points_in_time import no_later
 
 
-def wake_at(work: Work) -> datetime | None:
+def wake_at(work: TurnContext) -> datetime | None:
     """When time will next mean something: to the active step, or to a flow that is to start."""
-    times = (plans.wakes_at(work), _step_wakes_at(work))
+    times = (scheduled_flows.wakes_at(work), _step_wakes_at(work))
     return min((time for time in times if time is not None), default=None)
 
 
-def take_time(walk: Walk) -> None:
+def take_time(walk: Executor) -> None:
     """Do what has been due for longest; the active step's before the flow that is to start at the same time."""
     work = walk.work
-    at_step, planned = _step_wakes_at(work), plans.wakes_at(work)
+    at_step, planned = _step_wakes_at(work), scheduled_flows.wakes_at(work)
     work.trace.rule = "nothing was due"
     if at_step is not None and at_step <= min(planned or at_step, work.event.at):
         _take_step_time(walk)
     else:
-        plans.take_due(walk)
+        scheduled_flows.take_due(walk)
 
 
-def keep_to_the_clock(work: Work) -> None:
+def keep_to_the_clock(work: TurnContext) -> None:
     """Let nothing that has happened lie ahead of the event, and no wait be longer than it was declared.
 
     Where it is so, the clock was set back since. A day and an hour that somebody has named stay as they are.
@@ -38,29 +38,32 @@ def keep_to_the_clock(work: Work) -> None:
         session.last_inbound = min(session.last_inbound, now)
     if session.due_since is not None:
         session.due_since = min(session.due_since, now)
-    session.plans = tuple(plans.kept_to_the_clock(plan, work.now) for plan in session.plans)
+    session.plans = tuple(scheduled_flows.kept_to_the_clock(plan, work.now) for plan in session.plans)
     for frame in session.frames:
         frame.entered_at, frame.silent_since = min(frame.entered_at, now), min(frame.silent_since, now)
-        if "until" in frame.hold and "for" in frame.hold:
-            frame.hold = {**frame.hold, "until": no_later(frame.hold["until"], work.now, frame.hold["for"])}
+        if "until" in frame.step_state and "for" in frame.step_state:
+            frame.step_state = {
+                **frame.step_state,
+                "until": no_later(frame.step_state["until"], work.now, frame.step_state["for"]),
+            }
 
 
-def _step_wakes_at(work: Work) -> datetime | None:
+def _step_wakes_at(work: TurnContext) -> datetime | None:
     frame = work.session.frame
-    if frame is None or frame.awaits is not None or work.session.agent is not None:
+    if frame is None or frame.awaited_effect is not None or work.session.agent is not None:
         return None
     step = work.step
-    times = (_reminder_at(work, step), _timeout_at(frame, step), step.kind.wakes_at(frame.hold))
+    times = (_reminder_at(work, step), _timeout_at(frame, step), step.kind.wakes_at(frame.step_state))
     return min((time for time in times if time is not None), default=None)
 
 
-def _take_step_time(walk: Walk) -> None:
+def _take_step_time(walk: Executor) -> None:
     """A reminder wins a tie with the time-out, which counts from it, unless it is fixed."""
     work, frame, now = walk.work, walk.work.frame, walk.work.event.at
-    over, reminder = work.step.kind.wakes_at(frame.hold), _reminder_at(work, work.step)
+    over, reminder = work.step.kind.wakes_at(frame.step_state), _reminder_at(work, work.step)
     if over is not None and over <= now:
         result = walk.ask(lambda context: work.step.kind.enter(context))
-        frame.hold = {}  # a wait that leads to `again` begins anew
+        frame.step_state = {}  # a wait that leads to `again` begins anew
         work.trace.rule = "the time of the wait has come"
         if result is not None:
             walk.take(result)
@@ -81,7 +84,7 @@ def _take_step_time(walk: Walk) -> None:
         walk.follow("timeout", expired=True)
 
 
-def _reminder_at(work: Work, step: Step) -> datetime | None:
+def _reminder_at(work: TurnContext, step: Step) -> datetime | None:
     frame, remind = work.frame, step.defaults.remind if step.kind.waits else None
     if work.session.opted_out or remind is None or remind.after is None or frame.reminders >= (remind.most or 1):
         return None
