@@ -17,7 +17,7 @@ from bot.clock import SystemClock
 from bot.core.effects import Complete
 from bot.emulator.completion import CompletionService
 from bot.runtime.model_calls import ModelCalls
-from bot.store.facts import Facts
+from bot.store.fact_index import FactIndex
 from bot.store.rows import CallRow
 
 MODEL = "acme/steady"
@@ -62,7 +62,7 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
         client,
         Breaker(clock),
         [MODEL],
-        Facts({}),
+        FactIndex({}),
         lambda contact, since: 0,
         lambda name, given, key: None,
         clock,

@@ -16,7 +16,7 @@ from flask import Flask, request
 from benchmarks.load import SECRET
 from bot.clock import SystemClock
 from bot.store.inbox import InboxWriter
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from bot.web.server import Server
 
 

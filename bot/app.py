@@ -37,11 +37,11 @@ from bot.runtime.performers import CrashQuarantine, Performers, PerformersByEffe
 from bot.runtime.python_calls import PythonCalls
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.settings import ModelService
-from bot.store.facts import Facts
+from bot.store.engine_store import Store
+from bot.store.fact_index import FactIndex
 from bot.store.inbox import InboxReader
-from bot.store.reader import StoreReader
 from bot.store.rows import CallRow
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
 
 STOP_SECONDS = 18.0  # a send may take so long; a handler that hangs is left alone then
 TAKING_SECONDS = 4.0
@@ -109,7 +109,7 @@ class Engine:
                 reach = Reachability(self.alarms, clock, *_MODEL)
                 service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
                 opened.enter_context(closing(service))
-                facts, breaker = Facts(program.library.documents), Breaker(clock)
+                facts, breaker = FactIndex(program.library.documents), Breaker(clock)
                 self._completing = ModelCalls(
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock, self.alarms
                 )
@@ -190,7 +190,7 @@ class Engine:
         self._calling.swap(program.extensions)
         self._delivery.use_channels(program.library.bot.channels)
         if self._completing is not None:
-            self._completing.facts = Facts(program.library.documents)
+            self._completing.facts = FactIndex(program.library.documents)
         self._outgoing.use(program.library.bot.services)
         self._requesting.cache.clear()
         self._turns.advance = partial(advance, program.library)

@@ -20,7 +20,7 @@ from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.handlers import load_handlers
 from bot.simulation.simulation import Simulation
-from bot.store.trace import TurnTraced
+from bot.store.trace_rows import TurnTraced
 from bot.testing.acts import FAULTS, LATEST
 from tests.random_world import World
 from tests.tried_bot import JUNK, TriedBot

@@ -28,8 +28,8 @@ from bot.gateway.refusals import InteractiveBodyEmpty, RateLimited, TemplateNotF
 from bot.http import Response
 from bot.program import load_program
 from bot.simulation.approved import approved_templates
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.talk import BOT, Talk
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

@@ -21,7 +21,7 @@ from bot.engine import advance
 from bot.folder import read_folder
 from bot.gateway.refusals import BY_CODE
 from bot.runtime.sending import SHUT
-from bot.store.reader import DeadLetter
+from bot.store.store_reader import DeadLetter
 from bot.testing.coverage import Coverage
 from bot.testing.loading import load_with_tests
 from tests.random_contact import ACTS, Contact

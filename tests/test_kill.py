@@ -19,7 +19,7 @@ import pytest
 
 from bot.emulator.emulator import Emulator
 from bot.store.inbox import InboxReader
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.searches import search, tries
 

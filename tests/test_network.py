@@ -31,7 +31,7 @@ from bot.program import load_program
 from bot.requester import NotAllowed, Unreachable
 from bot.runtime.file_calls import Downloads, NotFetched
 from bot.settings import ModelService
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from tests.cli.terminal import make_bot
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
 from tests.proxy import proxy

@@ -24,7 +24,7 @@ def command(target: Path, folder: Path | None, as_json: bool) -> None:
 
     Exit code 0: the backup is there. 1: it is not, and why.
     """
-    from bot.store.backup import back_up
+    from bot.store.store_backup import back_up
 
     backup = back_up(store_of(folder)[1], target)
     if as_json:

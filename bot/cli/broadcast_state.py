@@ -11,7 +11,7 @@ from bot.cli.operate import Refused, open_store, store_of
 from bot.cli.output import counted, echo_json
 
 if TYPE_CHECKING:
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
 LOOK_EVERY = 0.5  # seconds
 SHOWN = 50
@@ -29,7 +29,7 @@ IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 def show(folder: Path | None, name: str, as_json: bool) -> None:
     """Print how a broadcast stands, and what became of each message that was not sent. Raises `Refused`."""
     from bot.runtime.broadcasting import why_paused
-    from bot.store.broadcasts import PAUSED
+    from bot.store.broadcast_rows import PAUSED
 
     with open_store(folder) as store:
         broadcast, counts, recipients = store.broadcast(name), store.outcomes(name), store.recipients(name)

@@ -28,8 +28,8 @@ from bot.core.values import Location, Media
 from bot.gateway.wire import content, type_of
 from bot.lang.shown import shown
 from bot.simulation.bubble import bubble_of
-from bot.store.rows import Status
-from bot.store.trace import TurnTraced
+from bot.store.rows import MessageStatus
+from bot.store.trace_rows import TurnTraced
 
 LINE = 100  # characters of a text in one line of a trace
 
@@ -141,7 +141,7 @@ def effect_in_words(effect: Effect) -> str:
     return f"send {message_in_words(effect.message)}"
 
 
-def status_in_words(status: Status) -> str:
+def status_in_words(status: MessageStatus) -> str:
     """How far a message has got."""
     colour = "red" if status.name == "failed" else "green"
     return styled(f"{status.name}: {_line(status.detail)}" if status.detail else status.name, fg=colour)

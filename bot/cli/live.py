@@ -17,7 +17,7 @@ from bot.folder import Folder
 if TYPE_CHECKING:
     from bot.checker.replaying.live import Fate
     from bot.flow.library import Library
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ def report_live(bot: Folder, store: Path, as_json: bool) -> int:
 
     Raises `bot.store.files.StoreMissing`.
     """
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
     library = loaded(bot).library
     with closing(StoreReader(store)) as reader:

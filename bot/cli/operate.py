@@ -15,7 +15,7 @@ from bot.folder import Folder, env_files, find_bot, read_folder
 from bot.settings import read_store
 
 if TYPE_CHECKING:
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
 F = TypeVar("F", bound=Callable[..., Any])
 Answer = dict[str, Any]
@@ -63,7 +63,7 @@ def store_of(folder: Path | None) -> tuple[Folder, Path]:
 
 def open_store(folder: Path | None) -> "closing[StoreReader]":
     """The store of a bot, to read from, while a server runs or not. Raises `bot.store.files.StoreMissing` as well."""
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
     return closing(StoreReader(store_of(folder)[1]))
 
@@ -155,9 +155,9 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.program import load_program
     from bot.runtime.batch import Batch
     from bot.runtime.operator_requests import operate as take
+    from bot.store.crash_quarantine import ORDINARY
+    from bot.store.engine_store import Store
     from bot.store.files import trouble_in_words
-    from bot.store.runs import ORDINARY
-    from bot.store.state import Store
 
     program = load_program(bot)
     with trouble_in_words(store), closing(Store(store)) as own:

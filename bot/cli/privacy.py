@@ -64,18 +64,18 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
 
 
 def _kept(store: Path, contact: str) -> tuple[dict[str, list[dict[str, object]]], list[Path]]:
-    from bot.store import contact as kept
+    from bot.store import contact_data as kept
 
     if not contact.isdecimal():
         raise Refused(f'"{contact}" is no number: write its digits, with the country code')
-    rows, files = kept.export(store, contact), kept.kept_files(store, contact)
+    rows, files = kept.export_contact(store, contact), kept.kept_files(store, contact)
     if not rows and not files:
         raise Refused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
     return rows, files
 
 
 def _wait_until_gone(store: Path, contact: str) -> None:
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
     until = monotonic() + PATIENCE
     with closing(StoreReader(store)) as reader:
@@ -91,8 +91,8 @@ def _wait_until_gone(store: Path, contact: str) -> None:
 def _erase_here(store: Path, contact: str) -> None:
     """Do both writers' parts under both locks. The log first: if this is cut short, it is only to be asked again."""
     from bot.clock import SystemClock
+    from bot.store.engine_store import Store
     from bot.store.inbox import InboxReader, InboxWriter
-    from bot.store.state import Store
 
     clock = SystemClock()
     with (

@@ -12,7 +12,7 @@ from bot.cli.output import counted, echo_json, local_time, printable, styled
 from bot.core.errors import BotError
 
 if TYPE_CHECKING:
-    from bot.store.reader import DeadLetter, PendingSend
+    from bot.store.store_reader import DeadLetter, PendingSend
 
 EVENT_ADVICE = "it is kept in the inbox; nothing is lost but its turn"
 ACTIONS = ("retry", "drop")

@@ -18,7 +18,7 @@ from bot.cli.spans import span
 if TYPE_CHECKING:
     from bot.cli.replayed import Tally
     from bot.core.turn import Conversation
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
 EVER = datetime.min.replace(tzinfo=UTC)
 
@@ -46,7 +46,7 @@ def command(
     2: wrong usage.
     """
     from bot.cli.replayed import Tally, lines_of, object_of
-    from bot.store.reader import StoreReader
+    from bot.store.store_reader import StoreReader
 
     quiet_log()
     bot, path = store_of(folder)
@@ -66,7 +66,7 @@ def command(
 
 def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: datetime) -> None:
     from bot.checker.replaying.replaying import replay
-    from bot.store.conversations import UnreadableRecord
+    from bot.store.trace_rows import UnreadableRecord
 
     for each in store.contacts_traced(since) if contact is None else (number(contact),):
         try:

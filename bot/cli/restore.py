@@ -10,7 +10,7 @@ from bot.cli.operate import bot_option, store_of
 from bot.cli.output import counted, echo_json
 
 if TYPE_CHECKING:
-    from bot.store.restore import Restored
+    from bot.store.store_backup import Restored
 
 
 @click.command("restore")
@@ -34,7 +34,7 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
     Exit code 0: it is restored. 1: nothing is, and why.
     """
     from bot.clock import SystemClock
-    from bot.store.restore import finish_restore, restore
+    from bot.store.store_backup import finish_restore, restore
 
     store = store_of(folder)[1]
     if (keep_inbox and backup is None) or (new_inbox and backup is not None):

@@ -9,7 +9,7 @@ from bot.cli.operate import bot_option, open_store
 from bot.cli.output import echo_json
 from bot.cli.spans import span
 from bot.lang import durations
-from bot.store.usage import USAGE_BY
+from bot.store.engine_tables import USAGE_BY
 
 
 @click.command("usage")

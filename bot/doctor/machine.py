@@ -11,8 +11,7 @@ from bot.doctor.finding import Finding, fail, ok, warn
 from bot.folder import env_files
 from bot.settings.known import unknown_variables
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
-from bot.store.health import Health, health, sqlite_version
-from bot.store.integrity import StoresDiffer
+from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 
 LEAST_DISK = 100 << 20
 LITTLE_DISK = 1 << 30
@@ -98,7 +97,7 @@ def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
         yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
 
 
-def _files(found: Health) -> Iterator[Finding]:
+def _files(found: StoreHealth) -> Iterator[Finding]:
     for file in found.exposed:
         yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
     if found.erasures:
@@ -110,7 +109,7 @@ def _files(found: Health) -> Iterator[Finding]:
         yield ok("store", "nothing was given up")
 
 
-def _events(found: Health, now: datetime) -> Iterator[Finding]:
+def _events(found: StoreHealth, now: datetime) -> Iterator[Finding]:
     if found.last_received is None:
         yield warn("events", "none has come yet", "`bot webhook register`, then write to the bot's number")
     elif now - found.last_received > SILENCE:

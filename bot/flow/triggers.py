@@ -40,7 +40,7 @@ class Trigger:
     """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
 
     ``how`` says how its words are matched (`bot.lang.words.WAYS`). The pattern's named groups are variables of the
-    flow. ``contact`` is one of `CONTACTS`: nobody else starts it.
+    flow. ``contact`` is one of `CONTACTS_TRACED`: nobody else starts it.
     """
 
     mark: Mark

@@ -23,8 +23,8 @@ from bot.core.errors import BotError
 from bot.process.child import UNFIT
 from bot.settings import Settings
 from bot.store.files import FileLock, StoreLocked, children_lock, server_lock
-from bot.store.migrations import migrate
-from bot.store.restore import finish_restore
+from bot.store.store_backup import finish_restore
+from bot.store.store_schema import migrate
 
 BACKLOG = 1024
 STOP_SECONDS = 25.0  # then what still runs is killed: everything is durable

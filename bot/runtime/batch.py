@@ -17,10 +17,10 @@ from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.engine.replies import as_parked, merged
 from bot.store.commit import Commit
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, OutboxRow, Status, json_of, text_of
-from bot.store.runs import Run
-from bot.store.sessions import UnreadableSession, read_session
-from bot.store.state import Store
+from bot.store.crash_quarantine import EngineRun
+from bot.store.engine_store import Store
+from bot.store.engine_tables import UnreadableSession, read_session
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, OutboxRow, json_text, storable
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
@@ -41,13 +41,13 @@ class TurnRefused(BotError):
 
 def effect_key(store_id: str, ref: str) -> str:
     """The idempotency key of an effect: the same at every repeat of its turn, also in a restored store."""
-    return hashlib.sha256(f"{store_id} {text_of(ref)}".encode()).hexdigest()
+    return hashlib.sha256(f"{store_id} {storable(ref)}".encode()).hexdigest()
 
 
 class Batch:
     """Takes events one after another, each on the session that the one before has left. ``now`` is aware, in UTC."""
 
-    def __init__(self, store: Store, advance: Advance, run: Run, now: datetime) -> None:
+    def __init__(self, store: Store, advance: Advance, run: EngineRun, now: datetime) -> None:
         self.store = store
         self.now = now
         self.commit = Commit(store.cursor(), now)
@@ -57,7 +57,7 @@ class Batch:
         self._sessions: dict[str, Session] = {}
         self._states: dict[str, str | None] = {}  # what was looked up beforehand
         self._aliases: dict[str, str | None] = {}
-        self._statuses: dict[str, Status | None] = {}
+        self._statuses: dict[str, MessageStatus | None] = {}
         last = store.last_ids()
         self._send_ids = count(last.get("outbox", 0) + 1)
         self._call_ids = count(last.get("calls", 0) + 1)
@@ -98,7 +98,7 @@ class Batch:
         if messages:
             self._statuses = self.store.statuses(messages)
 
-    def status(self, message: str) -> Status | None:
+    def status(self, message: str) -> MessageStatus | None:
         """How far the message has got that the gateway calls so, as this batch has left it."""
         found = self.commit.statuses.get(message)
         if found is None and message not in self._statuses:
@@ -220,7 +220,7 @@ class Batch:
     def _drop(self, parked: _Parked) -> None:
         """Leave out what a contact wrote before going elsewhere, with a line in the trace."""
         for id, event in parked:
-            body = json_of({"dropped": event})
+            body = json_text({"dropped": event})
             self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
             if id is not None:
                 self.commit.unparked.add(id)
@@ -240,11 +240,11 @@ class Batch:
         if turn.session.opted_out and not session.opted_out:
             self.commit.opted_out.add(event.contact)
         if turn.failure is not None:
-            self.commit.add_dead_letter("turn", event.contact, turn.failure, json_of(event))
+            self.commit.add_dead_letter("turn", event.contact, turn.failure, json_text(event))
         return turn
 
     def _made(self, session: Session, event: Event, fired: datetime | None) -> Turn:
-        if text_of(event.id) in self._run.suspects:
+        if storable(event.id) in self._run.suspects:
             raise TurnRefused("the engine crashed twice while it took this event")
         started = perf_counter_ns()
         turn = self._advance(session, event)
@@ -298,9 +298,9 @@ def _without_what_failed(session: Session) -> Session:
 
 def _written(event: Event) -> str:
     try:
-        return json_of(event)
+        return json_text(event)
     except (UnstorableValue, ValueError):
-        return json_of({"unwritable": repr(event)})
+        return json_text({"unwritable": repr(event)})
 
 
 def place_of(error: BaseException) -> str:

@@ -14,20 +14,20 @@ from bot.core.messages import TemplateMessage, violations
 from bot.gateway.refusals import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult
-from bot.store.broadcasts import (
+from bot.store.broadcast_rows import (
     EDITING,
     PAUSED,
     RUNNING,
     STOPPED,
     TEMPLATE_CODES,
     TRYING,
-    Again,
     Broadcast,
-    Place,
+    BroadcastPlace,
     Recipient,
+    RepeatedSend,
 )
-from bot.store.queues import DeadSend
-from bot.store.rows import CAMPAIGN, OPERATOR, SentRow, json_of
+from bot.store.engine_tables import DeadSend
+from bot.store.rows import CAMPAIGN, OPERATOR, SentRow, json_text
 
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""
@@ -92,7 +92,7 @@ def stop(batch: Batch, name: str, event_id: str, take_back: TakeBack) -> dict[st
     Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
-    asked = json_of({"do": "stop", "name": name})
+    asked = json_text({"do": "stop", "name": name})
     held = batch.store.held_of(name) if broadcast.state in (TRYING, PAUSED) else 0
     just_added = sum(broadcast == name for broadcast, _ in batch.commit.recipients)
     back, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
@@ -117,7 +117,7 @@ def resume(batch: Batch, name: str, event_id: str) -> dict[str, int]:
         resumed = batch.store.held_of(name) + batch.store.refused_of(name, broadcast.code)
         batch.commit.resume_refused(broadcast, broadcast.code)
         batch.commit.set_broadcast(broadcast, replace(broadcast, state=TRYING, code="", recent=(), canary=None))
-    batch.commit.add_note(None, event_id, json_of({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
+    batch.commit.add_note(None, event_id, json_text({"do": "resume", "name": name}), OPERATOR, f"{resumed} wait again")
     return {"resumed": resumed}
 
 
@@ -130,7 +130,7 @@ def begin_edit(
     corrected, but where one is refused the corrected one follows. Raises `RequestRefused`.
     """
     broadcast = _known(batch, name)
-    asked = json_of({"do": "edit", "name": name})
+    asked = json_text({"do": "edit", "name": name})
     _, in_flight = _take_back_all(batch, name, event_id, asked, take_back)
     edited = replace(broadcast, template=template, state=EDITING, edit=broadcast.edit + 1)
     batch.commit.set_broadcast(broadcast, edited)
@@ -169,7 +169,7 @@ def end_edit(batch: Batch, name: str, edit: int, event_id: str) -> dict[str, int
     left_out = batch.store.not_corrected_of(broadcast)
     batch.commit.leave_out(broadcast)
     batch.commit.set_broadcast(broadcast, replace(broadcast, state=STOPPED))
-    asked = json_of({"do": "edit", "name": name})
+    asked = json_text({"do": "edit", "name": name})
     batch.commit.add_note(None, event_id, asked, OPERATOR, f"correction {edit} has ended, {left_out} left out")
     return {"left_out": left_out}
 
@@ -227,7 +227,7 @@ def handle_campaign_result(batch: Batch, result: SendResult) -> None:
     row, place = result.row, batch.store.place_in_broadcast(result.row.id)
     if place is not None and result.state == "failed" and _was_corrected(batch, place, row.ref):
         batch.commit.correct_refused(row.id)
-        asked = json_of({"do": "broadcast", "name": place.broadcast})
+        asked = json_text({"do": "broadcast", "name": place.broadcast})
         batch.commit.add_note(row.contact, row.ref, asked, "broadcast", f"message {row.id} was refused, and corrected")
         return
     code = result.code if result.state == "failed" else ""
@@ -243,7 +243,7 @@ def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
         _judge(batch, place, sent.ref, "failed", code)
 
 
-def _judge(batch: Batch, place: Place, ref: str, state: str, code: str) -> None:
+def _judge(batch: Batch, place: BroadcastPlace, ref: str, state: str, code: str) -> None:
     broadcast = _known(batch, place.broadcast)
     if broadcast.state not in (TRYING, RUNNING) or not _is_current(broadcast, place, ref):
         return
@@ -272,11 +272,11 @@ def is_enough(recent: Sequence[str]) -> bool:
     return recent[-last:].count(code) >= enough
 
 
-def _is_current(broadcast: Broadcast, place: Place, ref: str) -> bool:
+def _is_current(broadcast: Broadcast, place: BroadcastPlace, ref: str) -> bool:
     return place.edit == broadcast.edit and ref == _ref(place.broadcast, place.contact, place.retries)
 
 
-def _was_corrected(batch: Batch, place: Place, ref: str) -> bool:
+def _was_corrected(batch: Batch, place: BroadcastPlace, ref: str) -> bool:
     """Whether a message's recipient has other parameters since it was made."""
     is_part = place.edit == _known(batch, place.broadcast).edit
     return is_part and ref != _ref(place.broadcast, place.contact, place.retries)
@@ -297,9 +297,9 @@ def wait_again(batch: Batch, dead: DeadSend, ref: str) -> Broadcast | None:
         return None
     broadcast = _known(batch, place.broadcast)
     if dead.outcome == "unknown":
-        batch.commit.repeat(dead.send_id, Again(dead.ref, dead.key, dead.effect))
+        batch.commit.repeat(dead.send_id, RepeatedSend(dead.ref, dead.key, dead.effect))
     elif place.edit != broadcast.edit:
-        batch.commit.repeat(dead.send_id, Again(ref, effect_key(batch.store.store_id, ref), dead.effect))
+        batch.commit.repeat(dead.send_id, RepeatedSend(ref, effect_key(batch.store.store_id, ref), dead.effect))
     else:
         batch.commit.wait_again(dead.send_id)
     return broadcast
@@ -309,7 +309,7 @@ def take_back_paused(batch: Batch, take_back: TakeBack) -> None:
     """Take the messages of those broadcasts back that this batch has paused."""
     for name in sorted(batch.commit.moved):
         if batch.commit.broadcasts[name].state == PAUSED:
-            asked = json_of({"do": "pause", "name": name})
+            asked = json_text({"do": "pause", "name": name})
             _take_back_all(batch, name, f"broadcast:{name}", asked, take_back)
 
 
@@ -363,7 +363,7 @@ def _is_out(batch: Batch, broadcast: Broadcast, take_back: TakeBack) -> bool:
     if batch.now - since < CANARY_WAITS or batch.store.first_held(name) is None or not take_back({canary}):
         return True
     batch.commit.step_aside(canary)
-    asked = json_of({"do": "broadcast", "name": name})
+    asked = json_text({"do": "broadcast", "name": name})
     batch.commit.add_note(
         None, f"broadcast:{name}", asked, "broadcast", f"message {canary} waits: another one is the first"
     )
@@ -379,7 +379,7 @@ def _to_outbox(batch: Batch, recipient: Recipient) -> int:
         ref = _ref(recipient.broadcast, recipient.contact, recipient.retries)
         row = batch.send_row(ref, Send(recipient.message), session, CAMPAIGN)
     batch.commit.add_campaign_send(recipient.id, row)
-    asked = json_of({"do": "broadcast", "name": recipient.broadcast})
+    asked = json_text({"do": "broadcast", "name": recipient.broadcast})
     batch.commit.add_note(recipient.contact, row.ref, asked, "broadcast", f"message {row.id}")
     return row.id
 

@@ -23,11 +23,11 @@ from bot.runtime.engine_input import (
 )
 from bot.runtime.in_flight_window import Consumer, InFlightWindow
 from bot.runtime.operator_requests import Answer, Request, operate
+from bot.store.crash_quarantine import ORDINARY
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
 from bot.store.integrity import check_pair
 from bot.store.rows import CallRow, LogRow, OutboxRow
-from bot.store.runs import ORDINARY
-from bot.store.state import Store
 
 AT_ONCE = 256
 """How many events one commit takes."""
@@ -144,7 +144,7 @@ class EngineCycle:
 
     @property
     def careful(self) -> bool:
-        """Whether it looks for what has crashed the engine: see `bot.store.runs.begin`."""
+        """Whether it looks for what has crashed the engine: see `bot.store.crash_quarantine.begin_run`."""
         return self._run.careful
 
     @property

@@ -20,7 +20,7 @@ from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_re
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import REFUSED, SendResult
-from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, OutboxRow, SentRow, Status
+from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, MessageStatus, OutboxRow, SentRow
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ _CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its w
 def handle_status(batch: Batch, event: StatusReported) -> None:
     """Keep a status that is news, and let its contact's session hear of it."""
     sent = _message(batch, event.messages)
-    status = Status(event.status, event.detail)
+    status = MessageStatus(event.status, event.detail)
     if not _is_news(batch, sent.message_ids if sent else event.messages, status):
         return
     contact = event.contact if sent is None else sent.contact
@@ -147,18 +147,18 @@ def _message(batch: Batch, names: Iterable[str]) -> SentRow | None:
     return next((sent for sent in found if sent is not None), None)
 
 
-def _is_news(batch: Batch, names: Iterable[str], status: Status) -> bool:
+def _is_news(batch: Batch, names: Iterable[str], status: MessageStatus) -> bool:
     known = _furthest(batch, names)
     return known is None or known.rank < status.rank
 
 
-def _furthest(batch: Batch, names: Iterable[str]) -> Status | None:
+def _furthest(batch: Batch, names: Iterable[str]) -> MessageStatus | None:
     """How far a message has got, by all of its names."""
     found = map(batch.status, names)
     return max((status for status in found if status is not None), key=lambda status: status.rank, default=None)
 
 
-def _give_up(batch: Batch, sent: SentRow, status: Status) -> None:
+def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
     """The message did not arrive: who waits for it hears of it, and unless a plain text goes in its place an operator
     can send it again.
     """

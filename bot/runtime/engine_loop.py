@@ -19,10 +19,10 @@ from bot.runtime.in_flight_window import Consumer
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxReader
 from bot.store.rows import CallRow, OutboxRow
-from bot.store.state import Store
 
 _POLL_SECONDS = 0.1
 _ANSWER_SECONDS = 10.0
@@ -150,7 +150,7 @@ class EngineLoop:
 
     @property
     def careful(self) -> bool:
-        """Whether it looks for what has crashed the engine: see `bot.store.runs.begin`."""
+        """Whether it looks for what has crashed the engine: see `bot.store.crash_quarantine.begin_run`."""
         return self._pass.careful
 
     def settled(self) -> bool:

@@ -24,10 +24,10 @@ from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
 from bot.settings import Account
 from bot.store.commit import Commit
+from bot.store.engine_store import Store
 from bot.store.files import server_lock
-from bot.store.reader import StoreReader
-from bot.store.rows import ERRAND, SYNC, json_of
-from bot.store.state import Store
+from bot.store.rows import GATEWAY_COMMAND, SYNC, json_text
+from bot.store.store_reader import StoreReader
 
 
 def _nobody() -> None:
@@ -146,7 +146,7 @@ class UnknownCommand(BotError):
 
 def note_command(commit: Commit, call: str) -> None:
     """Leave a trace of a request that is about to be made: it counts against the limits, also after a restart."""
-    commit.add_note(None, f"errand:{uuid4().hex}", json_of({"do": "gateway", "call": call}), ERRAND, call)
+    commit.add_note(None, f"errand:{uuid4().hex}", json_text({"do": "gateway", "call": call}), GATEWAY_COMMAND, call)
 
 
 class GatewayCommands:

@@ -39,7 +39,7 @@ from bot.core.effects import Complete
 from bot.core.values import Usage
 from bot.runtime.model_answer import AnswerStopped, ModelAnswer, answer_value
 from bot.runtime.performers import CallAttempt, Say
-from bot.store.facts import Facts
+from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 
@@ -50,7 +50,7 @@ LONGEST_WAIT = timedelta(seconds=30)
 _OWN_TIME = 0.9  # of the effect's: what the performers give up, they do not count
 USED_UP = "model-budget-used-up"
 _MORE = "it is renewed at midnight (UTC); see `bot usage --by contact`, and raise `budget: {all: ...}` if this is as it should be"
-_FACTS = "## Facts"
+_FACTS = "## FactIndex"
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ class ModelCalls:
         service: CompletionService,
         breaker: Breaker,
         models: Sequence[str],
-        facts: Facts,
+        facts: FactIndex,
         used: Callable[[str | None, datetime], int],
         call: Callable[[str, Mapping[str, Any], str], CallAttempt | None],
         clock: Clock,

@@ -24,9 +24,9 @@ from bot.runtime.broadcasting import (
     wait_again,
 )
 from bot.runtime.gateway_commands import note_command
-from bot.store.broadcasts import RUNNING, TRYING
-from bot.store.queues import DeadSend
-from bot.store.rows import OPERATOR, REPLY, SYNC, json_of
+from bot.store.broadcast_rows import RUNNING, TRYING
+from bot.store.engine_tables import DeadSend
+from bot.store.rows import OPERATOR, REPLY, SYNC, json_text
 
 QUESTIONS = ("status", "metrics")
 """Requests that change nothing: they are answered also while nothing can be written."""
@@ -150,7 +150,7 @@ def _send(batch: Batch, contact: str, request: Request) -> Answer:
     event_id = _event_id()
     row = batch.send_row(effect_ref(event_id, 0), Send(message), session)
     batch.commit.add_send(row)
-    batch.commit.add_note(contact, event_id, json_of({"do": "send"}), OPERATOR, f"message {row.id}")
+    batch.commit.add_note(contact, event_id, json_text({"do": "send"}), OPERATOR, f"message {row.id}")
     return {"id": row.id, "contact": contact}
 
 
@@ -187,7 +187,7 @@ def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list
         else:
             note = "it waits for its broadcast's message again"
             held |= set() if broadcast.state in (TRYING, RUNNING) else {broadcast.name}
-        asked = json_of({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
+        asked = json_text({"do": "retry", "id": id, "attempts": dead.attempts})  # which count against the limits still
         batch.commit.add_note(dead.contact, event_id, asked, OPERATOR, note)
     answer = _answer([id for id in ids if id not in opted_out], found.keys())
     return answer | {"opted_out": opted_out, "held": sorted(held)}
@@ -201,7 +201,7 @@ def drop_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[
     for id, (what, contact) in found.items():
         dead = batch.store.dead_send(id)
         batch.commit.end_letter(id)
-        asked = json_of({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
+        asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())
 

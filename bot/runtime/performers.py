@@ -15,8 +15,8 @@ from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.runtime.batch import place_of
 from bot.runtime.worker_pool import LONGEST_BACKOFF, DelayQueue, WorkerPool, backoff, left_to_wait
+from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.rows import CallRow
-from bot.store.runs import MOST_CRASHES
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ from bot.simulation.bubble import Bubble, bubble_of
 from bot.simulation.happenings import HAPPENINGS, NothingYet
 from bot.simulation.running import LIMIT, RunningBot
 from bot.simulation.screen import newest_button, newest_row
-from bot.store.migrations import migrate
-from bot.store.reader import DeadLetter, StoreReader
-from bot.store.trace import TurnTraced
+from bot.store.store_reader import DeadLetter, StoreReader
+from bot.store.store_schema import migrate
+from bot.store.trace_rows import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
 ANSWERED_WITHIN = 600.0  # real seconds; a model that is asked in earnest may take many rounds

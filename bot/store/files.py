@@ -17,7 +17,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 from bot.core.errors import BotError
 
 NEWEST = (("bot-engine", "4 claimed calls"), ("bot-inbox", "2 erased"))
-"""The last of each file's migrations (`bot.store.migrations`): a file without it is of an older version."""
+"""The last of each file's migrations (`bot.store.store_schema`): a file without it is of an older version."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0

@@ -9,10 +9,10 @@ from typing import Any
 
 from bot.alarms import Alarms
 from bot.clock import Clock, ExpiryTime
-from bot.store.contact import IN_LOG
+from bot.store.contact_data import IN_LOG
 from bot.store.files import inbox_path, open_reader, reads_rows, trouble_in_words
-from bot.store.groups import GroupWriter, InboxBusy, Write
-from bot.store.rows import Appended, LogRow, read_time, text_of, time_of
+from bot.store.group_commit import GroupWriter, InboxBusy, Write
+from bot.store.rows import Appended, LogRow, read_time, storable, time_text
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
 _QUIET_SECONDS = 60.0
@@ -53,7 +53,7 @@ class InboxWriter:
     ``path`` is the store's (``bot.db``); ``patience`` is how many seconds a caller waits for its commit. While nothing
     can be committed there is an alarm, ``inbox-unavailable``, among ``alarms``: see `end_alarm`. Raises
     `bot.store.files.StoreLocked` and `bot.store.files.StoreMissing`; its methods raise
-    `bot.store.groups.InboxBusy`.
+    `bot.store.group_commit.InboxBusy`.
     """
 
     def __init__(self, path: Path, clock: Clock, alarms: Alarms | None = None, *, patience: float = 2.0) -> None:
@@ -78,12 +78,12 @@ class InboxWriter:
         Raises `InboxBusy` when it did not become durable in time (at once where waiting is hopeless), and
         `InboxRefused` when a value cannot be kept at all.
         """
-        write = self._commit(_APPEND, (delivery, event_id, name, contact, time_of(received_at), body, readable))
+        write = self._commit(_APPEND, (delivery, event_id, name, contact, time_text(received_at), body, readable))
         return Appended(write.row if write.rows_changed else None)
 
     def check(self) -> None:
         """Commit something, to know that it can be done. Raises `InboxBusy`."""
-        self._commit(_CHECK, (time_of(self._clock.now()),))
+        self._commit(_CHECK, (time_text(self._clock.now()),))
 
     def prune(self, below_seq: int, older_than: timedelta = DUPLICATES_REMEMBERED) -> int:
         """Delete what the engine has read (``below_seq``: its cursor) and no duplicate can come of any more.
@@ -92,7 +92,7 @@ class InboxWriter:
         deleted in small pieces, between which events are appended. Returns the number of deleted rows. Raises `InboxBusy`.
         """
         self._commit(_TAKEN, (below_seq,))
-        before = time_of(self._expiry.now() - older_than)
+        before = time_text(self._expiry.now() - older_than)
         deleted = 0
         while True:
             piece = self._commit(_PRUNE, (_PRUNED_AT_ONCE, below_seq, before)).rows_changed
@@ -102,13 +102,13 @@ class InboxWriter:
 
     def note_stale(self) -> None:
         """Count a rightly signed event that was refused for its timestamp: it may be lost. Raises `InboxBusy`."""
-        self._commit(_STALE, (time_of(self._clock.now()),))
+        self._commit(_STALE, (time_text(self._clock.now()),))
 
     def erase(self, seqs: Sequence[int]) -> None:
         """Forget whose these events were and what they said. That they came is still known. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
-            self._commit(_ERASE, (time_of(self._clock.now()), piece), erases=True)
+            self._commit(_ERASE, (time_text(self._clock.now()), piece), erases=True)
 
     def end_alarm(self) -> None:
         """End the alarm once no commit has failed for a minute, and one that is tried now does not. Raises `InboxBusy`.
@@ -167,11 +167,11 @@ class InboxReader:
 
     def of_contact(self, contact: str, upto: int) -> list[int]:
         """The places of a contact's events, as far as up to a place. It reads the whole log."""
-        return [seq for (seq,) in self._all(_OF_CONTACT, text_of(contact), upto)]
+        return [seq for (seq,) in self._all(_OF_CONTACT, storable(contact), upto)]
 
     def has_of(self, contact: str, upto: int) -> bool:
         """Whether there are such events."""
-        return self._one(_OF_CONTACT, text_of(contact), upto) is not None
+        return self._one(_OF_CONTACT, storable(contact), upto) is not None
 
     @reads_rows
     def last_received(self) -> datetime | None:

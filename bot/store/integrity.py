@@ -1,13 +1,17 @@
 """Checks that the two files of a store are whole and belong together."""
 
 import sqlite3
+import stat
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
 from bot.core.errors import BotError
 from bot.store.files import StoreDamaged, damage_in_words, inbox_path, open_reader, open_to_copy, trouble_in_words
+from bot.store.inbox import InboxReader
+from bot.store.store_reader import StoreReader
 
 LOOK_SECONDS = 2.0
 """How long a file is looked through at most. What is damaged behind that is found when it is read."""
@@ -123,3 +127,42 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
         f"{store} has taken events up to number {cursor}, and in {log} {how}: the log is an older copy, or has lost events. "
         "Restore both from one backup, `bot restore BACKUP`, or go on with a new log, `bot restore --new-inbox`"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHealth:
+    """What there is to see. ``exposed`` are files that others on this machine can read."""
+
+    dead_letters: int
+    erasures: int
+    last_received: datetime | None
+    stale: int
+    last_stale: datetime | None
+    exposed: tuple[Path, ...]
+
+
+def sqlite_version() -> str:
+    """Which SQLite this Python has."""
+    return sqlite3.sqlite_version
+
+
+def health(store: Path) -> StoreHealth:
+    """Look at a store, a second at each file at most.
+
+    Raises `bot.store.files.StoreMissing`, `StoreOutdated`, `StoreUnavailable`, and `bot.store.integrity.StoresDiffer`.
+    """
+    check_both(store)
+    for file in (store, inbox_path(store)):
+        check_whole(file, seconds=1.0)
+    check_pair(store)
+    with closing(StoreReader(store)) as reader, closing(InboxReader(store)) as log:
+        stale, last_stale = log.stale()
+        files = [file for file in (store, inbox_path(store)) if stat.S_IMODE(file.stat().st_mode) & 0o077]
+        return StoreHealth(
+            reader.counts()["dead_letters"],
+            len(reader.erasures()),
+            log.last_received(),
+            stale,
+            last_stale,
+            tuple(files),
+        )

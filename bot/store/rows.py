@@ -11,7 +11,7 @@ from bot.core import codec
 from bot.core.effects import Performed, PutContact, Send
 from bot.core.events import MessageReceived, Tapped
 
-ERRAND = "errand"
+GATEWAY_COMMAND = "errand"
 """The rule of a trace's line that says that a command had something asked of the gateway."""
 
 OPERATOR = "operator"
@@ -24,33 +24,33 @@ REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """What goes first when not everything can: what a person waits for, what the gateway is told of contacts, a broadcast."""
 
 
-def text_of(value: str) -> str:
+def storable(value: str) -> str:
     r"""The text with what UTF-8 cannot carry (half a surrogate pair) as ``\udxxx``, which in JSON means the same."""
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def optional_text_of(value: str | None) -> str | None:
+def optional_storable(value: str | None) -> str | None:
     """A text, or nothing, as the store keeps it."""
-    return None if value is None else text_of(value)
+    return None if value is None else storable(value)
 
 
-def json_of(value: Any) -> str:
+def json_text(value: Any) -> str:
     """A value as the store keeps it. Raises `bot.core.values.UnstorableValue`."""
-    return text_of(codec.dumps(value))
+    return storable(codec.dumps(value))
 
 
-def time_of(time: datetime) -> str:
+def time_text(time: datetime) -> str:
     """A time as the store keeps it."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def optional_time_of(time: datetime | None) -> str | None:
+def optional_time_text(time: datetime | None) -> str | None:
     """A time, or nothing, as the store keeps it."""
-    return None if time is None else time_of(time)
+    return None if time is None else time_text(time)
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Read back what `optional_time_of` wrote."""
+    """Read back what `optional_time_text` wrote."""
     return None if text is None else datetime.fromisoformat(text)
 
 
@@ -123,7 +123,7 @@ STATUSES = ("queued", "sent", "failed", "delivered", "read")
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class MessageStatus:
     """How far a message has got, and the gateway's words where it failed."""
 
     name: str

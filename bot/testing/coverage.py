@@ -14,7 +14,7 @@ from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.lang.words import normalise
 from bot.steps.words import Words
-from bot.store.trace import TurnTraced
+from bot.store.trace_rows import TurnTraced
 
 _STEP, _TRANSITION = "step", "transition"
 _WORD = 'word "'

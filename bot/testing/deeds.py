@@ -12,7 +12,7 @@ from bot.flow.library import Library
 from bot.lang.failures import TemplateFailed
 from bot.lang.variables import Answer, Mismatch, Unfit, Variable
 from bot.steps.prompt import LEAVE, REMEMBER
-from bot.store.trace import TurnTraced
+from bot.store.trace_rows import TurnTraced
 
 EXIT = "exits."
 """What the outcomes of exits begin with."""

@@ -17,7 +17,7 @@ from bot.requester import Unreachable
 from bot.simulation.bubble import Bubble
 from bot.simulation.screen import NotOnScreen
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
-from bot.store.trace import TurnTraced
+from bot.store.trace_rows import TurnTraced
 from bot.testing.compare import PARTS
 from bot.testing.deeds import asked_in
 from bot.testing.stage import HTTP_FAILURES

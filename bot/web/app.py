@@ -12,7 +12,7 @@ from bot.clock import Clock
 from bot.gateway.webhook import Verdict, envelope, verify
 from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
-from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.group_commit import InboxBusy, InboxRefused
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.web.answers import RETRY_AFTER, refused, say
 from bot.web.health import Health

@@ -9,7 +9,7 @@ from flask import Flask, Response
 from bot.alarms import Alarms
 from bot.core.errors import BotError
 from bot.metrics import CONTENT_TYPE, WebMetrics
-from bot.store.groups import InboxBusy
+from bot.store.group_commit import InboxBusy
 from bot.store.inbox import InboxWriter
 from bot.web.answers import RETRY_AFTER, say
 

@@ -15,10 +15,10 @@ from bot.clock import Clock
 from bot.core.errors import BotError
 from bot.metrics import WebMetrics
 from bot.store.files import StoreUnavailable
-from bot.store.groups import InboxBusy
+from bot.store.group_commit import InboxBusy
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import check_pair
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
 from bot.web.app import Webhook, create_app
 from bot.web.health import Ask, Health
 from bot.web.server import THREADS, Server

@@ -17,9 +17,9 @@ from bot.core.text import digits, is_phone
 from bot.core.values import UnstorableValue
 from bot.lang.problems import did_you_mean
 from bot.metrics import WebMetrics
-from bot.store.groups import InboxBusy, InboxRefused
+from bot.store.group_commit import InboxBusy, InboxRefused
 from bot.store.inbox import InboxWriter
-from bot.store.rows import json_of
+from bot.store.rows import json_text
 from bot.web.answers import RETRY_AFTER, say
 
 ADDRESS = "/api/flows/<flow>/start"
@@ -72,7 +72,7 @@ class Starts:
         try:
             self._check_key()
             event = self._event(flow)
-            body = json_of(event).encode()
+            body = json_text(event).encode()
         except BadStart as bad:
             return say(bad.status, str(bad))
         except (UnstorableValue, ValueError, RecursionError):

@@ -7,8 +7,8 @@ import pytest
 from bot.emulator import MessageTemplate
 from bot.emulator.emulator import CHANNELS
 from bot.store.commit import Commit
+from bot.store.engine_store import Store
 from bot.store.files import FileLock
-from bot.store.state import Store
 from tests.cli.keeping import CONTACT, START, kept
 from tests.cli.terminal import call, make_bot
 

@@ -9,8 +9,8 @@ import pytest
 
 from bot.core.session import OPTED_OUT, Session
 from bot.store.commit import Commit
-from bot.store.reader import StoreReader
-from bot.store.state import Store
+from bot.store.engine_store import Store
+from bot.store.store_reader import StoreReader
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 

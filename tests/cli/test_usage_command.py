@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.store.migrations import migrate
-from bot.store.rows import time_of
+from bot.store.rows import time_text
+from bot.store.store_schema import migrate
 from tests.cli.terminal import call
 
 ANN, BEN = "6281234567890", "6281234567891"
@@ -27,7 +27,7 @@ def used(bot: Path) -> Path:
         store.executemany(
             "INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [(time_of(at), *rest) for at, *rest in rows],
+            [(time_text(at), *rest) for at, *rest in rows],
         )
     return bot
 

@@ -12,7 +12,7 @@ from bot.cli import COMMANDS
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import Settings
 from bot.settings.texts import INTERNAL_PATHS
-from bot.store.state import KEPT
+from bot.store.engine_store import KEPT
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "going-live.md").read_text()

@@ -14,7 +14,7 @@ import trustme
 from bot.clock import MovableClock
 from bot.doctor.address import public_address
 from bot.emulator import Emulator
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from bot.web.service import WebService
 from tests.gateway.peer import peer
 from tests.test_network import context

@@ -20,7 +20,7 @@ from bot import local
 from bot.emulator.completion import Answer, CompletionService
 from bot.emulator.completion.requests import asked as question_in
 from bot.emulator.emulator import Emulator
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
 from tests.process.serving import CONTACT, SECRET, Serve, Serving, until
 

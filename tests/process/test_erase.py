@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot import local
 from bot.store.files import inbox_path
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.process.serving import CONTACT, Serve, until
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot import local
-from bot.store.reader import StoreReader
+from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.gateway.peer import Answer, Peer, answer, peer, refused
 from tests.process.serving import CONTACT, SECRET, Serve, body_of, until

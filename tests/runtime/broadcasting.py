@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from bot.core.messages import TemplateMessage
-from bot.store.broadcasts import RUNNING, Broadcast
+from bot.store.broadcast_rows import RUNNING, Broadcast
 from bot.store.commit import Commit
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import OutboxRow
-from bot.store.state import Store
 from tests.runtime.engine_kit import START, World, begin, sent
 
 SALE = {"name": "sale", "language": "en"}

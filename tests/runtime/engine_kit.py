@@ -21,12 +21,12 @@ from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
 from bot.store.rows import CallRow, OutboxRow
-from bot.store.state import Store
-from bot.store.trace import TurnTraced
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
+from bot.store.trace_rows import TurnTraced
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 LONG = 20.0  # seconds: the end of patience of a test that has failed

@@ -25,11 +25,11 @@ from bot.core.turn import Turn
 from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.performers import CallAttempt, CrashQuarantine, Performers, Say
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
 from bot.store.rows import CallRow
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import LONG, START, advance, called, read, sent
 
 MOST_RUNS = 12

@@ -17,12 +17,12 @@ from bot.core.session import OPTED_OUT, Session
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import fill_outbox, read_template
 from bot.runtime.operator_requests import operate
-from bot.store.broadcasts import RUNNING
+from bot.store.broadcast_rows import RUNNING
 from bot.store.commit import Commit
+from bot.store.crash_quarantine import ORDINARY
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxWriter
 from bot.store.rows import CAMPAIGN, REPLY, SYNC
-from bot.store.runs import ORDINARY
-from bot.store.state import Store
 from tests.gateway.peer import Answer, accepted, hang_up, peer, refused
 from tests.runtime.broadcasting import SALE, ask, begun, continued, copied, done, letters, people, resume, stop
 from tests.runtime.delivering import Bench

@@ -22,10 +22,10 @@ from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
 from bot.runtime.engine_cycle import AT_ONCE
 from bot.runtime.engine_loop import CUT_OFF, EngineLoop, EngineStopped
+from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader
 from bot.store.integrity import StoresDiffer
-from bot.store.state import Store
 from tests.runtime.engine_kit import LONG, START, World, advance, begin, called, open_world, read, sent
 
 WINDOW = timedelta(hours=23, minutes=55)

@@ -11,7 +11,7 @@ import pytest
 from bot.core.effects import Fetch
 from bot.core.values import Media
 from bot.lang.handlers import handler
-from bot.store.contact import export
+from bot.store.contact_data import export_contact
 from bot.store.files import contact_files
 from bot.store.rows import CallRow
 from tests.gateway.peer import Peer, peer, refused
@@ -49,7 +49,7 @@ def test_what_comes_back_for_an_erased_contact_leaves_no_trace(world: World) -> 
     world.report(first)
     world.report(second, "failed", "refused")
     world.call_ends(call)
-    assert export(world.path, ANN).keys() <= {"log"}
+    assert export_contact(world.path, ANN).keys() <= {"log"}
     assert world.reader.counts() == {"sessions": 0, "parked": 0, "outbox": 0, "calls": 0, "dead_letters": 0}
 
 
@@ -60,9 +60,9 @@ def test_what_became_of_a_message_that_is_not_the_bots_goes_too(world: World) ->
         "error": {"code": "131026", "message": f"{ANN} is not reachable"},
     }
     world.tell("message.failed", **failed)
-    assert export(world.path, ANN)["statuses"][0]["detail"] != ""
+    assert export_contact(world.path, ANN)["statuses"][0]["detail"] != ""
     erase(world, ANN)
-    assert export(world.path, ANN).keys() <= {"log"}
+    assert export_contact(world.path, ANN).keys() <= {"log"}
 
 
 def test_a_parked_message_goes_with_its_contact_and_the_others_go_on(world: World) -> None:
@@ -109,7 +109,7 @@ def test_an_erasure_is_open_until_the_log_has_forgotten_also_over_a_restart(worl
     again.clock.move(timedelta(seconds=2))
     again.say(BOB, "hi")
     assert again.reader.erasures() == []
-    assert export(world.path, ANN) == {}
+    assert export_contact(world.path, ANN) == {}
     again.stop()
 
 

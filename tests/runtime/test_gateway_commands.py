@@ -23,9 +23,9 @@ from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, Unknow
 from bot.runtime.rate_limiter import RateLimiter
 from bot.settings import Account
 from bot.store.files import StoreLocked
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
-from bot.store.rows import time_of
+from bot.store.rows import time_text
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.cli.keeping import START, kept
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
@@ -123,7 +123,7 @@ def test_the_requests_of_a_server_that_has_ended_count(tmp_path: Path) -> None:
         file.execute(
             "INSERT INTO sent (ref, key, contact, effect, outcome, message_ids, attempts, created_at, at, detail) "
             "VALUES ('r', 'k', '628', '{}', 'sent', '[]', 10, ?1, ?1, '')",
-            [time_of(NOON)],
+            [time_text(NOON)],
         )
     with (
         Emulator(clock, threads=2) as gateway,

@@ -26,7 +26,7 @@ from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
 from bot.runtime.model_calls import ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers
 from bot.runtime.python_calls import PythonCalls
-from bot.store.facts import Facts
+from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
 from bot.store.rows import CallRow
 
@@ -81,7 +81,7 @@ class Bench:
         moderator = PythonCalls(extensions_in([functions])).call
         breaker = Breaker(self.clock)
         return ModelCalls(
-            self.client, breaker, models, Facts(FACTS), self.tokens_used, moderator, self.clock, self.alarms
+            self.client, breaker, models, FactIndex(FACTS), self.tokens_used, moderator, self.clock, self.alarms
         )
 
     def tokens_used(self, contact: str | None, since: datetime) -> int:
@@ -174,13 +174,13 @@ def test_what_matters_of_the_facts_is_told_behind_the_instructions(bench: Bench)
     bench.answer(facts=("shop",), query="returns?")
     (request,) = bench.service.requests("chat/completions")
     first, second = request.body["messages"]
-    assert first["content"] == SYSTEM["content"] + "\n\n## Facts\n\n# Returns\nWithin 30 days."
+    assert first["content"] == SYSTEM["content"] + "\n\n## FactIndex\n\n# Returns\nWithin 30 days."
     assert second == ASKED
 
 
 def test_the_facts_fill_fifteen_hundred_tokens_at_most(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     room: list[int] = []
-    monkeypatch.setattr(Facts, "search", lambda self, names, query, most_tokens: room.append(most_tokens))
+    monkeypatch.setattr(FactIndex, "search", lambda self, names, query, most_tokens: room.append(most_tokens))
     bench.answer(facts=("shop",), query="returns?")
     assert room == [1_500]
 

@@ -18,11 +18,11 @@ from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import AHEAD
 from bot.runtime.engine_loop import EngineLoop
 from bot.store.commit import Commit
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
 from bot.store.rows import CAMPAIGN
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.runtime.broadcasting import ask, begun, letters, resume, stop
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import BOT, library_of

@@ -17,11 +17,11 @@ from bot.engine import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
+from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
-from bot.store.rows import json_of
-from bot.store.state import Store
+from bot.store.rows import json_text
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import START, Hands, World, read
 from tests.talk import CONTACT, library_of
 
@@ -76,7 +76,7 @@ def plans(world: World, contact: str = CONTACT) -> list[str]:
 def test_a_start_that_the_web_process_has_kept_is_taken(open_with: Callable[..., World]) -> None:
     world = open_with()
     start = StartRequested("start:17", CONTACT, START, "later", {"n": 3}, "after", "api")
-    world.inbox.append(None, start.id, "start", CONTACT, START, json_of(start).encode(), True)
+    world.inbox.append(None, start.id, "start", CONTACT, START, json_text(start).encode(), True)
     world.turns.wake()
     world.settle()
     assert world.texts() == ["Later 3"]

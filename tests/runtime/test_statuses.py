@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
-from bot.store.migrations import migrate
-from bot.store.rows import CAMPAIGN, OutboxRow, time_of
-from bot.store.state import Store
+from bot.store.engine_store import Store
+from bot.store.rows import CAMPAIGN, OutboxRow, time_text
+from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import START, World, begin, open_world
 from tests.runtime.engine_kit import sent as result_of
 
@@ -258,7 +258,7 @@ def test_what_was_heard_of_a_message_is_forgotten_with_it(world: World) -> None:
 def test_a_million_statuses_of_strangers_are_pruned_in_pieces(tmp_path: Path) -> None:
     migrate(tmp_path / "bot.db")
     store = Store(tmp_path / "bot.db")
-    old = time_of(START - timedelta(days=8))
+    old = time_text(START - timedelta(days=8))
     many = [(f"m{n}", "read", old, "") for n in range(1200)]
     insert = "INSERT INTO statuses (message_id, status, at, detail) VALUES (?, ?, ?, ?)"
     store._connection.executemany(insert, many)

@@ -14,9 +14,9 @@ from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.in_flight_window import InFlightWindow
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
+from bot.store.engine_tables import SEND_ENDED
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxWriter
-from bot.store.queues import SEND_ENDED
 
 Mutant = Callable[[], AbstractContextManager[object]]
 

@@ -32,7 +32,7 @@ from bot.requester import Broken, HttpAnswer, TimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.approved import approved_templates
 from bot.store.files import inbox_path
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from bot.web.service import WebService
 from tests.simulation import bots
 from tests.simulation.machine import (

@@ -11,10 +11,10 @@ from bot.core.effects import Send
 from bot.core.messages import TextMessage
 from bot.core.session import Session
 from bot.store.commit import Commit
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
+from bot.store.engine_store import Store
 from bot.store.rows import REPLY, OutboxRow
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.store.store_kit import START
 
 ANN = "6281234567890"

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
-from bot.store.contact import OF_CONTACT, export, kept_files
+from bot.store.contact_data import OF_CONTACT, export_contact, kept_files
+from bot.store.engine_store import Store
 from bot.store.files import contact_files, files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.reader import StoreReader
-from bot.store.rows import time_of
-from bot.store.state import Store
+from bot.store.rows import time_text
+from bot.store.store_reader import StoreReader
 from tests.store.store_kit import START
 
 ANN, BOB, ALIAS = "6281234567890", "6289876543210", "6281111111111"
@@ -86,7 +86,7 @@ def test_an_export_has_every_row_of_the_contact_and_no_other(path: Path, inbox: 
     for contact in (ANN, BOB):
         fill(path, contact)
     write_log(inbox)
-    shown = export(path, ANN)
+    shown = export_contact(path, ANN)
     assert shown.keys() == OF_CONTACT.keys() | {"log"}
     assert [row["event_id"] for row in shown["log"]] == ["evt_0", "evt_2", "evt_3"]
     assert shown["log"][1]["body"]["data"]["who"] == ANN
@@ -108,8 +108,8 @@ def test_nothing_of_an_erased_contact_is_left_in_any_file_and_all_of_the_others(
         inbox.erase(log.of_contact(number, log.last_seq()))
     assert not store.finish_erasures(log.has_of)
     assert {table: count for table, count in rows_in(path).items() if count != 1} == {"turns": 2, "usage": 2}
-    assert export(path, ANN) == {} and kept_files(path, ANN) == []
-    assert export(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path, BOB)) == 1
+    assert export_contact(path, ANN) == {} and kept_files(path, ANN) == []
+    assert export_contact(path, BOB).keys() == OF_CONTACT.keys() | {"log"} and len(kept_files(path, BOB)) == 1
     for file in (*path.parent.glob("bot.*"), *files_folder(path).rglob("*")):
         if file.is_file():
             assert not re.search(f"{ANN}|{ALIAS}|Ann".encode(), file.read_bytes()), file.name
@@ -173,11 +173,11 @@ def test_what_an_erased_contact_used_up_counts_still(path: Path, store: Store) -
     with closing(sqlite3.connect(path)) as db, db:
         for at, attempts in ((START - timedelta(hours=30), 4), (START, 2)):
             insert(
-                db, "sent", **message, outcome="sent", detail="", message_ids="[]", at=time_of(at), attempts=attempts
+                db, "sent", **message, outcome="sent", detail="", message_ids="[]", at=time_text(at), attempts=attempts
             )
         insert(db, "outbox", **message, attempts=5, due_at=AT, expires_at=AT)
         used = {"prompt_tokens": 1000, "completion_tokens": 200, "estimated": 0}
-        insert(db, "usage", at=time_of(START), contact=ANN, flow="main", model="acme/swift", **used)
+        insert(db, "usage", at=time_text(START), contact=ANN, flow="main", model="acme/swift", **used)
     store.erase(ANN, 0, START)
     with closing(StoreReader(path)) as reader:
         assert sum(count for _, count in reader.requests(START)) == 2 + 5

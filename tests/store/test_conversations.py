@@ -12,10 +12,10 @@ from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import StepTaken, Trace, Turn
 from bot.store.commit import Commit
-from bot.store.conversations import UnreadableRecord
-from bot.store.reader import StoreReader
+from bot.store.engine_store import Store
 from bot.store.rows import REPLY, OutboxRow
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
+from bot.store.trace_rows import UnreadableRecord
 from tests.store.store_kit import START
 
 ANN = "491701"

@@ -13,6 +13,7 @@ import pytest
 from sqlite_utils import Database
 
 from bot.clock import MovableClock
+from bot.store.engine_store import Store
 from bot.store.files import (
     NEWEST,
     WAL_BYTES_KEPT,
@@ -25,10 +26,9 @@ from bot.store.files import (
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import StoreTooNew, engine, migrate
-from bot.store.migrations import inbox as inbox_migrations
-from bot.store.reader import StoreReader
-from bot.store.state import Store
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import StoreTooNew, engine, migrate
+from bot.store.store_schema import inbox as inbox_migrations
 from tests.store.store_kit import START, append
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -84,7 +84,7 @@ def test_commits_are_full_and_logged_ahead(path: Path, inbox: InboxWriter) -> No
 
 
 def test_a_second_process_is_refused_in_words(path: Path) -> None:
-    program = "import sys; from pathlib import Path; from bot.store.state import Store; Store(Path(sys.argv[1]))"
+    program = "import sys; from pathlib import Path; from bot.store.engine_store import Store; Store(Path(sys.argv[1]))"
     store = Store(path)
     other = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
     assert other.returncode == 1
@@ -221,6 +221,6 @@ def test_a_store_for_which_the_disk_has_no_room_is_named_when_it_is_made(
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
 
-    monkeypatch.setattr("bot.store.migrations.open_to_migrate", full)
+    monkeypatch.setattr("bot.store.store_schema.open_to_migrate", full)
     with pytest.raises(StoreUnavailable, match=r"bot\.db cannot be used now .*: make room on its disk"):
         migrate(tmp_path / "bot.db")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.session import Session
-from bot.store.backup import back_up
 from bot.store.commit import Commit
+from bot.store.engine_store import Store
 from bot.store.files import (
     FileLock,
     RestoreUnfinished,
@@ -22,10 +22,9 @@ from bot.store.files import (
 )
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.integrity import check_pair
-from bot.store.migrations import migrate
-from bot.store.reader import StoreReader
-from bot.store.restore import CannotRestore, Restored, finish_restore, restore
-from bot.store.state import Store
+from bot.store.store_backup import CannotRestore, Restored, back_up, finish_restore, restore
+from bot.store.store_reader import StoreReader
+from bot.store.store_schema import migrate
 from tests.store.store_kit import START, append, clock
 
 ANN = "6281234567890"

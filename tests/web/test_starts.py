@@ -19,7 +19,7 @@ from bot.engine.scheduled_flows import objections
 from bot.gateway.webhook import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from bot.web.app import Webhook, create_app
 from bot.web.health import Health
 from bot.web.starts import Starts

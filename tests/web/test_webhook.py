@@ -21,7 +21,7 @@ from bot.local import NotRunning
 from bot.metrics import WebMetrics
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.migrations import migrate
+from bot.store.store_schema import migrate
 from bot.web.app import Webhook, create_app
 from bot.web.health import Health
 from bot.web.starts import Starts

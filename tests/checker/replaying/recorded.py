@@ -5,9 +5,9 @@ from typing import Any
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Conversation, Turn
-from bot.store import trace
-from bot.store.conversations import conversations
-from bot.store.rows import json_of, optional_time_of
+from bot.store import trace_rows
+from bot.store.rows import json_text, optional_time_text
+from bot.store.trace_rows import conversations
 
 
 class Tape:
@@ -17,12 +17,12 @@ class Tape:
         self._rows: list[tuple[Any, ...]] = []
 
     def add(self, before: Session, event: Event, turn: Turn) -> None:
-        effects = [json_of(effect) for effect in turn.effects]
-        _, _, happened, *decided, _ = trace.written(event, turn.trace, effects, 0)
-        met = None if before.frames else json_of(before)
-        self._rows.append((0, happened, *decided, met, optional_time_of(turn.wake_at)))
+        effects = [json_text(effect) for effect in turn.effects]
+        _, _, happened, *decided, _ = trace_rows.turn_row(event, turn.trace, effects, 0)
+        met = None if before.frames else json_text(before)
+        self._rows.append((0, happened, *decided, met, optional_time_text(turn.wake_at)))
 
     def conversations(self, now: Session) -> list[Conversation]:
         """What is kept of them; ``now`` is the session that they have left."""
-        last = (0, None, None, None, None, None, None if now.frames else json_of(now), None)
+        last = (0, None, None, None, None, None, None if now.frames else json_text(now), None)
         return list(conversations(now.contact, [*self._rows, last]))

@@ -139,11 +139,11 @@ class Recipient:
     contact: str
     message: TemplateMessage
     retries: int
-    again: "Again | None"
+    again: "RepeatedSend | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RepeatedSend:
     """A message that is repeated: as it was, under its own key."""
 
     ref: str
@@ -152,7 +152,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BroadcastPlace:
     """Whose message one of a broadcast is. ``retries`` and ``edit`` are what its recipient has by now."""
 
     broadcast: str
@@ -188,4 +188,6 @@ def recipient(
     """A recipient from its row."""
     parameters = tuple({"type": "text", "text": text} for text in codec.loads(body))
     message = replace(codec.loads(template), body=parameters)
-    return Recipient(id, broadcast, contact, message, retries, None if again is None else Again(**codec.loads(again)))
+    return Recipient(
+        id, broadcast, contact, message, retries, None if again is None else RepeatedSend(**codec.loads(again))
+    )

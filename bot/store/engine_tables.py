@@ -2,11 +2,67 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from bot.core import codec
 from bot.core.effects import PutContact, Send
-from bot.core.session import WINDOW
-from bot.store.rows import CallRow, OutboxRow
+from bot.core.errors import BotError
+from bot.core.session import WINDOW, Session
+from bot.core.values import LEAST_COUNTED
+from bot.store.rows import CallRow, OutboxRow, json_text, optional_storable, optional_time_text, storable
+
+WRITE_SESSION = """
+    INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (contact) DO UPDATE SET flow = excluded.flow, step = excluded.step, visit = excluded.visit,
+        wake_at = excluded.wake_at, last_inbound = excluded.last_inbound,
+        conversation = excluded.conversation, opted_out = excluded.opted_out, state = excluded.state, updated_at = excluded.updated_at
+"""
+SESSION_STATE = "SELECT state FROM sessions WHERE contact = ?"
+SESSION_STATES_OF = "SELECT contact, state FROM sessions WHERE contact IN (SELECT value FROM json_each(?))"
+CONTACT_IN_CONVERSATION = "SELECT contact FROM sessions WHERE conversation = ? ORDER BY updated_at DESC LIMIT 1"
+DUE_SESSIONS = "SELECT contact, visit, wake_at FROM sessions WHERE wake_at <= ? ORDER BY wake_at LIMIT ?"
+NEXT_WAKE = "SELECT min(wake_at) FROM sessions WHERE wake_at IS NOT NULL"
+SESSION_OPTED_OUT = "SELECT opted_out FROM sessions WHERE contact = ?"
+LAST_INBOUND = "SELECT last_inbound FROM sessions WHERE contact = ?"
+SESSION_SUMMARIES = """
+    SELECT contact, flow, step, wake_at, updated_at, opted_out FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
+"""
+ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
+
+
+class UnreadableSession(BotError):
+    """A session in the store that this version cannot read. ``state`` is its text."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("the session cannot be read by this version; the conversation starts anew")
+        self.state = state
+
+
+def read_session(state: str) -> Session:
+    """A session from its text. Raises `UnreadableSession`."""
+    try:
+        session = codec.loads(state)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        raise UnreadableSession(state) from None
+    if not isinstance(session, Session):
+        raise UnreadableSession(state)
+    return session
+
+
+def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
+    """The row of a session, but for the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
+    frame = session.frame
+    return (
+        storable(session.contact),
+        *((storable(frame.flow), storable(frame.step), frame.visit) if frame else (None, None, session.visit)),
+        optional_time_text(wake_at),
+        optional_time_text(session.last_inbound),
+        optional_storable(session.conversation),
+        int(session.opted_out),
+        json_text(session),
+    )
+
 
 ADD_SEND = """
     INSERT INTO outbox (id, ref, key, contact, effect, priority, channel, created_at, attempts, due_at, expires_at)
@@ -120,3 +176,36 @@ def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSe
     return DeadSend(
         contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id, fields.get("attempts", 0)
     )
+
+
+ADD_USAGE = """
+    INSERT INTO usage (at, contact, flow, model, prompt_tokens, completion_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+TOKENS_USED = (
+    f"SELECT coalesce(sum(max(prompt_tokens + completion_tokens, {LEAST_COUNTED})), 0) FROM usage WHERE at >= ?"
+)
+TOKENS_USED_BY = TOKENS_USED + " AND contact = ?"
+_SUMS = """
+    SELECT {of} AS name, count(*), sum(prompt_tokens), sum(completion_tokens), sum(estimated) FROM usage
+    WHERE at >= ? GROUP BY name ORDER BY {order}, name
+"""
+_MOST_FIRST = "sum(prompt_tokens + completion_tokens) DESC"
+USAGE_SUMS = {
+    "contact": _SUMS.format(of="iif(contact = '', 'erased', contact)", order=_MOST_FIRST),
+    "flow": _SUMS.format(of="flow", order=_MOST_FIRST),
+    "model": _SUMS.format(of="model", order=_MOST_FIRST),
+    "day": _SUMS.format(of="substr(at, 1, 10)", order="name"),
+}
+USAGE_BY = tuple(USAGE_SUMS)
+"""What usage can be summed up by."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSum:
+    """The tokens that one contact, flow, model or day (UTC) used up; for ``estimated`` of the answers nobody counted."""
+
+    name: str
+    answers: int
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: int

@@ -12,12 +12,12 @@ from bot.core import codec
 from bot.core.effects import Effect
 from bot.core.session import Session
 from bot.core.turn import Conversation
-from bot.store import broadcasts, conversations, queues, sessions, trace, usage
-from bot.store.erase import ERASING
+from bot.store import broadcast_rows, engine_tables, trace_rows
+from bot.store.contact_data import ERASING
+from bot.store.engine_tables import UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import ERRAND, OPERATOR, Status, optional_text_of, read_time, text_of, time_of
-from bot.store.trace import TurnTraced
-from bot.store.usage import UsageSum
+from bot.store.rows import GATEWAY_COMMAND, OPERATOR, MessageStatus, optional_storable, read_time, storable, time_text
+from bot.store.trace_rows import TurnTraced
 
 _AT_ONCE = 500  # sessions
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
@@ -46,7 +46,7 @@ _REQUESTS = f"""
         SELECT at, attempts FROM sent WHERE at > ?1
         UNION ALL SELECT min(due_at, ?2), attempts FROM outbox WHERE attempts > 0
         UNION ALL SELECT at, body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND at > ?1
-        UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{ERRAND}' AND at > ?1
+        UNION ALL SELECT at, 1 FROM turns WHERE contact IS NULL AND rule = '{GATEWAY_COMMAND}' AND at > ?1
         UNION ALL SELECT at, event ->> '$.attempts' FROM turns WHERE rule = '{OPERATOR}' AND at > ?1
     ) GROUP BY substr(at, 1, 19) HAVING sum(attempts) > 0 ORDER BY 1
 """
@@ -126,47 +126,49 @@ class StoreReader:
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has, by table."""
-        return dict(self._all(queues.COUNTS))
+        return dict(self._all(engine_tables.COUNTS))
 
     @reads_rows
     def sessions(self, after: str = "", limit: int = 100) -> list[SessionSummary]:
         """The sessions by contact, from after a contact on."""
         return [
             SessionSummary(contact, flow, step, read_time(wake_at), _time(updated_at), bool(opted_out))
-            for contact, flow, step, wake_at, updated_at, opted_out in self._all(sessions.WHERE_THEY_ARE, after, limit)
+            for contact, flow, step, wake_at, updated_at, opted_out in self._all(
+                engine_tables.SESSION_SUMMARIES, after, limit
+            )
         ]
 
     def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one. Raises `bot.store.sessions.UnreadableSession`."""
-        rows = self._all(sessions.STATE, text_of(contact))
-        return sessions.read_session(rows[0][0]) if rows else None
+        """One contact's session with all its variables, if there is one. Raises `bot.store.engine_tables.UnreadableSession`."""
+        rows = self._all(engine_tables.SESSION_STATE, storable(contact))
+        return engine_tables.read_session(rows[0][0]) if rows else None
 
     def all_sessions(self) -> Iterator[Session | None]:
         """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
-        rows = self._all(sessions.STATES, "", _AT_ONCE)
+        rows = self._all(engine_tables.ALL_SESSION_STATES, "", _AT_ONCE)
         while rows:
             for _, state in rows:
                 try:
-                    yield sessions.read_session(state)
-                except sessions.UnreadableSession:
+                    yield engine_tables.read_session(state)
+                except engine_tables.UnreadableSession:
                     yield None
-            rows = self._all(sessions.STATES, rows[-1][0], _AT_ONCE)
+            rows = self._all(engine_tables.ALL_SESSION_STATES, rows[-1][0], _AT_ONCE)
 
     @reads_rows
     def last_inbound(self, contact: str) -> datetime | None:
         """When the contact was last heard of, by the event's own time: the window runs from it."""
-        rows = self._all(sessions.LAST_INBOUND, text_of(contact))
+        rows = self._all(engine_tables.LAST_INBOUND, storable(contact))
         return read_time(rows[0][0]) if rows else None
 
     @reads_rows
     def opted_out(self, contact: str) -> bool:
         """Whether the contact has opted out."""
-        return self._all(sessions.OPTED_OUT, text_of(contact)) == [(1,)]
+        return self._all(engine_tables.SESSION_OPTED_OUT, storable(contact)) == [(1,)]
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
         """When a template last went to the contact in place of a message whose window was shut."""
-        return read_time(self._all(_LAST_REPLACED, text_of(contact))[0][0])
+        return read_time(self._all(_LAST_REPLACED, storable(contact))[0][0])
 
     @reads_rows
     def requests(self, now: datetime) -> list[tuple[float, int]]:
@@ -176,14 +178,14 @@ class StoreReader:
         since, and the day ends with that commit; what is later still was just now.
         """
         end = self._end(now)
-        rows = self._all(_REQUESTS, time_of(end - _A_DAY), time_of(end))
+        rows = self._all(_REQUESTS, time_text(end - _A_DAY), time_text(end))
         return [(_ago(at, end), count) for at, count in rows]
 
     @reads_rows
     def requests_for(self, now: datetime) -> list[tuple[float, str, int]]:
         """How many seconds ago, to ten minutes, requests for each contact went to the gateway, and how many. See `requests`."""
         end = self._end(now)
-        rows = self._all(_REQUESTS_FOR, time_of(end - _A_DAY), time_of(end))
+        rows = self._all(_REQUESTS_FOR, time_text(end - _A_DAY), time_text(end))
         return [(_ago(at, end), contact, count) for at, contact, count in rows]
 
     @reads_rows
@@ -191,10 +193,10 @@ class StoreReader:
         last = read_time(self._all(_WRITTEN_AT)[0][0])
         return now if last is None else max(now, last)
 
-    def broadcast(self, name: str) -> broadcasts.Broadcast | None:
+    def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast of this name, if there is one."""
-        rows = self._all(broadcasts.BROADCAST, text_of(name))
-        return broadcasts.broadcast(*rows[0]) if rows else None
+        rows = self._all(broadcast_rows.BROADCAST, storable(name))
+        return broadcast_rows.broadcast(*rows[0]) if rows else None
 
     def outcomes(self, name: str) -> dict[str, int]:
         """How many recipients a broadcast has, by outcome, with the gateway's code of a refusal: ``failed (132000)``.
@@ -202,22 +204,22 @@ class StoreReader:
         ``waiting`` are those of whom there is none yet, ``paused`` and ``stopped`` those who are held back.
         """
         state, counts = self._state_of(name), Counter[str]()
-        for outcome, code, count in self._all(broadcasts.OUTCOMES, text_of(name)):
-            told = broadcasts.outcome_in_words(outcome, state)
+        for outcome, code, count in self._all(broadcast_rows.OUTCOMES, storable(name)):
+            told = broadcast_rows.outcome_in_words(outcome, state)
             counts[f"{told} ({code})" if code else told] += count
         return dict(counts)
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:
         """The broadcasts by name that some contacts wait for, or that were stopped before all had them: how many."""
-        return {name: self.outcomes(name) for (name,) in self._all(broadcasts.UNFINISHED)}
+        return {name: self.outcomes(name) for (name,) in self._all(broadcast_rows.UNFINISHED)}
 
     def recipients(self, name: str) -> list[tuple[str, str, str]]:
         """The recipients of a broadcast in order: contact, outcome as in `outcomes`, and the code of a refusal."""
-        state, rows = self._state_of(name), self._all(broadcasts.RECIPIENTS, text_of(name))
-        return [(contact, broadcasts.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
+        state, rows = self._state_of(name), self._all(broadcast_rows.RECIPIENTS, storable(name))
+        return [(contact, broadcast_rows.outcome_in_words(outcome, state), code) for contact, outcome, code in rows]
 
     def _state_of(self, broadcast: str) -> str:
-        rows = self._all(broadcasts.STATE, text_of(broadcast))
+        rows = self._all(broadcast_rows.STATE, storable(broadcast))
         return rows[0][0] if rows else ""
 
     def send_outcome(self, id: int) -> tuple[str, str] | None:
@@ -245,33 +247,35 @@ class StoreReader:
 
     def letters(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
         """The ids of what was given up, in order: of messages only, with a code of the gateway's, of a broadcast."""
-        named = optional_text_of(broadcast)
-        return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_text_of(code), named)]
+        named = optional_storable(broadcast)
+        return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_storable(code), named)]
 
     @reads_rows
     def trace(self, contact: str, limit: int = 20) -> list[TurnTraced]:
         """A contact's last turns, in the order they were taken."""
         statuses = self._statuses(contact)
-        newest_first = [trace.traced(statuses, *row) for row in self._all(trace.LAST, text_of(contact), limit)]
+        newest_first = [
+            trace_rows.turn_traced(statuses, *row) for row in self._all(trace_rows.LAST_TURNS, storable(contact), limit)
+        ]
         return newest_first[::-1]
 
     def contacts_traced(self, since: datetime) -> list[str]:
         """The contacts of whom something was traced from a time on, in order."""
-        return [contact for (contact,) in self._all(conversations.CONTACTS, time_of(since))]
+        return [contact for (contact,) in self._all(trace_rows.CONTACTS_TRACED, time_text(since))]
 
     def conversations(self, contact: str) -> list[Conversation]:
-        """What is recorded of a contact, in order. Raises `bot.store.conversations.UnreadableRecord`."""
-        return list(conversations.conversations(contact, self._all(conversations.TURNS, text_of(contact))))
+        """What is recorded of a contact, in order. Raises `bot.store.trace_rows.UnreadableRecord`."""
+        return list(trace_rows.conversations(contact, self._all(trace_rows.RECORDED_TURNS, storable(contact))))
 
     def erasures(self) -> list[tuple[str, int]]:
         """The contacts that are being erased, each with the place in the log up to which it is to be forgotten."""
         return [(contact, upto) for contact, upto in self._all(ERASING)]
 
-    def _statuses(self, contact: str) -> dict[str, Status]:
+    def _statuses(self, contact: str) -> dict[str, MessageStatus]:
         """How far each message of a contact has got, by its effect's name."""
-        furthest: dict[str, Status] = {}
-        for ref, *row in self._all(_STATUSES, text_of(contact)):
-            status = Status(*row)
+        furthest: dict[str, MessageStatus] = {}
+        for ref, *row in self._all(_STATUSES, storable(contact)):
+            status = MessageStatus(*row)
             if ref not in furthest or furthest[ref].rank < status.rank:
                 furthest[ref] = status
         return furthest
@@ -279,12 +283,12 @@ class StoreReader:
     def used(self, contact: str | None, since: datetime) -> int:
         """The tokens that models used up from a time on: for one contact, or (None) for all together."""
         if contact is None:
-            return int(self._all(usage.TOKENS, time_of(since))[0][0])
-        return int(self._all(usage.TOKENS_OF, time_of(since), text_of(contact))[0][0])
+            return int(self._all(engine_tables.TOKENS_USED, time_text(since))[0][0])
+        return int(self._all(engine_tables.TOKENS_USED_BY, time_text(since), storable(contact))[0][0])
 
     def usage(self, since: datetime, by: str) -> list[UsageSum]:
-        """What models used up from a time on, the most first, days in order. ``by``: one of `bot.store.usage.USAGE_BY`."""
-        return [UsageSum(*row) for row in self._all(usage.SUMS_BY[by], time_of(since))]
+        """What models used up from a time on, the most first, days in order. ``by``: one of `bot.store.engine_tables.USAGE_BY`."""
+        return [UsageSum(*row) for row in self._all(engine_tables.USAGE_SUMS[by], time_text(since))]
 
     @reads_rows
     def _all(self, sql: str, *parameters: Any) -> list[Any]:

@@ -31,7 +31,7 @@ _UNSPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\
 """Letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana and Chinese characters."""
 
 
-class Facts:
+class FactIndex:
     """Documents by name, searched in memory. Never changes, so any thread may search."""
 
     def __init__(self, documents: Mapping[str, str]) -> None:

@@ -1,18 +1,32 @@
 """All that a store keeps of one contact, in both files: where it stands, and how it is read to be handed out."""
 
+import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from bot.core import codec
-from bot.store.files import contact_files, damage_in_words, inbox_path, open_reader, trouble_in_words
+from bot.store import trace_rows
+from bot.store.files import (
+    contact_files,
+    damage_in_words,
+    empty_wal,
+    inbox_path,
+    open_reader,
+    transaction,
+    trouble_in_words,
+)
+from bot.store.rows import OPERATOR, json_text, storable, time_text
 
 _OWN = "contact = ?1"
 
 
-def names(*columns: str) -> str:
+def names_contact(*columns: str) -> str:
     """That one of these columns holds the number, and not as a part of a longer one."""
     text = " || ' ' || ".join(f"CAST({column} AS TEXT)" for column in columns)
     return f"' ' || {text} || ' ' GLOB '*[^0-9]' || ?1 || '[^0-9]*'"
@@ -20,7 +34,7 @@ def names(*columns: str) -> str:
 
 def _own_or_names(*columns: str) -> str:
     """The rows of the contact; of those that are nobody's, the ones that name it."""
-    return f"(contact = ?1 OR (coalesce(contact, '') = '' AND {names(*columns)}))"
+    return f"(contact = ?1 OR (coalesce(contact, '') = '' AND {names_contact(*columns)}))"
 
 
 _SENT_TO = "SELECT value FROM sent, json_each(sent.message_ids) WHERE sent.contact = ?1"
@@ -38,7 +52,7 @@ OF_CONTACT: Mapping[str, str] = {
     "usage": _OWN,
     "dead_letters": _own_or_names("body", "reason"),
     "aliases": "contact = ?1 OR alias = ?1",
-    "suspects": names("event_id"),
+    "suspects": names_contact("event_id"),
 }
 """Every table of the engine's file that holds something of a contact, and which of its rows are that contact's.
 
@@ -51,7 +65,7 @@ IN_LOG = f"{_own_or_names('body')} AND erased_at IS NULL"
 """The events of the log that are a contact's; of those that are nobody's, the ones that name it somewhere inside."""
 
 
-def export(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
+def export_contact(store: Path, contact: str) -> dict[str, list[dict[str, Any]]]:
     """All rows of a contact by table, those of the inbox's as ``log``; only tables that have some.
 
     Times are texts, everything else is what it was in the conversation. Raises `bot.store.files.StoreMissing` and
@@ -92,3 +106,70 @@ def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
                 pass  # of another version, or no JSON at all
         yield column, value
+
+
+_A_DAY = timedelta(days=1)
+_REQUESTS = f"""
+    SELECT coalesce(sum(attempts), 0) FROM (
+        SELECT attempts FROM sent WHERE contact = ?1 AND at > ?2
+        UNION ALL SELECT attempts FROM outbox WHERE contact = ?1
+        UNION ALL SELECT body ->> '$.attempts' FROM dead_letters WHERE what = 'send' AND contact = ?1 AND at > ?2
+        UNION ALL SELECT event ->> '$.attempts' FROM turns WHERE rule = '{OPERATOR}' AND contact = ?1 AND at > ?2
+    )
+"""
+_KEPT_OF_NOBODY = {"usage": "UPDATE usage SET contact = '' WHERE contact = ?1"}
+_SENDS = "SELECT id FROM outbox WHERE contact = ?"
+_CALLS = "SELECT id FROM calls WHERE contact = ?"
+_BEGIN = """
+    INSERT INTO erasures (contact, upto, asked_at) VALUES (?, ?, ?)
+    ON CONFLICT (contact) DO UPDATE SET upto = excluded.upto
+"""
+ERASING = "SELECT contact, upto FROM erasures ORDER BY asked_at"
+_END = "DELETE FROM erasures WHERE contact = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The rows of an erased contact that somebody may be about to do."""
+
+    sends: frozenset[int]
+    calls: frozenset[int]
+
+
+def begin_erasure(engine: sqlite3.Connection, contact: str, upto: int, now: datetime) -> Withdrawn:
+    """Delete a contact from the engine's file, and note that the log is to forget it ``upto`` a place.
+
+    What is left is how much was used up: tokens, and requests of the last day, which count against the limits still.
+    """
+    contact = storable(contact)
+    with transaction(engine):
+        requests = 0
+        withdrawn = Withdrawn(*(frozenset(id for (id,) in engine.execute(sql, (contact,))) for sql in (_SENDS, _CALLS)))
+        for number in numbers_of(engine, contact):
+            requests += engine.execute(_REQUESTS, (number, time_text(now - _A_DAY))).fetchone()[0]
+            for table, where in OF_CONTACT.items():
+                engine.execute(_KEPT_OF_NOBODY.get(table, f"DELETE FROM {table} WHERE {where}"), (number,))
+            engine.execute(_BEGIN, (number, upto, time_text(now)))
+            engine.execute(f"UPDATE meta SET taking = NULL WHERE {names_contact('taking')}", (number,))
+        event = json_text({"do": "erase", "attempts": requests})
+        note = trace_rows.note_row(None, f"operator:{uuid4().hex}", event, OPERATOR, "a contact was erased")
+        engine.execute(trace_rows.ADD_TURN, (time_text(now), *note))
+    empty_wal(engine)
+    return withdrawn
+
+
+def finish_erasures(engine: sqlite3.Connection, store: Path, in_log: Callable[[str, int], bool]) -> bool:
+    """End the erasures of which ``in_log`` (contact, up to) finds nothing more. True when some are left."""
+    pending = engine.execute(ERASING).fetchall()
+    gone = [contact for contact, upto in pending if not in_log(contact, upto) and _without_files(store, contact)]
+    if gone:
+        with transaction(engine):
+            engine.executemany(_END, [(contact,) for contact in gone])
+        empty_wal(engine)
+    return len(gone) < len(pending)
+
+
+def _without_files(store: Path, contact: str) -> bool:
+    folder = contact_files(store, contact)
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()

@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from bot.store.state import Store
+from bot.store.engine_store import Store
 
 
 def test_after_two_crashes_in_a_row_the_engine_is_careful_until_it_has_caught_up(path: Path) -> None:

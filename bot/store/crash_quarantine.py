@@ -20,7 +20,7 @@ ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EngineRun:
     """How a run of the engine begins. ``careful``: take events one a commit, marking each (DESIGN 2).
 
     ``suspects`` are the events that were being taken at two crashes: they are not taken again.
@@ -30,11 +30,11 @@ class Run:
     suspects: frozenset[str]
 
 
-ORDINARY = Run(careful=False, suspects=frozenset())
+ORDINARY = EngineRun(careful=False, suspects=frozenset())
 """A run that nothing speaks against."""
 
 
-def begin(engine: sqlite3.Connection) -> Run:
+def begin_run(engine: sqlite3.Connection) -> EngineRun:
     """Note, within a transaction, that a run begins, and whether the last one came to its end.
 
     After two crashes in a row without the engine ever having caught up, it is careful: so one kill, or many
@@ -49,4 +49,4 @@ def begin(engine: sqlite3.Connection) -> Run:
     engine.execute(_UNCLAIM)
     engine.execute(_STARTED, (crashes,))
     suspects = frozenset(id for (id,) in engine.execute(_SUSPECTS, (MOST_CRASHES,)))
-    return Run(crashes >= MOST_CRASHES, suspects)
+    return EngineRun(crashes >= MOST_CRASHES, suspects)

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from bot.core.text import estimate
-from bot.store.facts import Facts, passages
+from bot.store.fact_index import FactIndex, passages
 
 PASSAGE = 800
 SHOP = """
@@ -44,13 +44,13 @@ FEW = 200  # tokens
 
 
 @pytest.fixture(scope="module")
-def facts() -> Facts:
-    return Facts({"shop": SHOP + PADDING, "short": "We are Acme.\n\nSince 1949.\n"})
+def facts() -> FactIndex:
+    return FactIndex({"shop": SHOP + PADDING, "short": "We are Acme.\n\nSince 1949.\n"})
 
 
-def test_short_documents_are_given_whole_whatever_is_asked(facts: Facts) -> None:
+def test_short_documents_are_given_whole_whatever_is_asked(facts: FactIndex) -> None:
     assert facts.search(["short"], "?", 100) == ["We are Acme.\n\nSince 1949."]
-    assert Facts({"a": "one", "b": "two", "c": " "}).search(["c", "b", "a"], "", 100) == ["two", "one"]
+    assert FactIndex({"a": "one", "b": "two", "c": " "}).search(["c", "b", "a"], "", 100) == ["two", "one"]
 
 
 @pytest.mark.parametrize(
@@ -66,33 +66,33 @@ def test_short_documents_are_given_whole_whatever_is_asked(facts: Facts) -> None
         ("part 117", "Part number 117 "),
     ],
 )
-def test_the_passage_that_matters_is_found(facts: Facts, query: str, found: str) -> None:
+def test_the_passage_that_matters_is_found(facts: FactIndex, query: str, found: str) -> None:
     assert any(found in passage for passage in facts.search(["shop"], query, FEW))
 
 
-def test_a_passage_says_under_which_headings_it_stands(facts: Facts) -> None:
+def test_a_passage_says_under_which_headings_it_stands(facts: FactIndex) -> None:
     (passage,) = facts.search(["shop"], "opening nine monday friday", 30)
     assert passage == "# Acme Shop\n## Hours\nWe open at nine, Monday to Friday."
 
 
-def test_passages_come_in_the_order_of_the_documents(facts: Facts) -> None:
+def test_passages_come_in_the_order_of_the_documents(facts: FactIndex) -> None:
     found = facts.search(["short", "shop"], "hours monday; returned receipt; since 1949", FEW)
     places = [("1949" in passage, "Returns" in passage, "Hours" in passage) for passage in found]
     assert places == [(True, False, False), (False, True, False), (False, False, True)]
 
 
-def test_no_more_than_the_tokens_that_were_granted(facts: Facts) -> None:
+def test_no_more_than_the_tokens_that_were_granted(facts: FactIndex) -> None:
     found = facts.search(["shop"], "part number steel usual size", FEW)
     assert len(found) > 5
     assert sum(map(estimate, found)) <= FEW
 
 
-def test_what_hardly_matches_is_left_out(facts: Facts) -> None:
+def test_what_hardly_matches_is_left_out(facts: FactIndex) -> None:
     found = facts.search(["shop"], "the receipt", 1000)
     assert len(found) == 1
 
 
-def test_only_the_named_documents_are_searched(facts: Facts) -> None:
+def test_only_the_named_documents_are_searched(facts: FactIndex) -> None:
     assert facts.search(["short"], "returns", 3) == []
     assert facts.search(["gone"], "returns", FEW) == []
     assert facts.search([], "returns", FEW) == []
@@ -106,11 +106,11 @@ def test_only_the_named_documents_are_searched(facts: Facts) -> None:
         " ".join(f"word{n}" for n in range(10_000)),
     ],
 )
-def test_no_text_breaks_the_search(facts: Facts, query: str) -> None:
+def test_no_text_breaks_the_search(facts: FactIndex, query: str) -> None:
     assert all(isinstance(passage, str) for passage in facts.search(["shop"], query, FEW))
 
 
-def test_many_threads_search_at_once(facts: Facts) -> None:
+def test_many_threads_search_at_once(facts: FactIndex) -> None:
     found: list[list[str]] = []
     search = [lambda: found.append(facts.search(["shop"], "hours", FEW)) for _ in range(8)]
     threads = [threading.Thread(target=one) for one in search]

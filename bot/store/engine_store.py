@@ -7,23 +7,22 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.session import Session
-from bot.store import broadcasts, erase, queues, runs, sessions
+from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import Commit
-from bot.store.contact import numbers_of
-from bot.store.erase import Withdrawn
+from bot.store.contact_data import Withdrawn, numbers_of
 from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
 from bot.store.rows import (
-    ERRAND,
+    GATEWAY_COMMAND,
     CallRow,
     DueRow,
+    MessageStatus,
     OutboxRow,
     ParkedRow,
     SentRow,
-    Status,
-    json_of,
+    json_text,
     read_time,
-    text_of,
-    time_of,
+    storable,
+    time_text,
 )
 
 KEPT = {
@@ -49,7 +48,7 @@ _SET_BACK = (
     _SHIFTED.format("calls", "due_at"),
     _SHIFTED.format("sent", "at"),
     _SHIFTED.format("dead_letters", "at"),
-    f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{ERRAND}'",
+    f"{_SHIFTED.format('turns', 'at')} AND contact IS NULL AND rule = '{GATEWAY_COMMAND}'",
     "UPDATE meta SET written_at = :now, set_back = set_back + 1",
 )
 _SENT = """
@@ -89,22 +88,22 @@ class Store:
 
     # How a run begins and ends
 
-    def begin_run(self) -> runs.Run:
-        """Note that a run begins: see `bot.store.runs.begin`."""
+    def begin_run(self) -> crash_quarantine.EngineRun:
+        """Note that a run begins: see `bot.store.crash_quarantine.begin_run`."""
         with trouble_in_words(self.path), transaction(self._connection):
-            return runs.begin(self._connection)
+            return crash_quarantine.begin_run(self._connection)
 
     def mark_taking(self, event_id: str) -> None:
         """Note durably that an event is about to be taken. The next commit takes the mark away."""
-        self._write((runs.TAKING, [(text_of(event_id),)]))
+        self._write((crash_quarantine.TAKING, [(storable(event_id),)]))
 
     def caught_up(self) -> None:
         """Note that everything there was has been taken: earlier crashes do not count any more."""
-        self._write(*((sql, [()]) for sql in runs.CAUGHT_UP))
+        self._write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
         """Note that the run came to its end."""
-        self._write((runs.ENDED, [()]))
+        self._write((crash_quarantine.ENDED, [()]))
 
     # The clock
 
@@ -119,8 +118,8 @@ class Store:
         it then sets to now, because a wake-up has its name, and what it sends its key, from its time. What waits keeps its age
         and what is left of its wait; what was sent keeps its age, by which the gateway's limits are judged.
         """
-        just_now = time_of(now - timedelta(milliseconds=1))
-        values = {"now": time_of(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
+        just_now = time_text(now - timedelta(milliseconds=1))
+        values = {"now": time_text(now), "just_now": just_now, "by": f"-{by.total_seconds():.6f} seconds"}
         with trouble_in_words(self.path), transaction(self._connection):
             for sql in _SET_BACK:
                 self._connection.execute(sql, values)
@@ -133,47 +132,47 @@ class Store:
         return int(self._one(_META)[1])
 
     def session(self, contact: str) -> Session | None:
-        """A contact's session, if it has one. Raises `bot.store.sessions.UnreadableSession`."""
-        row = self._one(sessions.STATE, text_of(contact))
-        return None if row is None else sessions.read_session(row[0])
+        """A contact's session, if it has one. Raises `bot.store.engine_tables.UnreadableSession`."""
+        row = self._one(engine_tables.SESSION_STATE, storable(contact))
+        return None if row is None else engine_tables.read_session(row[0])
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The sessions of contacts as they are written, for `bot.store.sessions.read_session`; None: they have none."""
-        return self._of_all(sessions.STATES_OF, contacts)
+        """The sessions of contacts as they are written, for `bot.store.engine_tables.read_session`; None: they have none."""
+        return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
         """Whether a contact has a session."""
-        return self._one(sessions.STATE, text_of(contact)) is not None
+        return self._one(engine_tables.SESSION_STATE, storable(contact)) is not None
 
     def opted_out(self, contact: str) -> bool:
         """Whether a contact has opted out, also where its session cannot be read."""
-        row = self._one(sessions.OPTED_OUT, text_of(contact))
+        row = self._one(engine_tables.SESSION_OPTED_OUT, storable(contact))
         return row is not None and bool(row[0])
 
     def contact_in(self, conversation: str) -> str | None:
         """The contact of a conversation of the gateway's, where its session knows of it."""
-        row = self._one(sessions.IN_CONVERSATION, text_of(conversation))
+        row = self._one(engine_tables.CONTACT_IN_CONVERSATION, storable(conversation))
         return None if row is None else row[0]
 
     @reads_rows
     def sent(self, message_id: str) -> SentRow | None:
         """The message that the gateway calls so, if it is one of ours and still remembered."""
-        row = self._one(_SENT, text_of(message_id))
+        row = self._one(_SENT, storable(message_id))
         if row is None:
             return None
         id, ref, key, contact, effect, priority, message_ids = row
         return SentRow(id, ref, key, contact, codec.loads(effect), priority, tuple(codec.loads(message_ids)))
 
     @reads_rows
-    def status(self, message_id: str) -> Status | None:
+    def status(self, message_id: str) -> MessageStatus | None:
         """How far the message has got that the gateway calls so."""
-        row = self._one(_STATUS, text_of(message_id))
-        return None if row is None else Status(*row)
+        row = self._one(_STATUS, storable(message_id))
+        return None if row is None else MessageStatus(*row)
 
     @reads_rows
-    def statuses(self, message_ids: Iterable[str]) -> dict[str, Status | None]:
+    def statuses(self, message_ids: Iterable[str]) -> dict[str, MessageStatus | None]:
         """How far messages have got, by the gateway's names; None: nothing is known."""
-        return {name: row and Status(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
+        return {name: row and MessageStatus(*row) for name, row in self._of_all(_STATUSES, message_ids).items()}
 
     def contacts_of_aliases(self, aliases: Iterable[str]) -> dict[str, str | None]:
         """The contacts who are known to write from these numbers, where they are written to under others."""
@@ -182,20 +181,20 @@ class Store:
     @reads_rows
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
-        return [ParkedRow(id, codec.loads(event)) for id, event in self._all(queues.PARKED, text_of(contact))]
+        return [ParkedRow(id, codec.loads(event)) for id, event in self._all(engine_tables.PARKED, storable(contact))]
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
         """The sessions whose time has come, the oldest first."""
         return [
             DueRow(contact, visit, datetime.fromisoformat(wake_at))
-            for contact, visit, wake_at in self._all(sessions.DUE, time_of(now), limit)
+            for contact, visit, wake_at in self._all(engine_tables.DUE_SESSIONS, time_text(now), limit)
         ]
 
     @reads_rows
     def next_wake(self) -> datetime | None:
         """When the next session wants to be woken."""
-        return read_time(self._one(sessions.NEXT_WAKE)[0])
+        return read_time(self._one(engine_tables.NEXT_WAKE)[0])
 
     def last_ids(self) -> dict[str, int]:
         """The last id that was given out, by table; no entry where none was."""
@@ -204,110 +203,110 @@ class Store:
     @reads_rows
     def pending_sends(self, after: int, limit: int) -> list[OutboxRow]:
         """The messages that are to be sent and are not claimed, in order, from after an id on."""
-        return [queues.outbox_row(*row) for row in self._all(queues.PENDING_SENDS, after, limit)]
+        return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.PENDING_SENDS, after, limit)]
 
     @reads_rows
     def claimed_sends(self) -> list[OutboxRow]:
         """The messages that are being sent without a key; at the begin of a run, those that nobody knows of."""
-        return [queues.outbox_row(*row) for row in self._all(queues.CLAIMED_SENDS)]
+        return [engine_tables.outbox_row(*row) for row in self._all(engine_tables.CLAIMED_SENDS)]
 
     @reads_rows
     def pending_calls(self, after: int, limit: int) -> list[CallRow]:
         """The calls that are to be made, in order, from after an id on."""
-        return [queues.call_row(*row) for row in self._all(queues.PENDING_CALLS, after, limit)]
+        return [engine_tables.call_row(*row) for row in self._all(engine_tables.PENDING_CALLS, after, limit)]
 
     @reads_rows
-    def dead_send(self, id: int) -> queues.DeadSend | None:
+    def dead_send(self, id: int) -> engine_tables.DeadSend | None:
         """The message of a dead letter; None where the id is of none, or of another kind."""
-        row = self._one(queues.DEAD_LETTER, id)
-        return None if row is None else queues.dead_send(*row)
+        row = self._one(engine_tables.DEAD_LETTER, id)
+        return None if row is None else engine_tables.dead_send(*row)
 
     def dead_letter(self, id: int) -> tuple[str, str | None] | None:
         """What a dead letter is of (event, send or turn), and whose; None where there is none of this id."""
-        row = self._one(queues.DEAD_LETTER, id)
+        row = self._one(engine_tables.DEAD_LETTER, id)
         return None if row is None else (row[0], row[1])
 
     @reads_rows
-    def broadcast(self, name: str) -> broadcasts.Broadcast | None:
+    def broadcast(self, name: str) -> broadcast_rows.Broadcast | None:
         """The broadcast of this name, if there is one."""
-        row = self._one(broadcasts.BROADCAST, text_of(name))
-        return None if row is None else broadcasts.broadcast(*row)
+        row = self._one(broadcast_rows.BROADCAST, storable(name))
+        return None if row is None else broadcast_rows.broadcast(*row)
 
     def trying_broadcasts(self) -> list[str]:
         """The names of the broadcasts whose first message goes alone."""
-        return [name for (name,) in self._all(broadcasts.ALL_TRYING)]
+        return [name for (name,) in self._all(broadcast_rows.ALL_TRYING)]
 
-    def paused_broadcasts(self) -> list[broadcasts.Broadcast]:
+    def paused_broadcasts(self) -> list[broadcast_rows.Broadcast]:
         """The broadcasts that refusals have paused, by name."""
-        return [broadcasts.broadcast(*row) for row in self._all(broadcasts.ALL_PAUSED)]
+        return [broadcast_rows.broadcast(*row) for row in self._all(broadcast_rows.ALL_PAUSED)]
 
     def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str]] | None:
         """What became of a contact's message of a broadcast, and its parameters; None where it is no recipient."""
-        row = self._one(broadcasts.RECIPIENT, text_of(broadcast), text_of(contact))
+        row = self._one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
         return None if row is None else (row[0], codec.loads(row[1]))
 
-    def place_in_broadcast(self, send_id: int) -> broadcasts.Place | None:
+    def place_in_broadcast(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
         """Whose message of which broadcast this is; None where it is none's."""
-        row = self._one(broadcasts.OF_SEND, send_id)
-        return None if row is None else broadcasts.Place(*row)
+        row = self._one(broadcast_rows.OF_SEND, send_id)
+        return None if row is None else broadcast_rows.BroadcastPlace(*row)
 
     @reads_rows
-    def waiting_recipients(self, limit: int) -> list[broadcasts.Recipient]:
+    def waiting_recipients(self, limit: int) -> list[broadcast_rows.Recipient]:
         """Those of all broadcasts that run whose message is not in the outbox yet, in order."""
-        return [broadcasts.recipient(*row) for row in self._all(broadcasts.WAITING, limit)]
+        return [broadcast_rows.recipient(*row) for row in self._all(broadcast_rows.WAITING, limit)]
 
-    def first_held(self, broadcast: str) -> broadcasts.Recipient | None:
+    def first_held(self, broadcast: str) -> broadcast_rows.Recipient | None:
         """The first recipient that a broadcast holds back."""
-        row = self._one(broadcasts.FIRST_HELD, text_of(broadcast))
-        return None if row is None else broadcasts.recipient(*row)
+        row = self._one(broadcast_rows.FIRST_HELD, storable(broadcast))
+        return None if row is None else broadcast_rows.recipient(*row)
 
     @reads_rows
     def in_outbox_since(self, send_id: int) -> datetime | None:
         """Since when a message has been to be sent; None where it is not, or not any more."""
-        row = self._one(broadcasts.IN_OUTBOX_SINCE, send_id)
+        row = self._one(broadcast_rows.IN_OUTBOX_SINCE, send_id)
         return None if row is None else datetime.fromisoformat(row[0])
 
     def recipients_in_outbox(self) -> int:
         """How many messages of broadcasts are in the outbox."""
-        return int(self._one(broadcasts.IN_OUTBOX)[0])
+        return int(self._one(broadcast_rows.IN_OUTBOX)[0])
 
-    def broadcast_in_outbox(self, name: str) -> list[broadcasts.InOutbox]:
+    def broadcast_in_outbox(self, name: str) -> list[broadcast_rows.InOutbox]:
         """The messages of a broadcast that are in the outbox, in order."""
-        rows = self._all(broadcasts.IN_OUTBOX_OF, text_of(name))
-        return [broadcasts.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+        rows = self._all(broadcast_rows.IN_OUTBOX_OF, storable(name))
+        return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
-    def broadcasts_in_outbox_to(self, contact: str) -> list[broadcasts.InOutbox]:
+    def broadcasts_in_outbox_to(self, contact: str) -> list[broadcast_rows.InOutbox]:
         """The messages of broadcasts to a contact that are in the outbox, in order."""
-        rows = self._all(broadcasts.IN_OUTBOX_TO, text_of(contact))
-        return [broadcasts.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
+        rows = self._all(broadcast_rows.IN_OUTBOX_TO, storable(contact))
+        return [broadcast_rows.InOutbox(id, contact, bool(claimed)) for id, contact, claimed in rows]
 
     def waiting_of(self, broadcast: str) -> int:
         """How many of a broadcast wait whose message is not in the outbox yet."""
-        return int(self._one(broadcasts.WAITING_OF, text_of(broadcast))[0])
+        return int(self._one(broadcast_rows.WAITING_OF, storable(broadcast))[0])
 
     def held_of(self, broadcast: str) -> int:
         """How many a broadcast holds back."""
-        return int(self._one(broadcasts.HELD_OF, text_of(broadcast))[0])
+        return int(self._one(broadcast_rows.HELD_OF, storable(broadcast))[0])
 
     def refused_of(self, broadcast: str, code: str) -> int:
         """How many messages of a broadcast were refused for their template, or with this code."""
-        return int(self._one(broadcasts.REFUSED_OF, text_of(broadcast), text_of(code))[0])
+        return int(self._one(broadcast_rows.REFUSED_OF, storable(broadcast), storable(code))[0])
 
-    def not_corrected_of(self, broadcast: broadcasts.Broadcast) -> int:
+    def not_corrected_of(self, broadcast: broadcast_rows.Broadcast) -> int:
         """How many are held that are no part of a broadcast's last correction."""
-        return int(self._one(broadcasts.NOT_CORRECTED_OF, text_of(broadcast.name), broadcast.edit)[0])
+        return int(self._one(broadcast_rows.NOT_CORRECTED_OF, storable(broadcast.name), broadcast.edit)[0])
 
     def stopped(self) -> int:
         """How many did not get their broadcast because it was stopped or paused, of all broadcasts."""
-        return int(self._one(broadcasts.STOPPED_OF_ALL)[0])
+        return int(self._one(broadcast_rows.STOPPED_OF_ALL)[0])
 
     def counts(self) -> dict[str, int]:
         """How many rows each queue has."""
-        return dict(self._all(queues.COUNTS))
+        return dict(self._all(engine_tables.COUNTS))
 
     def oldest(self) -> dict[str, datetime]:
         """Since when what has waited longest has been there, by queue; no entry where nothing waits."""
-        return {queue: datetime.fromisoformat(at) for queue, at in self._all(queues.OLDEST) if at is not None}
+        return {queue: datetime.fromisoformat(at) for queue, at in self._all(engine_tables.OLDEST) if at is not None}
 
     # What is written
 
@@ -322,7 +321,7 @@ class Store:
         """Delete some of what is over and has been kept long enough. True when there may be more of it."""
         with trouble_in_words(self.path), transaction(self._connection):
             deleted = [
-                self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_of(now - kept))).rowcount
+                self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount
                 for table, kept in KEPT.items()
             ]
         return _PRUNED_AT_ONCE in deleted
@@ -330,17 +329,17 @@ class Store:
     def numbers_of(self, contact: str) -> list[str]:
         """The numbers by which a contact is known, its own first."""
         with trouble_in_words(self.path):
-            return numbers_of(self._connection, text_of(contact))
+            return numbers_of(self._connection, storable(contact))
 
     def erase(self, contact: str, upto: int, now: datetime) -> Withdrawn:
-        """Delete a contact, and have the log forget what came of it ``upto`` a place: see `bot.store.erase`."""
+        """Delete a contact, and have the log forget what came of it ``upto`` a place: see `bot.store.contact_data`."""
         with trouble_in_words(self.path):
-            return erase.begin(self._connection, contact, upto, now)
+            return contact_data.begin_erasure(self._connection, contact, upto, now)
 
     def finish_erasures(self, in_log: Callable[[str, int], bool]) -> bool:
         """End the erasures of which ``in_log`` (contact, up to) finds nothing more. True when some are left."""
         with trouble_in_words(self.path):
-            return erase.finish(self._connection, self.path, in_log)
+            return contact_data.finish_erasures(self._connection, self.path, in_log)
 
     def _write(self, *statements: tuple[str, list[Any]]) -> None:
         with trouble_in_words(self.path), transaction(self._connection):
@@ -358,6 +357,6 @@ class Store:
     def _of_all(self, sql: str, names: Iterable[str]) -> dict[str, Any]:
         """What a query finds for each of several names, None for nothing: a value, or a tuple of them."""
         found: dict[str, Any] = dict.fromkeys(names)
-        written = {text_of(name): name for name in found}
-        rows = self._all(sql, json_of([*written]))
+        written = {storable(name): name for name in found}
+        rows = self._all(sql, json_text([*written]))
         return found | {written[name]: row[0] if len(row) == 1 else row for name, *row in rows}

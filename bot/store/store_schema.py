@@ -21,7 +21,7 @@ from bot.store.files import (
     trouble_in_words,
 )
 from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
-from bot.store.rows import time_of
+from bot.store.rows import time_text
 
 _TAKEN_BEFORE = """
     INSERT INTO log (seq, event_id, name, received_at, body, readable, erased_at)
@@ -307,7 +307,7 @@ def make_inbox(store: Path, now: datetime) -> None:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
         if cursor:
-            inbox_db.execute(_TAKEN_BEFORE, [cursor, event or "unknown", time_of(now)])
+            inbox_db.execute(_TAKEN_BEFORE, [cursor, event or "unknown", time_text(now)])
 
 
 @contextmanager

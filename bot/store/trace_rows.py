@@ -1,0 +1,143 @@
+"""The trace in the engine's file: a line for each turn, and for what an operator did."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+from bot.core import codec
+from bot.core.effects import Effect, effect_ref
+from bot.core.errors import BotError
+from bot.core.events import Event
+from bot.core.session import Session
+from bot.core.turn import Conversation, RecordedTurn, StepTaken, Trace
+from bot.store.rows import MessageStatus, json_text, optional_storable, read_time, storable
+
+ADD_TURN = """
+    INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+LAST_TURNS = """
+    SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
+    WHERE contact = ? ORDER BY id DESC LIMIT ?
+"""
+
+_STEP = ("flow", "step", "outcome", "target", "conditions", "effects")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTraced:
+    """One line of a contact's trace. ``event`` is plain data where it was no event of a conversation.
+
+    ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are what became of the effects, in their
+    order; None for what is no message, or one that nothing has been heard of.
+    """
+
+    at: datetime
+    event_id: str
+    event: Event | dict[str, Any]
+    rule: str
+    steps: list[dict[str, Any]]
+    effects: list[Effect]
+    notes: list[str]
+    micros: int
+    statuses: list[MessageStatus | None]
+
+
+def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
+    """The row of a turn, but for its time and its sessions. ``effects`` are in JSON.
+
+    Raises `bot.core.values.UnstorableValue`.
+    """
+    steps = json_text([_step(step) for step in trace.steps])
+    what = (storable(event.contact), storable(event.id), json_text(event), storable(trace.rule))
+    return (*what, steps, f"[{','.join(effects)}]", json_text(trace.notes), micros)
+
+
+def note_row(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
+    """The row of something that was no turn, but for its time. ``event`` is JSON."""
+    return (optional_storable(contact), storable(event_id), event, rule, "[]", "[]", json_text([note]), 0, None, None)
+
+
+def turn_traced(
+    statuses: Mapping[str, MessageStatus],
+    at: str,
+    event_id: str,
+    event: str,
+    rule: str,
+    steps: str,
+    effects: str,
+    notes: str,
+    micros: int,
+) -> TurnTraced:
+    """A line from its row. ``statuses`` are those of the contact's messages, by their effects' names."""
+    decided = codec.loads(effects)
+    became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
+    taken = [{name: step[name] for name in _STEP} for step in codec.loads(steps)]
+    read = (taken, decided, codec.loads(notes))
+    return TurnTraced(datetime.fromisoformat(at), event_id, codec.loads(event), rule, *read, micros, became)
+
+
+def _step(step: StepTaken) -> dict[str, Any]:
+    conditions = [[source, _shown(value)] for source, value in step.conditions]
+    return {name: getattr(step, name) for name in _STEP} | {"conditions": conditions}
+
+
+def _shown(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+CONTACTS_TRACED = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"
+RECORDED_TURNS = """
+    SELECT id, event, rule, steps, effects, notes, session, wake_at FROM turns WHERE contact = ?1
+    UNION ALL
+    SELECT 9223372036854775807, NULL, NULL, NULL, NULL, NULL, iif(flow IS NULL, state, NULL), NULL
+    FROM sessions WHERE contact = ?1
+    ORDER BY 1
+"""
+"""A contact's turns in order, and behind them where the contact is in no flow now its session."""
+
+_EVENTS = get_args(Event)
+
+
+class UnreadableRecord(BotError):
+    """A turn in the store that this version cannot read."""
+
+
+def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Conversation]:
+    """A contact's conversations, from the rows of `RECORDED_TURNS`. Raises `UnreadableRecord`.
+
+    What happens to a contact in no flow and comes to nothing belongs to the conversation before, or else to the first.
+    """
+    turns: list[RecordedTurn] = []
+    did_something = False
+    for turn in _read(rows):
+        if isinstance(turn, Session):
+            if turns:
+                yield Conversation(contact, tuple(turns), turn)
+            return
+        does_something = bool(turn.steps or turn.effects)
+        if turn.session is not None and does_something and did_something:
+            yield Conversation(contact, tuple(turns), turn.session)
+            turns, did_something = [], False
+        turns.append(turn)
+        did_something = did_something or does_something
+    if turns:
+        yield Conversation(contact, tuple(turns), None)
+
+
+def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
+    """The turns, without what is no event of a conversation; at the end the session, where it is in no flow."""
+    try:
+        for _, event, rule, steps, effects, notes, session, wake_at in rows:
+            met = None if session is None else codec.loads(session)
+            if event is None:
+                if met is not None:
+                    yield met
+                continue
+            happened = codec.loads(event)
+            if isinstance(happened, _EVENTS):
+                decided = codec.loads(steps), codec.loads(effects), codec.loads(notes)
+                yield RecordedTurn(happened, rule, *decided, met, read_time(wake_at))
+    except (ValueError, TypeError, KeyError, ArithmeticError) as error:
+        raise UnreadableRecord("what is recorded cannot be read by this version") from error
