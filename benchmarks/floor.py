@@ -17,7 +17,7 @@ from benchmarks.load import SECRET
 from bot.clock import SystemClock
 from bot.store.inbox import InboxWriter
 from bot.store.store_schema import migrate
-from bot.web.server import Server
+from bot.web.web_server import WebServer
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
         return "ok"
 
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    server = Server(app, listener)
+    server = WebServer(app, listener)
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     server.run()

@@ -64,7 +64,7 @@ class Reachability:
     """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
 
     Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
-    of their own. It is a `bot.http.Reach`.
+    of their own. It is a `bot.http_client.ReachListener`.
     """
 
     def __init__(self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str) -> None:

@@ -23,9 +23,8 @@ from bot.engine.scheduled_flows import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway
 from bot.metrics import EngineMetrics
-from bot.outgoing import Outgoing
+from bot.outgoing import Requester, ServiceRequester
 from bot.program import Program
-from bot.requester import Requester
 from bot.runtime.delivery import Delivery, WaitReason
 from bot.runtime.engine_loop import GATHERING, EngineLoop
 from bot.runtime.file_calls import Downloads, FileCalls
@@ -140,7 +139,7 @@ class Engine:
             repeat_unclear=repeat_unknown,
         )
         self._errands = GatewayCommands(gateway, self._delivery.borrow, self._note_errand)
-        self._outgoing = Outgoing(program.library.bot.services, secrets or {})
+        self._outgoing = ServiceRequester(program.library.bot.services, secrets or {})
         self._requesting = HttpCalls(requester or self._outgoing, clock)
         self._performers = self._outside(FileCalls(Downloads(gateway_url), store), clock)
 
@@ -284,7 +283,7 @@ class Bot:
         tolerance: timedelta = TOLERANCE,
         api_key: str | None = None,
     ) -> None:
-        from bot.web.service import WebService  # not above: an engine by itself does without the web's half
+        from bot.web.web_service import WebService  # not above: an engine by itself does without the web's half
 
         self.engine = engine
         self._begun = threading.Event()

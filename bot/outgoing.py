@@ -1,34 +1,101 @@
-"""Sending the requests of ``http`` steps: services and their secrets put in, nobody led into our own network."""
+"""The requests of ``http`` steps: the address and secrets of a service are filled in, and no request reaches our own network."""
 
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from time import monotonic
+from typing import ClassVar, Protocol
 
-from bot.connections import is_address
 from bot.core.effects import HttpRequest
-from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, NotPublic, Place, led_to
-from bot.http import DeadlinePassed, Http, HttpError, NotSent, Oversized, Silent, proxy_of
+from bot.core.errors import BotError
+from bot.http_client import DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Silent, is_address, proxy_of
 from bot.lang.templates import TemplateFailed
-from bot.requester import (
-    IDEMPOTENCY_KEY,
-    UNSAFE,
-    AnswerTooLarge,
-    Broken,
-    HttpAnswer,
-    NotAllowed,
-    RequestFailed,
-    TimedOut,
-    Unreachable,
+from bot.public_addresses import (
+    MOST_REDIRECTS,
+    REDIRECTS,
+    BadAddress,
+    HostUnknown,
+    NotPublic,
+    WebAddress,
+    redirected_to,
 )
 from bot.steps.services import Service, is_header
+
+UNSAFE = ("POST", "PATCH")  # what is done twice where it is sent twice
+IDEMPOTENCY_KEY = "Idempotency-Key"
+"""The header with a request's key: a service that knows it does the same request once."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole answer, whatever its status. The names of headers are in small letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class RequestFailed(BotError):
+    """A request without a whole answer. Its text names no secret, and nothing that a contact wrote.
+
+    ``outcome`` is what the step ends with, ``may_have_arrived`` whether the service may have acted on it, and
+    ``passes`` whether another try may help.
+    """
+
+    outcome: ClassVar[str] = "unreachable"
+    may_have_arrived: ClassVar[bool] = False
+    passes: ClassVar[bool] = True
+
+
+class Unreachable(RequestFailed):
+    """There was no connection: the request certainly did not leave."""
+
+
+class AnswerCut(RequestFailed):
+    """The request may have left, and its answer was cut off."""
+
+    may_have_arrived = True
+
+
+class RequestTimedOut(RequestFailed):
+    """The answer was not whole in time."""
+
+    outcome = "timeout"
+    may_have_arrived = True
+
+
+class AnswerTooLarge(RequestFailed):
+    """The answer has more bytes than are taken."""
+
+    outcome = "too_large"
+    may_have_arrived = True
+    passes = False
+
+
+class NotAllowed(RequestFailed):
+    """The request is not sent: it leads into a private network, or what its service needs is not set."""
+
+    passes = False
+
+
+class Requester(Protocol):
+    """Sends one request, once. Called from many threads.
+
+    ``key`` is the same at every repeat of the same request. Raises `RequestFailed`, and nothing else.
+    """
+
+    def __call__(self, request: HttpRequest, key: str, /) -> HttpAnswer:
+        """The service's answer."""
+        ...
+
 
 MOST_BYTES = 1 << 20
 TO_ALLOW = "what lies in your own network is made a service of bot.yml, under http, with allow_private: true"
 EVERYWHERE = {"Accept": "*/*", "User-Agent": "bot-flows"}
 
 
-class Outgoing:
-    """A `bot.requester.Requester` that really sends. Safe to use from many threads.
+class ServiceRequester:
+    """A `bot.outgoing.Requester` that really sends. Safe to use from many threads.
 
     ``secrets`` are looked into only for the names that a service needs. Redirects are followed for GET alone, the
     headers stay with the host that they are meant for.
@@ -58,7 +125,7 @@ class Outgoing:
             return _sent(request, url, headers, deadline, service)
         except NotPublic as error:
             raise NotAllowed(f"{error}: {TO_ALLOW}") from error
-        except Misled as error:
+        except BadAddress as error:
             raise NotAllowed(str(error)) from error
         except TemplateFailed as error:
             raise NotAllowed(f"the service {name}: {error}") from error
@@ -89,20 +156,20 @@ def _sent(
     request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: Service | None = None
 ) -> HttpAnswer:
     """Send, and follow where it leads. What holds for the ``service`` ends where it leads to another host."""
-    first = Place.of(url).origin
+    first = WebAddress.of(url).origin
     for _ in range(MOST_REDIRECTS + 1):
-        place = Place.of(url)
+        place = WebAddress.of(url)
         if place.origin != first:
             headers, service = EVERYWHERE, None
         answer = _exchanged(request, place, headers, deadline, service)
         if request.method != "GET" or answer.status not in REDIRECTS or "location" not in answer.headers:
             return answer
-        url = led_to(url, answer.headers["location"])
-    raise Broken(f"more than {MOST_REDIRECTS} redirects")
+        url = redirected_to(url, answer.headers["location"])
+    raise AnswerCut(f"more than {MOST_REDIRECTS} redirects")
 
 
 def _exchanged(
-    request: HttpRequest, place: Place, headers: Mapping[str, str], deadline: float, service: Service | None
+    request: HttpRequest, place: WebAddress, headers: Mapping[str, str], deadline: float, service: Service | None
 ) -> HttpAnswer:
     body = None if request.body is None else request.body.encode()
     own = service is not None
@@ -110,7 +177,7 @@ def _exchanged(
         address = _address(place, service, _left(deadline))
         left = _left(deadline)
         with closing(
-            Http(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address, own=own)
+            HttpClient(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address, own=own)
         ) as http:
             with http.stream(request.method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
                 named = {name.lower(): value for name, value in answer.headers.items()}
@@ -124,11 +191,11 @@ def _exchanged(
 def _left(deadline: float) -> float:
     left = deadline - monotonic()
     if left <= 0:
-        raise TimedOut("the answer was not there in time")
+        raise RequestTimedOut("the answer was not there in time")
     return left
 
 
-def _address(place: Place, service: Service | None, seconds: float) -> str | None:
+def _address(place: WebAddress, service: Service | None, seconds: float) -> str | None:
     """The one IP address that may be connected to; None where the host need not be looked at.
 
     A service that is reached through the environment's proxy is looked up by that: nobody but the operator names it.
@@ -145,5 +212,5 @@ def _failure(error: HttpError) -> RequestFailed:
         case Oversized():
             return AnswerTooLarge(str(error))
         case DeadlinePassed() | Silent():
-            return TimedOut(str(error))
-    return Broken(str(error))
+            return RequestTimedOut(str(error))
+    return AnswerCut(str(error))

@@ -1,14 +1,31 @@
-"""A bot's files as one thing to run: its flows, the Python that they use, and its tests."""
+"""Loading a bot's files as one thing to run: its flows, its own Python (`handlers.py` or ``handlers/``), and its tests."""
 
+import importlib
+import importlib.util
+import inspect
+import itertools
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.abc import ExecutionLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 from bot.core.errors import BotError
+from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.folder import Folder
-from bot.handlers import load_handlers
-from bot.lang.extensions import Extensions
-from bot.lang.nodes import Map
-from bot.lang.problems import Problem
+from bot.lang.declarations import BadDeclaration
+from bot.lang.extensions import Extensions, extensions_in
+from bot.lang.nodes import Map, Mark
+from bot.lang.own import OutOfTime
+from bot.lang.problems import Problem, Problems
+from bot.steps.taken import refuse_taken
+from bot.watchdog import WATCHDOG, guarded
 
 NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that the Python may have
 
@@ -49,3 +66,143 @@ def problems_of(folder: Folder) -> list[Problem]:
     except FaultyBot as error:
         return error.problems
     return []
+
+
+IMPORT_SECONDS = 60.0
+_numbers = itertools.count(1)
+
+
+def load_handlers(folder: Folder) -> tuple[Extensions, list[Problem]]:
+    """Import a bot's own Python from the text that was read. Whatever its code raises becomes a problem."""
+    if not folder.code:
+        return Extensions(), []
+    modules = _Modules(folder, f"bot_handlers_{next(_numbers)}")
+    with modules.importable():
+        try:
+            modules.check()
+            with _exits_raise():
+                loaded = WATCHDOG.run(folder.code[0].path, modules.load, IMPORT_SECONDS)
+            extensions = extensions_in(vars(module) for module in loaded)
+            refuse_taken(extensions)
+            return extensions.guarded(guarded), []
+        except (Exception, SystemExit) as error:
+            modules.forget()
+            return Extensions(), [modules.problem(error)]
+
+
+class _EndsProcess(SystemExit):
+    """The code asked for the end of the process. Its text is the function's name."""
+
+
+@contextmanager
+def _exits_raise() -> Iterator[None]:
+    """While this lasts, what would end the process without a word raises `_EndsProcess` in this thread.
+
+    A process that the code forks ends as it asks to.
+    """
+    here, pid, real = threading.get_ident(), os.getpid(), {name: getattr(os, name) for name in ("_exit", "abort")}
+    lasts = True
+
+    def standing_in(name: str) -> Callable[..., None]:
+        def end(*arguments: int) -> None:
+            if lasts and (threading.get_ident(), os.getpid()) == (here, pid):
+                raise _EndsProcess(f"os.{name}")
+            real[name](*arguments)
+
+        return end
+
+    for name in real:
+        setattr(os, name, standing_in(name))
+    try:
+        yield
+    finally:
+        lasts = False
+        for name, function in real.items():
+            setattr(os, name, function)
+
+
+class _Modules(MetaPathFinder, ExecutionLoader):
+    """The modules of one bot under a private name, from memory: no stale bytecode, and no other bot's `handlers`."""
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self._folder = folder
+        self._files = {name: Source("handlers/__init__.py", b"")}  # where the folder has none
+        self._files |= {_module(source.path, name): source for source in folder.code}
+
+    def check(self) -> None:
+        """Raise `BadDeclaration` when the bot has both a module and a folder of that name."""
+        kinds = {source.path.split("/")[0] for source in self._folder.code}
+        if len(kinds) > 1:
+            raise BadDeclaration("there are both handlers.py and handlers/: keep one of them")
+
+    def load(self) -> list[ModuleType]:
+        """Import every module, packages first."""
+        return [importlib.import_module(name) for name in sorted(self._files)]
+
+    @contextmanager
+    def importable(self) -> Iterator[None]:
+        """While this lasts the import system finds the modules."""
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+
+    def forget(self) -> None:
+        """Take the modules out again: a half-imported one serves nobody."""
+        for name in self._files:
+            sys.modules.pop(name, None)
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """The import system's question: is this module here?"""
+        return importlib.util.spec_from_loader(fullname, self) if fullname in self._files else None
+
+    def get_filename(self, fullname: str) -> str:
+        """Where the module lies on the disk."""
+        return str(self._folder.path.resolve() / self._files[fullname].path)
+
+    def get_source(self, fullname: str) -> str:
+        """The module's text as it was read."""
+        return importlib.util.decode_source(self._files[fullname].text)
+
+    def is_package(self, fullname: str) -> bool:
+        """Whether it is the `__init__.py` of a folder."""
+        return self._files[fullname].path.endswith("/__init__.py")
+
+    def problem(self, error: BaseException) -> Problem:
+        """An exception as a problem, at the line of the bot's own code where it came from."""
+        problems = Problems()
+        mark = self._mark(error)
+        if isinstance(error, BadDeclaration):
+            problems.add("E505", mark, str(error))
+        elif isinstance(error, _EndsProcess):
+            problems.add("E505", mark, f"importing it ends the process ({error})", "take that out")
+        elif isinstance(error, OutOfTime):
+            problems.add("E505", mark, f"importing it {error}", "do nothing long where a module is imported")
+        elif isinstance(error, SyntaxError):
+            problems.add("E505", mark, f"this is no Python: {error.msg}", "look at this line and the one above")
+        else:
+            what = next(filter(str.strip, str(error).splitlines()), "it gives no reason").strip()
+            missing = isinstance(error, ModuleNotFoundError)
+            fix = "correct the name, or install what it belongs to" if missing else "correct this line"
+            problems.add("E505", mark, f"importing it raises {type(error).__name__}: {what}", fix)
+        return problems.sorted()[0]
+
+    def _mark(self, error: BaseException) -> Mark:
+        places = {self.get_filename(name): source.path for name, source in self._files.items()}
+        if isinstance(error, SyntaxError) and error.filename in places:
+            return Mark(places[error.filename], error.lineno or 1, error.offset or 1)
+        target = error.target if isinstance(error, BadDeclaration) else None
+        code = getattr(inspect.unwrap(target), "__code__", None) if callable(target) else None
+        if code is not None and code.co_filename in places:
+            return Mark(places[code.co_filename], code.co_firstlineno, 1)
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename in places:
+                return Mark(places[frame.filename], frame.lineno or 1, 1)
+        return Mark(self._folder.code[0].path, 1, 1)
+
+
+def _module(path: str, name: str) -> str:
+    """``handlers.py`` and ``handlers/__init__.py`` are the private name itself, ``handlers/a.py`` is below it."""
+    parts = path.removesuffix(".py").split("/")[1:]
+    return ".".join([name, *(part for part in parts if part != "__init__")])

@@ -18,7 +18,7 @@ from bot.emulator import Choice
 from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Step
 from bot.flow.library import Library
-from bot.handlers import load_handlers
+from bot.program import load_handlers
 from bot.simulation.simulation import Simulation
 from bot.store.trace_rows import TurnTraced
 from bot.testing.acts import FAULTS, LATEST

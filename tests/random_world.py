@@ -7,13 +7,13 @@ from typing import Any
 
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import ERRORS, Answer, Failure, Raw, failure
-from bot.requester import AnswerTooLarge, Broken, HttpAnswer, TimedOut, Unreachable
+from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
 from bot.testing.matching import is_meant
 from bot.testing.stand_ins import calls_of
 from bot.testing.transcript import Http, HttpLine, Model, ModelLine, Transcript
 
 JSON = "application/json"
-FAILURES = {"timeout": TimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": Broken}
+FAILURES = {"timeout": RequestTimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": AnswerCut}
 FAILED = (
     *(Http(fails=kind) for kind in FAILURES),
     *(Http(status) for status in (400, 401, 404, 409, 500, 502)),
@@ -73,7 +73,7 @@ class World:
             return self._drawn.setdefault(key, self._chance.random())
 
     def request(self, request: HttpRequest, key: str) -> HttpAnswer:
-        """What a service answers. Raises `bot.requester.RequestFailed`."""
+        """What a service answers. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
             meant = [answer for written, answer in self._http if is_meant(written, name)]

@@ -25,7 +25,7 @@ from bot.gateway.answers import read_sent
 from bot.gateway.client import Gateway
 from bot.gateway.errors import EndpointRefused
 from bot.gateway.refusals import InteractiveBodyEmpty, RateLimited, TemplateNotFound
-from bot.http import Response
+from bot.http_client import Response
 from bot.program import load_program
 from bot.simulation.approved import approved_templates
 from bot.store.store_reader import StoreReader

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.guard import is_public
+from bot.public_addresses import is_public
 from bot.runtime.file_calls import Downloads, FileTooLarge, NotFetched
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 
@@ -97,7 +97,7 @@ def test_a_redirect_is_followed(gateway: Peer, status: int) -> None:
 
 
 def test_the_address_that_was_looked_at_is_the_one_connected_to(gateway: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.guard.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("bot.public_addresses.is_public", lambda address: address == "127.0.0.1")
     port = gateway.url.rpartition(":")[2]
     gateway.answers(answer(200, b"a file"))
     with names({"files.example": ["10.0.0.1", "127.0.0.1"]}) as looked_up:
@@ -141,7 +141,7 @@ def test_a_redirect_from_outside_does_not_lead_to_the_gateways_own_network(
 ) -> None:
     with peer() as outside:
         asked = iter([True, False])
-        monkeypatch.setattr("bot.guard.is_public", lambda address: next(asked))
+        monkeypatch.setattr("bot.public_addresses.is_public", lambda address: next(asked))
         outside.answers(redirect(f"{gateway.url}/internal"))
         assert refused(gateway, f"{outside.url}/f") == ("127.0.0.1 is no public address", False)
     assert gateway.requests == []

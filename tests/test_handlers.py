@@ -4,10 +4,9 @@ from pathlib import Path
 import pytest
 
 from bot.folder import read_folder
-from bot.handlers import load_handlers
 from bot.lang.extensions import Extensions
 from bot.lang.problems import Problem
-from bot.program import load_program
+from bot.program import load_handlers, load_program
 from tests.talk import Talk
 
 GREET = """
@@ -143,7 +142,7 @@ def test_a_module_and_a_folder_of_the_same_name_are_refused(tmp_path: Path) -> N
 
 
 def test_a_module_that_never_comes_to_its_end_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.handlers.IMPORT_SECONDS", 0.05)
+    monkeypatch.setattr("bot.program.IMPORT_SECONDS", 0.05)
     found = problem(write(tmp_path, {"handlers.py": "while True:\n    pass"}))
     assert found.what == "importing it was not done within 0.05 s"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot import local
+from bot import local_socket
 from bot.core.errors import BotError
 
 
@@ -21,7 +21,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
-    server = local.LocalServer(tmp_path / "bot.db", answer)
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
     server.start()
     yield tmp_path / "bot.db"
     server.stop()
@@ -29,23 +29,23 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 def raw(store: Path, data: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(str(local.socket_of(store)))
+        client.connect(str(local_socket.socket_of(store)))
         client.sendall(data)
         with client.makefile("rb") as reply:
             return reply.readline()
 
 
 def test_a_request_is_answered(store: Path) -> None:
-    assert local.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
+    assert local_socket.ask(store, {"do": "status"}) == {"heard": {"do": "status"}}
 
 
 def test_only_the_owner_may_ask(store: Path) -> None:
-    assert local.socket_of(store).stat().st_mode & 0o777 == 0o600
+    assert local_socket.socket_of(store).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path) -> None:
-    assert local.ask(store, {"do": "refuse"}) == {"error": "not like this"}
-    assert local.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
+    assert local_socket.ask(store, {"do": "refuse"}) == {"error": "not like this"}
+    assert local_socket.ask(store, {"do": "fail"}) == {"error": "the server could not do this: its log says why"}
 
 
 @pytest.mark.parametrize(
@@ -53,46 +53,46 @@ def test_a_refusal_comes_back_in_words_and_a_defect_without_details(store: Path)
 )
 def test_a_malformed_request_is_answered_too(store: Path, line: bytes) -> None:
     assert b"error" in raw(store, line)
-    assert local.answers(store)
+    assert local_socket.answers(store)
 
 
 def test_clients_that_hang_keep_nobody_waiting(store: Path) -> None:
-    hanging = [socket.socket(socket.AF_UNIX) for _ in range(local.CLIENTS - 1)]
+    hanging = [socket.socket(socket.AF_UNIX) for _ in range(local_socket.CLIENTS - 1)]
     for client in hanging:
-        client.connect(str(local.socket_of(store)))
-    assert local.answers(store)
+        client.connect(str(local_socket.socket_of(store)))
+    assert local_socket.answers(store)
     for client in hanging:
         client.close()
 
 
 def test_no_server_is_said_in_words(tmp_path: Path) -> None:
-    with pytest.raises(local.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
-        local.ask(tmp_path / "bot.db", {"do": "status"})
-    assert not local.answers(tmp_path / "bot.db")
+    with pytest.raises(local_socket.NotRunning, match=r"no server answers for bot\.db: is `bot serve` running\?"):
+        local_socket.ask(tmp_path / "bot.db", {"do": "status"})
+    assert not local_socket.answers(tmp_path / "bot.db")
 
 
 def test_a_dead_servers_socket_is_replaced(tmp_path: Path) -> None:
     store = tmp_path / "bot.db"
     with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(local.socket_of(store)))
-    server = local.LocalServer(store, answer)
+        dead.bind(str(local_socket.socket_of(store)))
+    server = local_socket.LocalServer(store, answer)
     server.start()
-    assert local.answers(store)
+    assert local_socket.answers(store)
     server.stop()
-    assert not local.socket_of(store).exists()
+    assert not local_socket.socket_of(store).exists()
 
 
 def test_a_path_longer_than_a_socket_address_works(tmp_path: Path) -> None:
     folder = tmp_path / ("a" * 100) / ("b" * 100)
     folder.mkdir(parents=True)
-    server = local.LocalServer(folder / "bot.db", answer)
+    server = local_socket.LocalServer(folder / "bot.db", answer)
     server.start()
-    assert local.answers(folder / "bot.db")
+    assert local_socket.answers(folder / "bot.db")
     server.stop()
 
 
 def test_stopping_ends_its_thread(tmp_path: Path) -> None:
-    server = local.LocalServer(tmp_path / "bot.db", answer)
+    server = local_socket.LocalServer(tmp_path / "bot.db", answer)
     before = set(threading.enumerate())
     server.start()
     (thread,) = set(threading.enumerate()) - before

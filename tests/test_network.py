@@ -18,17 +18,15 @@ from bot.ai.errors import CompletionError
 from bot.alarms import Alarms, Reachability
 from bot.app import Engine
 from bot.clock import MovableClock
-from bot.connections import MOST_LOOKUPS, look_up
 from bot.core.effects import HttpRequest
 from bot.core.messages import TextMessage
 from bot.folder import read_folder
 from bot.gateway.client import Gateway
 from bot.gateway.errors import NotReached, NotTheGateway, OutcomeUnknown, Refused
-from bot.guard import HostUnknown, Place
-from bot.http import Http, NotSent
-from bot.outgoing import Outgoing
+from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, look_up
+from bot.outgoing import NotAllowed, ServiceRequester, Unreachable
 from bot.program import load_program
-from bot.requester import NotAllowed, Unreachable
+from bot.public_addresses import HostUnknown, WebAddress
 from bot.runtime.file_calls import Downloads, NotFetched
 from bot.settings import ModelService
 from bot.store.store_schema import migrate
@@ -36,7 +34,7 @@ from tests.cli.terminal import make_bot
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, peer, refused
 from tests.proxy import proxy
 from tests.test_download import got, names
-from tests.test_http import free_port
+from tests.test_http_client import free_port
 from tests.test_outgoing import KEY, SECRETS, services
 
 HOST = "gateway.example"
@@ -83,7 +81,7 @@ def trusted(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def fault(url: str) -> tuple[str, str]:
     """Why there is no connection to a peer of the operator's, and what to do."""
     with pytest.raises(NotSent) as raised:
-        Http(url, own=True, seconds=5).get("/x", {})
+        HttpClient(url, own=True, seconds=5).get("/x", {})
     return str(raised.value).partition(": ")[2], raised.value.advice
 
 
@@ -109,7 +107,7 @@ def test_authorities_may_stand_in_a_folder(
     hashed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     bundle.rename(bundle.with_name(f"{hashed}.0"))
     monkeypatch.setenv(variable, str(bundle.parent))
-    assert Http(secure.url, own=True).get("/x", {}).status == 200
+    assert HttpClient(secure.url, own=True).get("/x", {}).status == 200
 
 
 @pytest.mark.parametrize("read", [Gateway, Completions])
@@ -188,7 +186,7 @@ def test_a_proxy_leads_to_the_gateway_and_looks_its_name_up(
 def test_a_tunnel_that_was_closed_is_dug_again(secure: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     with proxy({HOST: secure.port}) as through:
         monkeypatch.setenv("HTTPS_PROXY", through.address)
-        client = Http(f"https://{HOST}", own=True)
+        client = HttpClient(f"https://{HOST}", own=True)
         secure.answers(answer(200, b"one", {"Connection": "close"}), answer(200, b"two"))
         assert [client.get("/x", {}).body for _ in range(2)] == [b"one", b"two"]
     assert len(through.heads) == 2
@@ -197,7 +195,7 @@ def test_a_tunnel_that_was_closed_is_dug_again(secure: Peer, monkeypatch: pytest
 def test_a_plain_peer_is_asked_by_its_whole_address(monkeypatch: pytest.MonkeyPatch) -> None:
     with peer() as plain, proxy({HOST: plain.port}) as through:
         monkeypatch.setenv("HTTP_PROXY", f"http://{through.address}")
-        assert Http(f"http://{HOST}/base", own=True).post("/x", b"{}", {}).status == 200
+        assert HttpClient(f"http://{HOST}/base", own=True).post("/x", b"{}", {}).status == 200
         (request,) = plain.requests
     assert (request.path, request.headers["host"]) == (f"http://{HOST}/base/x", HOST)
 
@@ -208,14 +206,14 @@ def test_what_no_proxy_names_is_asked_directly(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("NO_PROXY", excepted)
     with names({HOST: ["127.0.0.1"]}):
-        assert Http(f"https://{HOST}:{secure.port}", own=True).get("/x", {}).status == 200
+        assert HttpClient(f"https://{HOST}:{secure.port}", own=True).get("/x", {}).status == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_this_machine_is_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
     with peer() as plain:
-        assert Http(f"http://{host}:{plain.port}", own=True).get("/x", {}).status == 200
+        assert HttpClient(f"http://{host}:{plain.port}", own=True).get("/x", {}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -246,13 +244,13 @@ def test_a_proxy_that_is_not_there_or_is_none_says_so(monkeypatch: pytest.Monkey
 def test_an_address_of_somebody_else_is_told_neither_proxy_nor_private_authority(
     secure: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.guard.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("bot.public_addresses.is_public", lambda address: address == "127.0.0.1")
     with proxy({HOST: secure.port}) as through, names({HOST: ["127.0.0.1"]}):
         monkeypatch.setenv("ALL_PROXY", f"http://{through.address}")
         with pytest.raises(NotFetched, match="not known here"):
             got(Downloads("https://other.example"), f"https://{HOST}:{secure.port}/f")
         with pytest.raises(Unreachable, match="not known here"):
-            Outgoing({}, {})(HttpRequest("GET", f"https://{HOST}:{secure.port}/x"), KEY)
+            ServiceRequester({}, {})(HttpRequest("GET", f"https://{HOST}:{secure.port}/x"), KEY)
     assert through.heads == [] and secure.requests == []
 
 
@@ -268,7 +266,7 @@ def test_a_service_of_bot_yml_is_reached_through_the_proxy_until_it_leads_elsewh
 ) -> None:
     with proxy({HOST: secure.port}) as through, names(HERE, unknown=True) as looked_up:
         monkeypatch.setenv("HTTPS_PROXY", f"http://{through.address}")
-        outgoing = Outgoing(services(f"https://{HOST}", private=False), SECRETS)
+        outgoing = ServiceRequester(services(f"https://{HOST}", private=False), SECRETS)
         assert outgoing(HttpRequest("GET", "crm:/x"), KEY).status == 200
         assert HOST not in looked_up
         secure.answers(answer(302, b"", {"Location": "https://elsewhere.example/"}))
@@ -280,7 +278,7 @@ def test_a_service_of_bot_yml_is_reached_through_the_proxy_until_it_leads_elsewh
 def test_a_proxy_is_no_way_into_the_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
     with proxy({}) as through:
         monkeypatch.setenv("HTTPS_PROXY", f"http://{through.address}")
-        outgoing = Outgoing(services("https://10.0.0.5", private=False), SECRETS)
+        outgoing = ServiceRequester(services("https://10.0.0.5", private=False), SECRETS)
         with pytest.raises(NotAllowed, match="no public address"):
             outgoing(HttpRequest("GET", "crm:/x"), KEY)
     assert through.heads == []
@@ -307,9 +305,9 @@ def silent_names(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def test_name_servers_that_do_not_answer_hold_up_nobody(silent_names: list[str]) -> None:
     with pytest.raises(NotSent, match=r"no name server has answered for gateway\.example within"):
-        Http(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
+        HttpClient(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
     with pytest.raises(HostUnknown, match="no name server has answered"):
-        Place.of(f"https://{HOST}:443/f").public_address(0.1)
+        WebAddress.of(f"https://{HOST}:443/f").public_address(0.1)
     with pytest.raises(NotFetched) as raised:
         got(Downloads("https://other.example"), f"https://{HOST}/f", seconds=0.1)
     assert raised.value.again
@@ -321,10 +319,10 @@ def test_names_that_others_gave_and_nobody_answers_for_keep_no_gateway_from_bein
 ) -> None:
     for n in range(MOST_LOOKUPS + 5):
         with pytest.raises(HostUnknown, match="no name server has answered"):
-            Place.of(f"https://host-{n}.example/f").public_address(0)
+            WebAddress.of(f"https://host-{n}.example/f").public_address(0)
     assert len(silent_names) <= MOST_LOOKUPS
     with pytest.raises(NotSent, match="no name server has answered"):
-        Http(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
+        HttpClient(f"https://{HOST}", own=True, seconds=0.1).get("/x", {})
     assert HOST in silent_names
 
 
@@ -347,7 +345,7 @@ def test_one_name_that_is_not_answered_for_holds_up_no_other(monkeypatch: pytest
 
 def test_the_second_address_of_a_host_is_tried_where_the_first_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     with peer() as plain, names({HOST: ["127.0.0.2", "127.0.0.1"]}):
-        assert Http(f"http://{HOST}:{plain.port}", own=True).get("/x", {}).status == 200
+        assert HttpClient(f"http://{HOST}:{plain.port}", own=True).get("/x", {}).status == 200
 
 
 # Alarms
@@ -358,7 +356,7 @@ def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() 
     alarms = Alarms(clock)
     reach = Reachability(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
     with peer() as plain:
-        client = Http(plain.url, own=True, reach=reach)
+        client = HttpClient(plain.url, own=True, reach=reach)
         monkey = pytest.MonkeyPatch()
         monkey.setattr(client._pool, "port", free_port())
         for seconds in (0, 59):

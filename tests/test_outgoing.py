@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from bot.core.effects import HttpRequest
-from bot.outgoing import TO_ALLOW, Outgoing
-from bot.requester import AnswerTooLarge, Broken, NotAllowed, RequestFailed, TimedOut, Unreachable
+from bot.outgoing import (
+    TO_ALLOW,
+    AnswerCut,
+    AnswerTooLarge,
+    NotAllowed,
+    RequestFailed,
+    RequestTimedOut,
+    ServiceRequester,
+    Unreachable,
+)
 from bot.steps.services import Service
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 from tests.talk import library_of
@@ -55,16 +63,16 @@ def elsewhere() -> Iterator[Peer]:
 @pytest.fixture
 def public(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loopback interface counts as the Internet."""
-    monkeypatch.setattr("bot.guard.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("bot.public_addresses.is_public", lambda address: address == "127.0.0.1")
 
 
 def sent(crm: Peer, method: str = "GET", path: str = "/x", **more: Any) -> Any:
-    return Outgoing(services(crm.url + "/v1"), SECRETS)(HttpRequest(method, f"crm:{path}", **more), KEY)
+    return ServiceRequester(services(crm.url + "/v1"), SECRETS)(HttpRequest(method, f"crm:{path}", **more), KEY)
 
 
 def failure(crm: Peer, url: str | None = None, **more: Any) -> RequestFailed:
     with pytest.raises(RequestFailed) as error:
-        Outgoing(services(crm.url), SECRETS)(HttpRequest("GET", url or "crm:/x", **more), KEY)
+        ServiceRequester(services(crm.url), SECRETS)(HttpRequest("GET", url or "crm:/x", **more), KEY)
     return error.value
 
 
@@ -80,7 +88,7 @@ def test_a_service_adds_its_base_address_and_its_secrets(crm: Peer) -> None:
 
 
 def test_a_base_address_may_come_from_the_environment(crm: Peer) -> None:
-    outgoing = Outgoing(services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": f"{crm.url}/v2/"})
+    outgoing = ServiceRequester(services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": f"{crm.url}/v2/"})
     outgoing(HttpRequest("GET", "crm:/x"), KEY)
     assert crm.requests[0].path == "/v2/x?token=sk-of-the-crm"
 
@@ -126,7 +134,7 @@ def test_a_redirect_on_the_same_host_takes_the_headers_along(crm: Peer, status: 
 def test_a_redirect_to_another_host_takes_no_header_along_and_none_comes_back(crm: Peer, elsewhere: Peer) -> None:
     crm.answers(redirect(f"{elsewhere.url}/there"))
     elsewhere.answers(redirect(f"{crm.url}/back"))
-    outgoing = Outgoing(services(crm.url, private=False), SECRETS)
+    outgoing = ServiceRequester(services(crm.url, private=False), SECRETS)
     outgoing(HttpRequest("GET", "crm:/x", {"X-Own": "1"}), KEY)
     assert elsewhere.requests[0].path == "/there"
     for request in (elsewhere.requests[0], crm.requests[1]):
@@ -141,7 +149,7 @@ def test_another_port_is_another_host(crm: Peer, elsewhere: Peer, monkeypatch: p
 
 def test_nobody_leads_back_in_from_outside(crm: Peer, elsewhere: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = iter([True, False])
-    monkeypatch.setattr("bot.guard.is_public", lambda address: next(asked))
+    monkeypatch.setattr("bot.public_addresses.is_public", lambda address: next(asked))
     crm.answers(redirect(f"{elsewhere.url}/there"))
     elsewhere.answers(redirect(f"{crm.url}/internal"))
     assert isinstance(failure(crm), NotAllowed)
@@ -162,7 +170,7 @@ def test_a_redirect_to_nowhere_is_an_answer(crm: Peer) -> None:
 
 def test_redirects_in_a_circle_end(crm: Peer) -> None:
     crm.by_default = redirect("/round")
-    assert isinstance(failure(crm), Broken)
+    assert isinstance(failure(crm), AnswerCut)
     assert len(crm.requests) == 1 + MOST_REDIRECTS
 
 
@@ -174,7 +182,7 @@ def test_a_redirect_to_anything_but_the_web_is_not_followed(crm: Peer, to: str) 
 
 @pytest.mark.parametrize("host", ["exa mple", "exa%6dple", "*", "exam|ple", "größe.example"])
 def test_a_host_that_is_none_is_not_asked_wherever_it_may_lie(host: str) -> None:
-    outgoing = Outgoing(services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": f"http://{host}/"})
+    outgoing = ServiceRequester(services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": f"http://{host}/"})
     with pytest.raises(NotAllowed):
         outgoing(HttpRequest("GET", "crm:/x"), KEY)
 
@@ -191,7 +199,7 @@ def test_an_address_inside_is_not_connected_to(crm: Peer, host: str) -> None:
 
 def test_a_service_lies_inside_only_where_that_is_allowed_by_name(crm: Peer) -> None:
     with pytest.raises(NotAllowed, match=r"no public address: .* allow_private: true"):
-        Outgoing(services(crm.url, private=False), SECRETS)(HttpRequest("GET", "crm:/x"), KEY)
+        ServiceRequester(services(crm.url, private=False), SECRETS)(HttpRequest("GET", "crm:/x"), KEY)
     assert crm.requests == []
 
 
@@ -200,7 +208,7 @@ def test_a_name_is_looked_up_once_and_only_its_public_address_connected_to(
 ) -> None:
     port = crm.url.rpartition(":")[2]
     with names({"crm.example": ["10.0.0.1", "127.0.0.1"]}) as looked_up:
-        Outgoing({}, {})(HttpRequest("GET", f"http://crm.example:{port}/x"), KEY)
+        ServiceRequester({}, {})(HttpRequest("GET", f"http://crm.example:{port}/x"), KEY)
     assert looked_up.count("crm.example") == 1
     assert crm.requests[0].headers["host"] == f"crm.example:{port}"
 
@@ -211,8 +219,8 @@ def test_a_name_is_looked_up_once_and_only_its_public_address_connected_to(
 @pytest.mark.parametrize(
     ("trouble", "kind"),
     [
-        (reset, Broken), (hang_up, Broken), (raw(b"x"), Broken),
-        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), Broken),
+        (reset, AnswerCut), (hang_up, AnswerCut), (raw(b"x"), AnswerCut),
+        (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"), AnswerCut),
         (answer(200, b"x" * (MOST_BYTES + 1)), AnswerTooLarge),
     ],
 )  # fmt: skip
@@ -244,7 +252,7 @@ def test_the_time_covers_redirects_and_an_answer_that_drips(crm: Peer) -> None:
 
     crm.answers(redirect("/drip"), dripping)
     try:
-        assert isinstance(failure(crm, seconds=0.3), TimedOut)
+        assert isinstance(failure(crm, seconds=0.3), RequestTimedOut)
     finally:
         ended.set()
 
@@ -254,7 +262,7 @@ def test_the_time_covers_redirects_and_an_answer_that_drips(crm: Peer) -> None:
 
 def test_a_secret_that_is_not_set_is_named_and_nothing_is_sent(crm: Peer) -> None:
     with pytest.raises(NotAllowed) as error:
-        Outgoing(services(crm.url), {"OTHER": "x"})(HttpRequest("GET", "crm:/x"), KEY)
+        ServiceRequester(services(crm.url), {"OTHER": "x"})(HttpRequest("GET", "crm:/x"), KEY)
     assert str(error.value) == "the service crm needs CRM_KEY: set it, in the environment or in .env"
     assert crm.requests == []
 
@@ -262,13 +270,15 @@ def test_a_secret_that_is_not_set_is_named_and_nothing_is_sent(crm: Peer) -> Non
 @pytest.mark.parametrize("secret", ["sk\r\nX-Evil: 1", "sk\n", "skü"])
 def test_a_secret_that_no_header_can_hold_is_not_sent_and_not_told(crm: Peer, secret: str) -> None:
     with pytest.raises(NotAllowed) as error:
-        Outgoing(services(crm.url), {"CRM_KEY": secret})(HttpRequest("GET", "crm:/x"), KEY)
+        ServiceRequester(services(crm.url), {"CRM_KEY": secret})(HttpRequest("GET", "crm:/x"), KEY)
     assert "sk" not in str(error.value)
     assert crm.requests == []
 
 
 def test_a_base_address_that_is_none_is_not_told(crm: Peer) -> None:
-    outgoing = Outgoing(services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": "sk-pasted-at-the-wrong-place"})
+    outgoing = ServiceRequester(
+        services("{{ secret.CRM_URL }}"), {**SECRETS, "CRM_URL": "sk-pasted-at-the-wrong-place"}
+    )
     with pytest.raises(NotAllowed) as error:
         outgoing(HttpRequest("GET", "crm:/x"), KEY)
     assert str(error.value) == "it has no http or https address"
@@ -281,7 +291,7 @@ def test_a_service_is_told_no_secret_that_it_does_not_name(crm: Peer) -> None:
         + "', headers: {A: 'x{{ secret }}'}, allow_private: true}}\nsecrets: [CRM_KEY]\n"
     )
     found = library_of(FLOW, f"name: Test\n{bot}").bot.services
-    Outgoing(found, SECRETS)(HttpRequest("GET", "crm:/x"), KEY)
+    ServiceRequester(found, SECRETS)(HttpRequest("GET", "crm:/x"), KEY)
     assert crm.requests[0].headers["a"] == "x"
 
 
@@ -302,7 +312,7 @@ def test_no_secret_is_in_a_log_or_in_the_words_of_an_error(crm: Peer, caplog: py
 
 
 def test_a_service_that_an_edit_removed_is_not_guessed(crm: Peer) -> None:
-    outgoing = Outgoing(services(crm.url), SECRETS)
+    outgoing = ServiceRequester(services(crm.url), SECRETS)
     outgoing.use({})
     with pytest.raises(NotAllowed, match='there is no service "crm"'):
         outgoing(HttpRequest("GET", "crm:/x"), KEY)

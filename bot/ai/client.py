@@ -12,7 +12,7 @@ from bot.ai.chat import ChatRequest, Completion, Model, PluginCheck, ToolCall
 from bot.ai.errors import NotTheService
 from bot.ai.refusals import failure, read_object, word
 from bot.ai.stream import Stream
-from bot.http import Http, HttpError, Reach, Response
+from bot.http_client import HttpClient, HttpError, ReachListener, Response
 
 __all__ = ["ChatRequest", "Completion", "Completions", "KeyIn", "Model", "PluginCheck", "Stream", "ToolCall"]
 
@@ -41,10 +41,10 @@ class Completions:
         key_in: KeyIn = "authorization",
         seconds: float = 60.0,
         idle: float = 20.0,
-        http: Http | None = None,
-        reach: Reach | None = None,
+        http: HttpClient | None = None,
+        reach: ReachListener | None = None,
     ) -> None:
-        self._http = http or Http(url, seconds=seconds, body_limit=_ANSWER_BYTES, own=True, reach=reach)
+        self._http = http or HttpClient(url, seconds=seconds, body_limit=_ANSWER_BYTES, own=True, reach=reach)
         self._seconds = seconds
         self._idle = idle
         self._key = key

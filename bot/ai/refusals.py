@@ -25,7 +25,7 @@ from bot.ai.errors import (
     Unauthorized,
 )
 from bot.core.text import json_object, line
-from bot.http import DeadlinePassed, HttpError, NotSent, Oversized, Silent
+from bot.http_client import DeadlinePassed, HttpError, NotSent, Oversized, Silent
 
 LONGEST_RESET = timedelta(days=31)
 _WORDS = 300  # characters of the service's that are kept

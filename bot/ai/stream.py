@@ -8,7 +8,7 @@ from bot.ai.errors import CompletionError, CutStream, NotTheService
 from bot.ai.refusals import failure, read_object
 from bot.core.text import json_object
 from bot.core.values import Usage
-from bot.http import Ambiguous, Streamed
+from bot.http_client import Ambiguous, Streamed
 
 EVENT_BYTES = 1 << 20
 _DONE = "[DONE]"

@@ -66,7 +66,7 @@ def follow(ctx: click.Context, folder: Path | None, name: str, wait: bool) -> No
 
 def _server(folder: Path | None) -> dict[str, Any] | None:
     """How the server that runs says it is; None where none does."""
-    from bot.local import NotRunning, ask
+    from bot.local_socket import NotRunning, ask
 
     try:
         return ask(store_of(folder)[1], {"do": "status"})

@@ -150,7 +150,7 @@ def stats(folder: Path | None, as_json: bool) -> None:
 
 def _read(folder: Path | None) -> _Spoken:
     """A bot's texts and locales. Raises `Unreadable` where something of them would be left out."""
-    from bot.handlers import load_handlers
+    from bot.program import load_handlers
 
     bot, problems = read_folder(find_bot(folder)), Problems()
     extensions, _ = load_handlers(bot)

@@ -73,7 +73,7 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 
     Raises `Refused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
     """
-    from bot.local import NotRunning
+    from bot.local_socket import NotRunning
 
     bot, store = store_of(folder)
     try:
@@ -85,9 +85,9 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `Refused` in the server's words, and `bot.local.NotRunning`.
+    Raises `Refused` in the server's words, and `bot.local_socket.NotRunning`.
     """
-    from bot.local import ask
+    from bot.local_socket import ask
 
     answer = ask(store, request, seconds)
     if "error" in answer:
@@ -102,7 +102,7 @@ def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
     words, a `BotError`.
     """
-    from bot.local import answers
+    from bot.local_socket import answers
 
     bot, store = store_of(folder)
     if answers(store):

@@ -48,7 +48,7 @@ def erase(contact: str, folder: Path | None, yes: bool) -> None:
 
     Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
     """
-    from bot.local import NotRunning
+    from bot.local_socket import NotRunning
 
     contact, store = number(contact), store_of(folder)[1]
     rows, files = _kept(store, contact)

@@ -9,8 +9,7 @@ import click
 
 from bot.cli.operate import bot_argument
 from bot.folder import find_bot, read_folder
-from bot.handlers import load_handlers
-from bot.program import FaultyBot
+from bot.program import FaultyBot, load_handlers
 
 
 @click.command("schema")

@@ -81,7 +81,7 @@ def _in_words(contact: str, outcome: str, detail: str) -> str:
 
 
 def _outcome(folder: Path | None, id: int) -> tuple[str, str]:
-    from bot.local import answers
+    from bot.local_socket import answers
 
     served = store_of(folder)[1]
     until = monotonic() + PATIENCE

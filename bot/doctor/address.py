@@ -6,9 +6,8 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
-from bot.connections import CERTIFICATE_REFUSED
 from bot.doctor.finding import Finding, fail, ok, warn
-from bot.http import Http, HttpError, Response
+from bot.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
 
 PATIENCE = 5.0  # seconds
 RENEWED_BEFORE = timedelta(days=14)
@@ -23,7 +22,7 @@ def public_address(url: str, path: str, now: datetime) -> Iterator[Finding]:
         yield fail(ABOUT, f"{url} is not https", "put a proxy with a certificate before the bot (docs/going-live.md)")
     unsigned = {"Content-Type": "application/json"}
     try:
-        with closing(Http(url, seconds=PATIENCE, connections=1, own=True)) as http:
+        with closing(HttpClient(url, seconds=PATIENCE, connections=1, own=True)) as http:
             with http.stream("POST", path, b"{}", unsigned, idle_seconds=PATIENCE, seconds=PATIENCE) as answer:
                 if (ends := answer.certificate_ends()) is not None:
                     yield certificate(ends, now)

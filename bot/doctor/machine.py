@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from bot import local
+from bot import local_socket
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.folder import env_files
 from bot.settings.known import unknown_variables
@@ -78,8 +78,8 @@ def store_state(store: Path, now: datetime) -> Iterator[Finding]:
 def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
     """Whether a server runs, what its alarms are, and whether it was started since ``settings`` was changed."""
     try:
-        status = local.ask(store, {"do": "status"})
-    except local.NotRunning:
+        status = local_socket.ask(store, {"do": "status"})
+    except local_socket.NotRunning:
         yield warn("server", f"none answers for {store.name}", "`bot serve`")
         return
     if "error" in status:
@@ -87,7 +87,7 @@ def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
         return
     for alarm in status["alarms"]:
         yield fail("server", alarm["what"], alarm["advice"])
-    if settings is not None and settings.stat().st_mtime > local.socket_of(store).stat().st_mtime:
+    if settings is not None and settings.stat().st_mtime > local_socket.socket_of(store).stat().st_mtime:
         yield warn(
             "server",
             f"it runs, and {settings} has been changed since its start",

@@ -12,7 +12,7 @@ from bot.core.errors import BotError
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.flow.library import Library, template_uses
 from bot.gateway.account import TemplateInfo
-from bot.http import Http, HttpError
+from bot.http_client import HttpClient, HttpError
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
 
@@ -28,7 +28,7 @@ def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> G
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         yield warn(about, f"{variable} is not https: the key can be read on the way", f"set {variable} to https://...")
     try:
-        with closing(Http(url, seconds=PATIENCE, connections=1, own=True)) as http:
+        with closing(HttpClient(url, seconds=PATIENCE, connections=1, own=True)) as http:
             answer = http.get("/", {})
     except HttpError as error:
         yield fail(about, str(error), error.advice or f"check {variable} and the network")

@@ -10,7 +10,7 @@ from bot.gateway.rate import Rate, read_rate
 from bot.gateway.refusals import BY_CODE, ChannelNotFound, MissingField, RateLimited, SendFailed, Unauthorized
 
 if TYPE_CHECKING:  # who only reads webhooks does without the client
-    from bot.http import Response
+    from bot.http_client import Response
 
 _WORDS = 500  # characters of the gateway's that are kept
 _ID = 256

@@ -32,7 +32,7 @@ from bot.gateway.errors import (
     Refused,
 )
 from bot.gateway.refusals import InvalidType
-from bot.http import Ambiguous, Http, NotSent, Reach, Response
+from bot.http_client import Ambiguous, HttpClient, NotSent, ReachListener, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class Gateway:
         url: str,
         key: str,
         channel_id: str | None = None,
-        http: Http | None = None,
+        http: HttpClient | None = None,
         *,
         channels: Mapping[str, str] | None = None,
-        reach: Reach | None = None,
+        reach: ReachListener | None = None,
     ) -> None:
-        self._http = http or Http(url, own=True)
+        self._http = http or HttpClient(url, own=True)
         self._reach = reach
         self._channel_id = channel_id
         self.use_channels(channels or {})

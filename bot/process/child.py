@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from bot import local, telemetry
+from bot import local_socket, telemetry
 from bot.clock import SystemClock
 from bot.core.errors import BotError
 from bot.settings import Settings, read_settings
@@ -23,9 +23,9 @@ from bot.store.integrity import StoresDiffer
 
 if TYPE_CHECKING:
     from bot.app import Engine
-    from bot.process.reload import Reloads
+    from bot.process.program_loader import ProgramLoader
     from bot.program import Program
-    from bot.web.service import WebService
+    from bot.web.web_service import WebService
 
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 ASK_SECONDS = 1.0  # for the engine to answer the web process
@@ -71,7 +71,7 @@ def _end_with(lifeline: int) -> None:
 
 
 def _web(settings: Settings, arguments: dict[str, Any]) -> None:
-    from bot.web.service import WebService
+    from bot.web.web_service import WebService
 
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # one thread waits for it, and it interrupts none
     _end_with(arguments["lifeline"])
@@ -84,7 +84,7 @@ def _web(settings: Settings, arguments: dict[str, Any]) -> None:
         path=settings.webhook_path,
         begun=_Once(arguments["begun"]),
         wake=lambda: _tell(arguments["wake"], b"x"),
-        ask=lambda request: local.ask(settings.store, request, ASK_SECONDS),
+        ask=lambda request: local_socket.ask(settings.store, request, ASK_SECONDS),
         api_key=settings.api_key,
     )
     threading.Thread(target=_stop_on_sigterm, args=(service,), name="signals", daemon=True).start()
@@ -121,7 +121,7 @@ def _tell(pipe: int, news: bytes) -> None:
 
 
 def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
-    from bot.process.reload import Reloads
+    from bot.process.program_loader import ProgramLoader
     from bot.watchdog import WATCHDOG, end_when_deaf
 
     WATCHDOG.on_stuck = lambda what: os._exit(STUCK)  # started again, the engine gives up the event that does it
@@ -129,10 +129,10 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
     signals = _signals()
     _end_with(arguments["lifeline"])
     with os.fdopen(arguments["last_good"], "r+b") as last_good:
-        reloads = Reloads(Path(arguments["folder"]), last_good)
+        reloads = ProgramLoader(Path(arguments["folder"]), last_good)
         engine = _composed(settings, reloads.first())
         reloads.tell(engine.alarms)
-        server = local.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
+        server = local_socket.LocalServer(settings.store, lambda request: _answer(engine, reloads, request))
         os.nice(
             YIELDING
         )  # not before: until it has begun, web accepts nothing; nor later: it is for the threads to come
@@ -176,21 +176,21 @@ def _signals() -> int:
     return read
 
 
-def _answer(engine: "Engine", reloads: "Reloads", request: dict[str, Any]) -> dict[str, Any]:
+def _answer(engine: "Engine", reloads: "ProgramLoader", request: dict[str, Any]) -> dict[str, Any]:
     """What a local client asks: ``reload`` is for the files, all else for the engine."""
     if request.get("do") == "reload":
         return {"reloaded": _reload(engine, reloads)}
     return engine.operate(request)
 
 
-def _reload(engine: "Engine", reloads: "Reloads") -> bool:
+def _reload(engine: "Engine", reloads: "ProgramLoader") -> bool:
     program = reloads.again()
     if program is not None:
         engine.swap(program)
     return program is not None
 
 
-def _until_told(engine: "Engine", reloads: "Reloads", signals: int, woken: int) -> None:
+def _until_told(engine: "Engine", reloads: "ProgramLoader", signals: int, woken: int) -> None:
     """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
     look_at = monotonic() + WATCH_SECONDS
     while True:

@@ -15,8 +15,8 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.errors import BotError
 from bot.core.filetypes import END, FILE_TYPES, FileType, type_of
 from bot.core.values import Media
-from bot.guard import MOST_REDIRECTS, REDIRECTS, HostUnknown, Misled, Place, led_to
-from bot.http import Http, HttpError, Oversized, Streamed
+from bot.http_client import HttpClient, HttpError, Oversized, Streamed
+from bot.public_addresses import MOST_REDIRECTS, REDIRECTS, BadAddress, HostUnknown, WebAddress, redirected_to
 from bot.runtime.performers import CallAttempt, Say
 from bot.store.files import contact_files
 from bot.store.rows import CallRow
@@ -107,7 +107,7 @@ class Downloads:
     """
 
     def __init__(self, gateway_url: str) -> None:
-        self._gateway = Place.of(gateway_url).server
+        self._gateway = WebAddress.of(gateway_url).server
 
     @contextmanager
     def open(self, url: str, *, most: int, seconds: float) -> Iterator[Iterator[bytes]]:
@@ -119,28 +119,30 @@ class Downloads:
         inside = True
         try:
             for _ in range(MOST_REDIRECTS + 1):
-                place = Place.of(url)
+                place = WebAddress.of(url)
                 inside = inside and place.server == self._gateway  # nobody leads back in from outside
                 with _answer(place, inside, most, deadline) as answer:
                     if answer.status not in REDIRECTS:
                         yield _checked(answer, place, most)
                         return
-                    url = led_to(url, answer.headers.get("location", ""))
+                    url = redirected_to(url, answer.headers.get("location", ""))
         except Oversized as error:
             raise FileTooLarge(f"it has more than {most} bytes") from error
         except (HttpError, HostUnknown) as error:
             raise NotFetched(str(error), again=True) from error
-        except Misled as error:
+        except BadAddress as error:
             raise NotFetched(str(error)) from error
         raise NotFetched(f"more than {MOST_REDIRECTS} redirects")
 
 
 @contextmanager
-def _answer(place: Place, inside: bool, most: int, deadline: float) -> Iterator[Streamed]:
+def _answer(place: WebAddress, inside: bool, most: int, deadline: float) -> Iterator[Streamed]:
     """The answer of the gateway's own host, if ``inside``, which is reached as the gateway is; else of a public one."""
     address = None if inside else place.public_address(_left(deadline))
     left = _left(deadline)
-    with closing(Http(place.origin, seconds=left, connections=1, body_limit=most, address=address, own=inside)) as http:
+    with closing(
+        HttpClient(place.origin, seconds=left, connections=1, body_limit=most, address=address, own=inside)
+    ) as http:
         accepting = {"Accept": "*/*"}
         with http.stream("GET", place.target, None, accepting, idle_seconds=IDLE_SECONDS, seconds=left) as answer:
             yield answer
@@ -153,7 +155,7 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _checked(answer: Streamed, place: Place, most: int) -> Iterator[bytes]:
+def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
     if answer.status != 200:
         again = answer.status in _PASSING or answer.status >= 500
         raise NotFetched(f"{place.host} answered {answer.status}", again=again)

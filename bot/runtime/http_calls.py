@@ -13,7 +13,7 @@ from bot.core import codec
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.values import UnstorableValue
-from bot.requester import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
+from bot.outgoing import IDEMPOTENCY_KEY, UNSAFE, HttpAnswer, NotAllowed, Requester, RequestFailed
 from bot.runtime.performers import LONGEST_WAIT, CallAttempt, Say
 from bot.store.rows import CallRow
 

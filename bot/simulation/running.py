@@ -7,8 +7,8 @@ from typing import Self
 from bot.app import Bot, Engine
 from bot.clock import Clock
 from bot.emulator import Emulator
+from bot.outgoing import Requester
 from bot.program import Program
-from bot.requester import Requester
 from bot.settings import ModelService
 
 LIMIT = 1_000_000  # requests: nobody waits for the gateway's limits

@@ -21,8 +21,8 @@ from bot.emulator import Choice, Emulator, Sent
 from bot.emulator.completion import CompletionService
 from bot.flow.definition import BotDefinition
 from bot.flow.library import Library
+from bot.outgoing import Requester
 from bot.program import Program
-from bot.requester import Requester
 from bot.settings import ModelService
 from bot.simulation.approved import approved_templates
 from bot.simulation.bubble import Bubble, bubble_of

@@ -12,8 +12,8 @@ from bot.checker.stories.written import document
 from bot.core.effects import Complete, Effect, HttpRequest
 from bot.core.events import CallEnded, CallProgressed
 from bot.lang.durations import UNITS, words
+from bot.outgoing import Unreachable
 from bot.program import Program
-from bot.requester import Unreachable
 from bot.simulation.bubble import Bubble
 from bot.simulation.screen import NotOnScreen
 from bot.simulation.simulation import FIRST_CONTACT, Simulation

@@ -10,7 +10,7 @@ from bot.lang.handlers import HandlerSpec
 from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import plain_of, text_of
-from bot.requester import AnswerTooLarge, RequestFailed, TimedOut, Unreachable
+from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call import UNDECLARED
 from bot.testing.known import Known
 from bot.testing.transcript import Http, Model, Result, Stage, Standing
@@ -19,7 +19,7 @@ MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")
 """The failures of a model that a test may script, by the service's names (spec: Errors)."""
 
 HTTP_FAILURES: dict[str, type[RequestFailed]] = {
-    error.outcome: error for error in (TimedOut, Unreachable, AnswerTooLarge)
+    error.outcome: error for error in (RequestTimedOut, Unreachable, AnswerTooLarge)
 }
 """How a request may fail in a test, by the outcome of its step."""
 

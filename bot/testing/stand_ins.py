@@ -17,8 +17,8 @@ from bot.lang.extensions import Extensions
 from bot.lang.handlers import HandlerSpec
 from bot.lang.results import Results
 from bot.lang.verbs import VerbSpec
+from bot.outgoing import HttpAnswer, NotAllowed
 from bot.program import Program
-from bot.requester import HttpAnswer, NotAllowed
 from bot.testing.matching import is_meant
 from bot.testing.stage import HTTP_FAILURES
 from bot.testing.transcript import Http, Model, Result, Stage, Standing
@@ -85,7 +85,7 @@ class StandIns:
         return replace(program, extensions=extensions, library=library)
 
     def request(self, request: HttpRequest, key: str) -> HttpAnswer:
-        """Answer an `http` step's request. Raises `bot.requester.RequestFailed`."""
+        """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
             self.calls.append(Made(name, _parts(request)))

@@ -8,8 +8,7 @@ from datetime import datetime
 from bot.clock import MovableClock
 from bot.emulator.completion.script import Speaker
 from bot.folder import Folder
-from bot.handlers import load_handlers
-from bot.program import Program
+from bot.program import Program, load_handlers
 from bot.simulation.simulation import Simulation
 from bot.testing.player import Judge, Player
 from bot.testing.stand_ins import StandIns

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.ai.chat import ChatRequest
 from bot.ai.stream import Stream
-from bot.http import Streamed
+from bot.http_client import Streamed
 
 MODEL = "acme/large"
 REQUEST = ChatRequest(MODEL, [{"role": "user", "content": "Is it open today?"}])

@@ -22,7 +22,7 @@ from bot.ai.errors import (
     Unauthorized,
 )
 from bot.core.values import Usage
-from bot.http import Http
+from bot.http_client import HttpClient
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN
 from tests.gateway.peer import Answer, Peer, answer, hang_up, http_bytes, peer, raw, reset
 
@@ -265,7 +265,7 @@ def test_an_endless_answer_is_not_the_services(service: Peer, ask: Callable[...,
     service.answers(whole("x" * 2000))
     url = f"{service.url}/api/v1"
     with pytest.raises(NotTheService, match="more than 1000 bytes"):
-        ask(Completions(url, KEY, http=Http(url, body_limit=1000)), REQUEST)
+        ask(Completions(url, KEY, http=HttpClient(url, body_limit=1000)), REQUEST)
 
 
 def test_what_the_caller_raises_within_a_stream_stays_what_it_is(service: Peer, client: Completions) -> None:

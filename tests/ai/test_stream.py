@@ -21,7 +21,7 @@ from bot.ai.errors import (
 )
 from bot.ai.stream import Events
 from bot.core.values import Usage
-from bot.http import Ambiguous, DeadlinePassed, Silent
+from bot.http_client import Ambiguous, DeadlinePassed, Silent
 from tests.ai.recorded import (
     ANSWER,
     CALLED,

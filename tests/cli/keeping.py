@@ -9,7 +9,7 @@ from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.emulator import Emulator, MessageTemplate
 from bot.folder import read_folder
-from bot.local import LocalServer
+from bot.local_socket import LocalServer
 from bot.program import load_program
 from bot.store.store_schema import migrate
 from tests.cli.terminal import make_bot

@@ -15,7 +15,7 @@ from bot.clock import MovableClock
 from bot.doctor.address import public_address
 from bot.emulator import Emulator
 from bot.store.store_schema import migrate
-from bot.web.service import WebService
+from bot.web.web_service import WebService
 from tests.gateway.peer import peer
 from tests.test_network import context
 

@@ -20,7 +20,7 @@ from tempfile import mkdtemp
 from time import monotonic, sleep
 from typing import Any
 
-from bot import local
+from bot import local_socket
 from bot.clock import MovableClock, SystemClock
 from bot.core.errors import BotError
 from bot.emulator.emulator import Emulator
@@ -297,7 +297,7 @@ class Trial:
     def status(self) -> dict[str, Any]:
         """The engine's answer to a command; nothing where it gives none."""
         try:
-            return local.ask(self.store, {"do": "status"}, LOOK)
+            return local_socket.ask(self.store, {"do": "status"}, LOOK)
         except BotError:
             return {}
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from time import sleep
 
-from bot import local
+from bot import local_socket
 from bot.emulator.completion import CompletionService, Silence
 from bot.store.files import inbox_path
 from bot.store.store_schema import migrate
@@ -516,9 +516,9 @@ handler(
 def broken_edit(trial: Trial) -> None:
     trial.up()
     (trial.folder / "main.yml").write_text("flow: main\nsteps: [")
-    local.ask(trial.store, {"do": "reload"})
+    local_socket.ask(trial.store, {"do": "reload"})
     trial.shows_alarm("reload-refused")
     trial.serves(times=3)
     (trial.folder / "main.yml").write_text(FLOW)
-    local.ask(trial.store, {"do": "reload"})
+    local_socket.ask(trial.store, {"do": "reload"})
     trial.heals("the flows from before go on")

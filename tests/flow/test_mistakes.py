@@ -8,8 +8,8 @@ import pytest
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.folder import Folder, read_folder
-from bot.handlers import load_handlers
 from bot.lang.extensions import Extensions
+from bot.program import load_handlers
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from bot import local
+from bot import local_socket
 from bot.store.inbox import InboxReader
 from tests.patience import PATIENCE
 
@@ -106,7 +106,7 @@ class Serving:
         return int(found[0])
 
     def status(self) -> dict[str, Any]:
-        return local.ask(self.store, {"do": "status"})
+        return local_socket.ask(self.store, {"do": "status"})
 
     def settle(self, cursor: int) -> None:
         """Wait until the engine has taken so many events of the log."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from bot import local
+from bot import local_socket
 from bot.emulator.completion import Answer, CompletionService
 from bot.emulator.completion.requests import asked as question_in
 from bot.emulator.emulator import Emulator
@@ -123,7 +123,7 @@ def kill_engine(serving: Serving) -> None:
 def engine_answers(serving: Serving) -> bool:
     try:
         return "cursor" in serving.status()
-    except (OSError, local.NotRunning):
+    except (OSError, local_socket.NotRunning):
         return False
 
 
@@ -380,7 +380,7 @@ def test_flows_and_facts_may_be_reloaded_while_the_model_works(
     until(lambda: serving.status()["calls"] == 1)
     (folder / "facts.md").write_text("Closed on Mondays.")
     (folder / "main.yml").write_text(FLOW.replace("of a shop", "of a bakery"))
-    assert "error" not in local.ask(serving.store, {"do": "reload"})
+    assert "error" not in local_socket.ask(serving.store, {"do": "reload"})
     free.set()
     wait_for(gateway, "Open.")
     gateway.receive(CONTACT, "really?")

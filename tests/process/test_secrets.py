@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot import local
+from bot import local_socket
 from bot.store.store_reader import StoreReader
 from tests.cli.terminal import call
 from tests.gateway.peer import Answer, Peer, answer, peer, refused
@@ -107,7 +107,7 @@ def test_no_output_holds_a_secret_and_no_log_a_number_or_a_text(
     for request in ({"do": TEXT}, {"do": "send", "contact": CONTACT, "text": [TEXT]}, {"do": ["x"]}, {"do": "erase"},
                     {"do": "gateway", "call": "put_contact", "phone": CONTACT, "tags": [TEXT], "name": {"x": 1}},
                     {"do": "broadcast", "name": TEXT, "recipients": TEXT}, {"do": "reset", "contact": {"x": TEXT}}):  # fmt: skip
-        local.ask(serving.store, request)
+        local_socket.ask(serving.store, request)
     serving.settle(13)
     reader = StoreReader(serving.store)
     until(lambda: reader.counts()["outbox"] == 0 or gateway.requests)

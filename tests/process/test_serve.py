@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bot
-from bot import local
+from bot import local_socket
 from bot.emulator.emulator import Emulator
 from bot.store.files import inbox_path
 from tests.patience import PATIENCE
@@ -39,9 +39,9 @@ def test_a_contact_who_writes_gets_the_answer(serve: Serve) -> None:
 
 def test_ctrl_c_ends_it_too_and_what_it_leaves_is_private(serve: Serve, folder: Path) -> None:
     serving = serve().up()
-    assert local.socket_of(serving.store).exists()
+    assert local_socket.socket_of(serving.store).exists()
     assert serving.end(signal.SIGINT) == 0
-    assert not local.socket_of(serving.store).exists()
+    assert not local_socket.socket_of(serving.store).exists()
     left = [path for path in folder.iterdir() if path.name.startswith("bot.") and path.name != "bot.yml"]
     assert left
     assert all(path.stat().st_mode & 0o077 == 0 for path in left)
@@ -184,6 +184,6 @@ def test_modules_of_the_folder_it_runs_in_are_not_taken_for_pythons_own(
 
 def test_a_local_request_reloads(serve: Serve, folder: Path) -> None:
     serving = serve().up()
-    assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": True}
+    assert local_socket.ask(serving.store, {"do": "reload"}) == {"reloaded": True}
     (folder / "main.yml").write_text("flow: [")
-    assert local.ask(serving.store, {"do": "reload"}) == {"reloaded": False}
+    assert local_socket.ask(serving.store, {"do": "reload"}) == {"reloaded": False}

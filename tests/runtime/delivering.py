@@ -11,7 +11,7 @@ from bot.clock import MovableClock, time_of
 from bot.core.effects import Send
 from bot.core.messages import Message, TextMessage
 from bot.gateway.client import Gateway
-from bot.http import Http
+from bot.http_client import HttpClient
 from bot.runtime.delivery import Delivery
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
 from bot.runtime.sending import SendResult
@@ -42,7 +42,7 @@ class Bench:
                 url,
                 key,
                 options.pop("channel_id", None),
-                http=Http(url, seconds=options.pop("seconds", 10)),
+                http=HttpClient(url, seconds=options.pop("seconds", 10)),
                 channels=options.pop("channels", None),
             ),
             self.clock,

@@ -10,7 +10,7 @@ from bot.ai.breaker import Breaker
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.lang.handlers import handler
-from bot.requester import HttpAnswer
+from bot.outgoing import HttpAnswer
 from tests.gateway.peer import Peer, accepted, peer, refused, reset
 from tests.runtime.delivering import NOON, Bench
 from tests.runtime.test_http_calls import JSON, kept

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from bot.clock import MovableClock
 from bot.core import codec
 from bot.core.effects import HttpRequest
-from bot.requester import (
-    AnswerTooLarge,
-    Broken,
-    HttpAnswer,
-    NotAllowed,
-    RequestFailed,
-    TimedOut,
-    Unreachable,
-)
+from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
 from bot.runtime.http_calls import HttpCalls
 from bot.runtime.performers import CallAttempt
 from bot.store.rows import CallRow
@@ -142,7 +134,7 @@ def test_an_answer_that_stays_the_same_is_not_asked_for_again(status: int) -> No
     ("failure", "again"),
     [
         (Unreachable("x"), True), (HttpAnswer(429, {}, b""), True),
-        (Broken("x"), False), (TimedOut("x"), False), (HttpAnswer(503, {}, b""), False), (AnswerTooLarge("x"), False),
+        (AnswerCut("x"), False), (RequestTimedOut("x"), False), (HttpAnswer(503, {}, b""), False), (AnswerTooLarge("x"), False),
     ],
 )  # fmt: skip
 def test_a_post_is_repeated_only_where_the_service_has_certainly_not_acted(
@@ -152,7 +144,7 @@ def test_a_post_is_repeated_only_where_the_service_has_certainly_not_acted(
     assert Bench(failure).does(HttpRequest("PATCH", "crm:/x")).again is again
 
 
-@pytest.mark.parametrize("failure", [Broken("x"), TimedOut("x"), HttpAnswer(503, {}, b"")])
+@pytest.mark.parametrize("failure", [AnswerCut("x"), RequestTimedOut("x"), HttpAnswer(503, {}, b"")])
 def test_a_post_with_a_key_of_its_own_is_repeated(failure: HttpAnswer | RequestFailed) -> None:
     assert Bench(failure).does(HttpRequest("POST", "crm:/x", {"idempotency-key": "order-17"})).again
 
@@ -160,7 +152,7 @@ def test_a_post_with_a_key_of_its_own_is_repeated(failure: HttpAnswer | RequestF
 @pytest.mark.parametrize(
     ("error", "outcome", "again"),
     [
-        (Unreachable("no"), "unreachable", True), (Broken("no"), "unreachable", True), (TimedOut("no"), "timeout", True),
+        (Unreachable("no"), "unreachable", True), (AnswerCut("no"), "unreachable", True), (RequestTimedOut("no"), "timeout", True),
         (AnswerTooLarge("no"), "too_large", False), (NotAllowed("no"), "unreachable", False),
     ],
 )  # fmt: skip
@@ -179,7 +171,7 @@ def test_a_service_may_ask_to_wait_but_not_for_long(asked: str, again: bool, wai
 
 
 def test_every_try_has_the_rows_key() -> None:
-    bench = Bench(TimedOut("x"), HttpAnswer(200, {}, b""))
+    bench = Bench(RequestTimedOut("x"), HttpAnswer(200, {}, b""))
     bench.does(POST, "k7")
     bench.does(POST, "k7")
     assert bench.asked == [(POST, "k7"), (POST, "k7")]
@@ -190,7 +182,7 @@ def test_only_what_the_operator_must_mend_is_logged_and_without_what_a_contact_w
 ) -> None:
     request = HttpRequest("GET", "crm:/orders/Zwiebelkuchen")
     Bench(NotAllowed("10.0.0.1 is no public address")).does(request)
-    Bench(TimedOut("x")).does(request)
+    Bench(RequestTimedOut("x")).does(request)
     Bench(HttpAnswer(404, {}, b"Zwiebelkuchen")).does(request)
     assert caplog.messages == ["an HTTP request is not sent: 10.0.0.1 is no public address"]
 
@@ -222,7 +214,7 @@ def test_without_cache_everybody_asks_anew() -> None:
     assert [bench.does().value["answer"], bench.does().value["answer"]] == [1, 2]
 
 
-@pytest.mark.parametrize("failure", [HttpAnswer(404, {}, b""), HttpAnswer(200, JSON, b"{"), TimedOut("x")])
+@pytest.mark.parametrize("failure", [HttpAnswer(404, {}, b""), HttpAnswer(200, JSON, b"{"), RequestTimedOut("x")])
 def test_a_failure_is_not_kept(failure: HttpAnswer | RequestFailed) -> None:
     bench = Bench(failure, HttpAnswer(200, JSON, b"1"))
     assert bench.does(kept()).outcome != "done"

@@ -23,9 +23,9 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from bot.emulator import poster
-from bot.http import Ambiguous, DeadlinePassed, Http, NotSent, Response, Silent, Streamed
+from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Response, Silent, Streamed
 from bot.store import files
-from bot.web import server
+from bot.web import web_server
 from tests.simulation import threads
 from tests.simulation.threads import Condition, Event, Killed, Process, Scheduler
 
@@ -227,7 +227,7 @@ class _FileLock(files.FileLock):
 
 
 class _Http:
-    """`bot.http.Http`, to a simulated peer."""
+    """`bot.http_client.HttpClient`, to a simulated peer."""
 
     def __init__(self, url: str, *, seconds: float = 30.0, **options: Any) -> None:
         self._peer = next(peer for peer in (GATEWAY, MODELS) if url.startswith(peer))
@@ -375,14 +375,21 @@ STAND_INS: dict[int, object] = {
         token_hex=lambda size: f"{machine().chance().getrandbits(8 * size):0{2 * size}x}",
         token_urlsafe=lambda size: f"{machine().chance().getrandbits(8 * size):x}",
     ),
-    id(Http): _Http,
+    id(HttpClient): _Http,
     id(files.FileLock): _FileLock,
     id(poster.Poster): _Poster,
-    id(server.Server): _Server,
+    id(web_server.WebServer): _Server,
 }
 """What the modules of `bot` find, by the id of what they have imported."""
 
-_KEPT = ("bot.watchdog", "bot.http", "bot.connections", "bot.guard", "bot.testing", "bot.simulation", "bot.cli")
+_KEPT = (
+    "bot.watchdog",
+    "bot.http_client",
+    "bot.public_addresses",
+    "bot.testing",
+    "bot.simulation",
+    "bot.cli",
+)
 """Modules that are left as they are: no thread of a simulated bot waits in them."""
 
 _places: list[tuple[Any, str, object, object]] = []
@@ -391,7 +398,7 @@ _places: list[tuple[Any, str, object, object]] = []
 def _find_places() -> None:
     if _places:
         return
-    defined = {id(files.FileLock): files.__name__, id(server.Server): server.__name__, id(poster.Poster): ""}
+    defined = {id(files.FileLock): files.__name__, id(web_server.WebServer): web_server.__name__, id(poster.Poster): ""}
     for name, module in list(sys.modules.items()):
         if module is None or not name.startswith("bot.") or name.startswith(_KEPT):
             continue

@@ -27,13 +27,13 @@ from bot.emulator.completion.answers import Answer, Raw, Silence, failure
 from bot.emulator.completion.requests import Incoming as Asked
 from bot.emulator.events import EVENTS
 from bot.emulator.templates import MessageTemplate
-from bot.local import NotRunning
-from bot.requester import Broken, HttpAnswer, TimedOut, Unreachable
+from bot.local_socket import NotRunning
+from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
 from bot.simulation.approved import approved_templates
 from bot.store.files import inbox_path
 from bot.store.store_schema import migrate
-from bot.web.service import WebService
+from bot.web.web_service import WebService
 from tests.simulation import bots
 from tests.simulation.machine import (
     GATEWAY,
@@ -310,10 +310,10 @@ class World:
             case "unreachable":
                 raise Unreachable("no connection")
             case "broken":
-                raise Broken("cut off")
+                raise AnswerCut("cut off")
             case "late":
                 self.machine.scheduler.sleep(request.seconds)
-                raise TimedOut("timed out")
+                raise RequestTimedOut("timed out")
         return HttpAnswer(200, {"content-type": "application/json"}, b'{"found": true}')
 
     def _work(self, what: str, key: str) -> Any:

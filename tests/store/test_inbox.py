@@ -11,8 +11,7 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.store.files import StoreLocked, inbox_path
-from bot.store.group_commit import InboxBusy, InboxRefused, Write
-from bot.store.inbox import InboxReader, InboxWriter
+from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter, Write
 from tests.process.serving import until
 from tests.store.store_kit import START, append
 
@@ -118,7 +117,7 @@ def test_after_a_quiet_hour_the_patience_of_callers_begins_anew(
     path: Path, inbox: InboxWriter, log: InboxReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(inbox, "evt_before")
-    monkeypatch.setattr("bot.store.group_commit.monotonic", lambda: monotonic() + 3600)
+    monkeypatch.setattr("bot.store.inbox.monotonic", lambda: monotonic() + 3600)
     blocker = sqlite3.connect(inbox_path(path), isolation_level=None)
     blocker.execute("BEGIN IMMEDIATE")
     with ThreadPoolExecutor(2) as callers:

@@ -17,12 +17,12 @@ from bot.flow.documents import Documents, Source, read_documents
 from bot.flow.flow_file import read_flow, step_schema
 from bot.flow.library import load
 from bot.folder import Folder
-from bot.handlers import load_handlers
 from bot.lang.extensions import Extensions
 from bot.lang.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, plain
 from bot.lang.problems import Problems
 from bot.lang.source import read
+from bot.program import load_handlers
 from bot.settings.known import problems_in
 from bot.steps import KINDS
 from bot.steps.step_option_keys import SOME_HAVE

@@ -7,8 +7,8 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.folder import read_folder
+from bot.outgoing import HttpAnswer, RequestTimedOut
 from bot.program import load_program
-from bot.requester import HttpAnswer, TimedOut
 from bot.simulation.screen import NotOnScreen
 from bot.testing.loading import load_with_tests
 from bot.testing.recording import RecordedSimulation
@@ -41,7 +41,7 @@ def recorded(folder: Path, *answers: HttpAnswer) -> RecordedSimulation:
 
     def answer(request: object, key: str) -> HttpAnswer:
         if not left:
-            raise TimedOut("too late")
+            raise RequestTimedOut("too late")
         return left.pop(0)
 
     program = load_program(read_folder(make_bot(folder, FLOWS, bot=CRM)))

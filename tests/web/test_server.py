@@ -7,8 +7,8 @@ import pytest
 from flask import Flask, request
 from waitress.adjustments import Adjustments
 
-from bot.web import server as serving
-from bot.web.server import Server, _Parser
+from bot.web import web_server as serving
+from bot.web.web_server import WebServer, _Parser
 
 BODY_BYTES = 1024 * 1024
 
@@ -24,7 +24,7 @@ class Serving:
         app.add_url_rule("/", "view", self.view, methods=["POST"])
         listener = socket.create_server(("127.0.0.1", 0))
         self.address = listener.getsockname()
-        self.server = Server(app, listener, threads=4)
+        self.server = WebServer(app, listener, threads=4)
         self.thread = threading.Thread(target=self.server.run)
 
     def view(self) -> str:
@@ -231,7 +231,7 @@ def test_connections_that_nobody_took_yet_are_taken_by_the_next_process() -> Non
         client.sendall(post(b"early"))
         app = Flask("test")
         app.add_url_rule("/", "view", lambda: "late", methods=["POST"])
-        server = Server(app, listener, threads=2)
+        server = WebServer(app, listener, threads=2)
         thread = threading.Thread(target=server.run)
         thread.start()
         assert answer(client)[::2] == (200, b"late")
@@ -245,7 +245,7 @@ def test_a_stop_answers_what_came_before_it_and_nobody_has_taken_yet() -> None:
         client.sendall(post(b"early"))
         app = Flask("test")
         app.add_url_rule("/", "view", lambda: "taken", methods=["POST"])
-        server = Server(app, listener, threads=2)
+        server = WebServer(app, listener, threads=2)
         server.stop()
         server.run()
         assert answer(client)[::2] == (200, b"taken")

@@ -20,9 +20,9 @@ from bot.gateway.webhook import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
-from bot.web.app import Webhook, create_app
-from bot.web.health import Health
-from bot.web.starts import Starts
+from bot.web.start_endpoint import StartEndpoint
+from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
+from bot.web.web_service import create_app
 from tests.patience import PATIENCE
 from tests.talk import library_of
 
@@ -52,9 +52,11 @@ class Door:
         self.engine_is_there = True
         self.wakes = 0
         metrics = WebMetrics()
-        webhook = Webhook(self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake, metrics)
-        starts = Starts(self.inbox, key, self.clock, self.wake, self.judge, metrics)
-        health = Health(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
+        webhook = WebhookEndpoint(
+            self.inbox, self.log, ["secret"], timedelta(minutes=5), self.clock, self.wake, metrics
+        )
+        starts = StartEndpoint(self.inbox, key, self.clock, self.wake, self.judge, metrics)
+        health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
         self.client = create_app(webhook, starts, health, lambda: True).test_client()
 
     def wake(self) -> None:

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-import bot.web.app
+import bot.web.web_endpoints
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.gateway.webhook import Envelope, read
-from bot.local import NotRunning
+from bot.local_socket import NotRunning
 from bot.metrics import WebMetrics
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
-from bot.web.app import Webhook, create_app
-from bot.web.health import Health
-from bot.web.starts import Starts
+from bot.web.start_endpoint import StartEndpoint
+from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
+from bot.web.web_service import create_app
 from tests.patience import PATIENCE
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
@@ -52,9 +52,11 @@ class Web:
         self.engine: dict[str, Any] | None = {"alarms": [], "text": "bot_turns_total 1.0\n"}
         metrics = WebMetrics()
         secrets = ["old", "secret"]
-        self.webhook = Webhook(self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics)
-        starts = Starts(self.inbox, None, self.clock, self.wake, lambda flow, data, contact: {}, metrics)
-        health = Health(self.inbox, self.ask, self.alarms, metrics)
+        self.webhook = WebhookEndpoint(
+            self.inbox, self.log, secrets, timedelta(minutes=5), self.clock, self.wake, metrics
+        )
+        starts = StartEndpoint(self.inbox, None, self.clock, self.wake, lambda flow, data, contact: {}, metrics)
+        health = MonitoringEndpoints(self.inbox, self.ask, self.alarms, metrics)
         app = create_app(self.webhook, starts, health, lambda: self.begun, "/hooks/gateway")
         self.client = app.test_client()
 
@@ -252,7 +254,7 @@ def test_an_event_that_the_inbox_cannot_keep_at_all_is_a_4xx(
     web: Web, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     lone_surrogate = Envelope("\ud800", "message.inbound", None, readable=True)
-    monkeypatch.setattr(bot.web.app, "envelope", lambda raw: lone_surrogate)
+    monkeypatch.setattr(bot.web.web_endpoints, "envelope", lambda raw: lone_surrogate)
     assert web.post(event()).status_code == 400
     assert [record.exc_info for record in caplog.records] == [None]
 

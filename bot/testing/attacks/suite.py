@@ -19,8 +19,8 @@ from bot.emulator.completion import Answer, failure
 from bot.emulator.completion.script import Item, Speaker
 from bot.folder import Folder
 from bot.lang.handlers import HandlerSpec
+from bot.outgoing import HttpAnswer
 from bot.program import Program, load_program
-from bot.requester import HttpAnswer
 from bot.simulation.bubble import Bubble
 from bot.simulation.simulation import Simulation
 from bot.steps.ai import Ai

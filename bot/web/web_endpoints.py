@@ -1,29 +1,29 @@
-"""The webhook, starts by programs, and the questions of monitors."""
+"""The webhook, and ``/healthz``, ``/readyz`` and ``/metrics`` for monitors. Every answer is JSON or Prometheus' text."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
 
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from bot.alarms import Alarms
 from bot.clock import Clock
+from bot.core.errors import BotError
 from bot.gateway.webhook import Verdict, envelope, verify
-from bot.metrics import WebMetrics
+from bot.metrics import CONTENT_TYPE, WebMetrics
 from bot.store.files import StoreUnavailable
-from bot.store.group_commit import InboxBusy, InboxRefused
-from bot.store.inbox import InboxReader, InboxWriter
-from bot.web.answers import RETRY_AFTER, refused, say
-from bot.web.health import Health
-from bot.web.server import BODY_BYTES
-from bot.web.starts import ADDRESS, Starts
+from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 
 DELIVERY_ID = 200  # characters; a longer one is none
 log = logging.getLogger("bot.web")
 
 
-class Webhook:
+class WebhookEndpoint:
     """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
     ``log`` is the inbox as a reader, to tell a replay from an event that would be lost. ``wake`` tells the
@@ -69,14 +69,16 @@ class Webhook:
                 return self._accept(raw, now)
             case Verdict.STALE:
                 self._note_stale(raw)
-                return "stale", say(
+                return "stale", json_answer(
                     401, f"the timestamp is more than {self._tolerance.total_seconds():.0f} seconds off"
                 )
             case Verdict.FORGED:
                 self._note_forged()
-                return "forged", say(401, "the signature does not fit the body and the timestamp")
+                return "forged", json_answer(401, "the signature does not fit the body and the timestamp")
             case Verdict.MALFORMED:
-                return "malformed", say(401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed")
+                return "malformed", json_answer(
+                    401, "X-Service-Timestamp (Unix seconds) and X-Service-Signature are needed"
+                )
 
     def _accept(self, raw: bytes, now: datetime) -> tuple[str, Response]:
         event = envelope(raw)
@@ -85,14 +87,14 @@ class Webhook:
         try:
             appended = self._inbox.append(known_as, event.id, event.event, event.contact, now, raw, event.readable)
         except InboxBusy:
-            return "busy", say(503, "the event cannot be kept now: send it again", RETRY_AFTER)
+            return "busy", json_answer(503, "the event cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused as error:
             log.error("an event was refused: %s", error)
-            return "refused", say(400, "the event cannot be kept")
+            return "refused", json_answer(400, "the event cannot be kept")
         if appended.duplicate:
-            return "duplicate", say(200, "kept already")
+            return "duplicate", json_answer(200, "kept already")
         self._wake()
-        return "kept", say(200, "kept")
+        return "kept", json_answer(200, "kept")
 
     def _note_forged(self) -> None:
         """With a wrong secret every event is lost; but anybody can send such a request, so the log tells of few."""
@@ -131,26 +133,76 @@ class Webhook:
         )
 
 
-def create_app(
-    webhook: Webhook, starts: Starts, health: Health, begun: Callable[[], bool], path: str = "/webhook"
-) -> Flask:
-    """The Flask app of the web process. ``path`` is a further address of the webhook.
+Ask = Callable[[dict[str, Any]], dict[str, Any]]
+"""Asks the engine what an operator may ask. Raises a `BotError` where it does not answer."""
 
-    ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
-    never be taken.
-    """
 
-    def not_begun() -> Response | None:
-        if begun() or request.method == "GET":
+class MonitoringEndpoints:
+    """How the bot is. ``ask`` asks the engine, whose alarms and metrics are shown beside the web process's own."""
+
+    def __init__(self, inbox: InboxWriter, ask: Ask, alarms: Alarms, metrics: WebMetrics) -> None:
+        self._inbox = inbox
+        self._ask = ask
+        self._alarms = alarms
+        self._metrics = metrics
+
+    def add_to(self, app: Flask) -> None:
+        """Answer at the three addresses."""
+        app.add_url_rule("/healthz", "healthz", lambda: json_answer(200, "alive"))
+        app.add_url_rule("/readyz", "readyz", self.ready)
+        app.add_url_rule("/metrics", "metrics", self.metrics)
+
+    def ready(self) -> Response:
+        """200 while an event can be kept and the engine answers; with the kinds of all alarms, whatever they are about."""
+        try:
+            self._inbox.check()
+        except InboxBusy as error:
+            return json_answer(503, str(error), RETRY_AFTER)
+        status = self._answer({"do": "status"})
+        if status is None:
+            return json_answer(503, "the engine does not answer", RETRY_AFTER)
+        kinds = {alarm.name for alarm in self._alarms.current()} | {alarm["name"] for alarm in status["alarms"]}
+        body = {"ok": True, "message": "ready", "alarms": sorted(kinds)}
+        return Response(json.dumps(body), 200, content_type="application/json")
+
+    def metrics(self) -> Response:
+        """What both processes count, in Prometheus' text format; the web process's alone while the engine is silent."""
+        engine = self._answer({"do": "metrics"})
+        own = self._metrics.text(self._alarms.current(), engine is not None)
+        return Response(own + (engine["text"] if engine else ""), 200, content_type=CONTENT_TYPE)
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            answer = self._ask(request)
+        except BotError:
             return None
-        return say(503, "the bot has not begun yet: send it again", RETRY_AFTER)
+        return None if "error" in answer else answer
 
-    app = Flask("bot.web", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
-    app.before_request(not_begun)
-    for address in {"/webhook", path}:
-        app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
-    app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])
-    health.add_to(app)
-    app.register_error_handler(HTTPException, refused)
-    return app
+
+_REFUSED = {
+    404: "there is nothing at this address",
+    405: "this method is not taken at this address",
+    413: "the body is too large",
+}
+RETRY_AFTER = "5"  # seconds
+
+
+def json_answer(status: int, text: str, retry_after: str | None = None) -> Response:
+    """An answer in JSON: ``ok`` says whether it went well, ``message`` what happened."""
+    response = Response(_body(status < 400, text), status, content_type="application/json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = retry_after
+    return response
+
+
+def refused_answer(error: HTTPException) -> Response:
+    """The answer to a request that reaches nobody, in the same form."""
+    status = error.code or 400
+    response = json_answer(status, _REFUSED.get(status, error.name.lower()))
+    response.headers.extend((name, value) for name, value in error.get_headers() if name == "Allow")
+    return response
+
+
+@lru_cache(64)
+def _body(ok: bool, text: str) -> bytes:
+    return json.dumps({"ok": ok, "message": text}).encode()

@@ -21,7 +21,7 @@ PATIENCE = 5.0  # seconds for a client to say what it wants
 _ADDRESS_BYTES = 100  # the system's limit for a socket's path is 104 to 108
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
-log = logging.getLogger("bot.local")
+log = logging.getLogger("bot.local_socket")
 
 
 class NotRunning(BotError):

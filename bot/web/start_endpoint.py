@@ -17,10 +17,9 @@ from bot.core.text import digits, is_phone
 from bot.core.values import UnstorableValue
 from bot.lang.problems import did_you_mean
 from bot.metrics import WebMetrics
-from bot.store.group_commit import InboxBusy, InboxRefused
-from bot.store.inbox import InboxWriter
+from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 from bot.store.rows import json_text
-from bot.web.answers import RETRY_AFTER, say
+from bot.web.web_endpoints import RETRY_AFTER, json_answer
 
 ADDRESS = "/api/flows/<flow>/start"
 KEYS = ("contact", "data", "busy", "id")
@@ -40,7 +39,7 @@ class BadStart(BotError):
         self.status = status
 
 
-class Starts:
+class StartEndpoint:
     """Takes the starts that programs ask for: checked, appended to the inbox, committed, and only then acknowledged.
 
     ``key`` is what a program must know; None: no program may start anything.
@@ -74,18 +73,18 @@ class Starts:
             event = self._event(flow)
             body = json_text(event).encode()
         except BadStart as bad:
-            return say(bad.status, str(bad))
+            return json_answer(bad.status, str(bad))
         except (UnstorableValue, ValueError, RecursionError):
-            return say(400, "data has a value that cannot be kept")
+            return json_answer(400, "data has a value that cannot be kept")
         try:
             appended = self._inbox.append(None, event.id, "start", event.contact, event.at, body, True)
         except InboxBusy:
-            return say(503, "the start cannot be kept now: send it again", RETRY_AFTER)
+            return json_answer(503, "the start cannot be kept now: send it again", RETRY_AFTER)
         except InboxRefused:
-            return say(400, "the start cannot be kept")
+            return json_answer(400, "the start cannot be kept")
         if not appended.duplicate:
             self._wake()
-        return say(202, "kept already" if appended.duplicate else "kept")
+        return json_answer(202, "kept already" if appended.duplicate else "kept")
 
     def _check_key(self) -> None:
         if self._key is None:

@@ -9,8 +9,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
-from bot.connections import CONNECT_SECONDS, NotFound, is_this_machine, look_up
 from bot.core.errors import BotError
+from bot.http_client import CONNECT_SECONDS, NotFound, is_this_machine, look_up
 
 MOST_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -24,11 +24,11 @@ _SPECIAL_4 = tuple(map(IPv4Network, (
 _SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
 
 
-class Misled(BotError):
+class BadAddress(BotError):
     """An address that is none, or that leads where it must not."""
 
 
-class NotPublic(Misled):
+class NotPublic(BadAddress):
     """An address that leads into a private network."""
 
 
@@ -37,7 +37,7 @@ class HostUnknown(BotError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WebAddress:
     """An http or https address in its parts; ``target`` is path and query."""
 
     origin: str
@@ -47,15 +47,15 @@ class Place:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Take an address apart. Raises `Misled`."""
+        """Take an address apart. Raises `BadAddress`."""
         try:
             parts = urlsplit(url)
             port = parts.port or (443 if parts.scheme == "https" else 80)
         except ValueError:
-            raise Misled("it has no address that can be read") from None
+            raise BadAddress("it has no address that can be read") from None
         host = parts.hostname or ""
         if parts.scheme not in ("http", "https") or not _HOST.fullmatch(host) or parts.username is not None:
-            raise Misled("it has no http or https address")
+            raise BadAddress("it has no http or https address")
         origin = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         return cls(origin, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
 
@@ -81,12 +81,12 @@ class Place:
         return address
 
 
-def led_to(url: str, location: str) -> str:
-    """The address that a redirect leads to. Raises `Misled`."""
+def redirected_to(url: str, location: str) -> str:
+    """The address that a redirect leads to. Raises `BadAddress`."""
     try:
         return urljoin(url, location)
     except ValueError:
-        raise Misled("it was led to no address that can be read") from None
+        raise BadAddress("it was led to no address that can be read") from None
 
 
 def is_public(address: str) -> bool:

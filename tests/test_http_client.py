@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.http import Ambiguous, DeadlinePassed, Http, NotSent, Oversized, Silent
+from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Oversized, Silent
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset
 
 HEADERS = {"Content-Type": "application/json"}
@@ -18,7 +18,7 @@ def gateway() -> Iterator[Peer]:
         yield running
 
 
-def post(client: Http) -> bytes:
+def post(client: HttpClient) -> bytes:
     return client.post("/x", b"{}", HEADERS).body
 
 
@@ -39,28 +39,28 @@ def dripping(prefix: bytes, stop: threading.Event) -> Answer:
 
 def test_an_answer_is_given_whole_whatever_its_status(gateway: Peer) -> None:
     gateway.answers(answer(503, b"sorry", {"X-Some-Header": "7"}))
-    response = Http(gateway.url).post("/x", b"{}", HEADERS)
+    response = HttpClient(gateway.url).post("/x", b"{}", HEADERS)
     assert (response.status, response.body, response.headers["x-some-header"]) == (503, b"sorry", "7")
 
 
 def test_the_path_of_the_base_address_comes_first(gateway: Peer) -> None:
-    Http(gateway.url + "/base/").post("/x", b"{}", HEADERS)
+    HttpClient(gateway.url + "/base/").post("/x", b"{}", HEADERS)
     assert gateway.requests[0].path == "/base/x"
 
 
 def test_a_redirect_is_not_followed(gateway: Peer) -> None:
     gateway.answers(answer(307, b"", {"Location": "/elsewhere"}))
-    assert Http(gateway.url).post("/x", b"{}", HEADERS).status == 307
+    assert HttpClient(gateway.url).post("/x", b"{}", HEADERS).status == 307
     assert len(gateway.requests) == 1
 
 
 def test_proxies_of_the_environment_are_not_used(gateway: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free_port()}")
-    assert post(Http(gateway.url))
+    assert post(HttpClient(gateway.url))
 
 
 def test_a_connection_is_used_again(gateway: Peer) -> None:
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     for _ in range(3):
         post(client)
     assert [request.connection for request in gateway.requests] == [1, 1, 1]
@@ -68,17 +68,17 @@ def test_a_connection_is_used_again(gateway: Peer) -> None:
 
 def test_a_refused_connection_means_not_sent() -> None:
     with pytest.raises(NotSent, match="Connection refused"):
-        post(Http(f"http://127.0.0.1:{free_port()}"))
+        post(HttpClient(f"http://127.0.0.1:{free_port()}"))
 
 
 def test_an_unknown_host_means_not_sent() -> None:
     with pytest.raises(NotSent):
-        post(Http("http://no-such-host.invalid"))
+        post(HttpClient("http://no-such-host.invalid"))
 
 
 def test_a_peer_that_speaks_no_tls_means_not_sent(gateway: Peer) -> None:
     with pytest.raises(NotSent):
-        post(Http(gateway.url.replace("http:", "https:"), seconds=0.3))
+        post(HttpClient(gateway.url.replace("http:", "https:"), seconds=0.3))
 
 
 def test_a_connection_that_nobody_accepts_means_not_sent() -> None:
@@ -92,7 +92,7 @@ def test_a_connection_that_nobody_accepts_means_not_sent() -> None:
             waiting[-1].setblocking(False)
             waiting[-1].connect_ex(address)
         with pytest.raises(NotSent, match="timed out"):
-            post(Http(f"http://127.0.0.1:{address[1]}", seconds=0.2))
+            post(HttpClient(f"http://127.0.0.1:{address[1]}", seconds=0.2))
         for connection in waiting:
             connection.close()
 
@@ -101,7 +101,7 @@ def test_a_connection_that_nobody_accepts_means_not_sent() -> None:
 def test_a_connection_that_breaks_after_the_request_is_ambiguous(gateway: Peer, broken: Answer) -> None:
     gateway.answers(broken)
     with pytest.raises(Ambiguous):
-        post(Http(gateway.url))
+        post(HttpClient(gateway.url))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_connection_that_breaks_after_the_request_is_ambiguous(gateway: Peer, 
 def test_an_answer_that_is_cut_or_no_http_is_ambiguous(gateway: Peer, data: bytes) -> None:
     gateway.answers(raw(data))
     with pytest.raises(Ambiguous):
-        post(Http(gateway.url))
+        post(HttpClient(gateway.url))
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ def test_a_peer_that_drips_is_cut_at_the_deadline(gateway: Peer, prefix: bytes) 
     stop = threading.Event()
     gateway.answers(dripping(prefix, stop))
     with pytest.raises(Ambiguous, match="timed out"):
-        post(Http(gateway.url, seconds=0.3))
+        post(HttpClient(gateway.url, seconds=0.3))
     stop.set()
 
 
 def test_after_a_deadline_the_next_request_has_its_whole_time_again(gateway: Peer) -> None:
     stop = threading.Event()
-    client = Http(gateway.url, seconds=0.3)
+    client = HttpClient(gateway.url, seconds=0.3)
     gateway.answers(accepted(), dripping(b"", stop), accepted())
     post(client)
     with pytest.raises(Ambiguous):
@@ -149,7 +149,7 @@ def test_after_a_deadline_the_next_request_has_its_whole_time_again(gateway: Pee
 
 
 def test_a_body_over_the_limit_is_ambiguous_and_its_connection_is_dropped(gateway: Peer) -> None:
-    client = Http(gateway.url, body_limit=100)
+    client = HttpClient(gateway.url, body_limit=100)
     gateway.answers(answer(200, b"x" * 200), answer(200, b"x" * 100))
     with pytest.raises(Ambiguous, match="more than 100 bytes"):
         post(client)
@@ -159,11 +159,11 @@ def test_a_body_over_the_limit_is_ambiguous_and_its_connection_is_dropped(gatewa
 
 def test_a_compressed_bomb_is_not_unpacked(gateway: Peer) -> None:
     gateway.answers(answer(200, b"not gzip at all", {"Content-Encoding": "gzip"}))
-    assert post(Http(gateway.url)) == b"not gzip at all"
+    assert post(HttpClient(gateway.url)) == b"not gzip at all"
 
 
 def test_a_connection_closed_while_idle_costs_nothing(gateway: Peer) -> None:
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     for _ in range(20):
         post(client)
         gateway.close_connections()
@@ -171,7 +171,7 @@ def test_a_connection_closed_while_idle_costs_nothing(gateway: Peer) -> None:
 
 
 def test_a_reset_on_a_connection_used_before_is_still_ambiguous(gateway: Peer) -> None:
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     gateway.answers(accepted(), reset)
     post(client)
     with pytest.raises(Ambiguous):
@@ -180,20 +180,20 @@ def test_a_reset_on_a_connection_used_before_is_still_ambiguous(gateway: Peer) -
 
 def test_an_answer_that_closes_its_connection_is_whole(gateway: Peer) -> None:
     gateway.answers(raw(http_bytes(200, b"bye", {"Connection": "close"})))
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     assert post(client) == b"bye"
     assert post(client)
 
 
 def test_an_error_text_has_no_credentials_of_the_address() -> None:
     with pytest.raises(NotSent) as caught:
-        post(Http(f"http://user:secret@127.0.0.1:{free_port()}"))
+        post(HttpClient(f"http://user:secret@127.0.0.1:{free_port()}"))
     assert "secret" not in str(caught.value)
 
 
 def test_a_get_carries_its_query_and_no_body(gateway: Peer) -> None:
     gateway.answers(answer(404, b"none"))
-    response = Http(gateway.url + "/base").get("/x", {"X-Y": "1"}, {"page": "2", "q": "a b&c"})
+    response = HttpClient(gateway.url + "/base").get("/x", {"X-Y": "1"}, {"page": "2", "q": "a b&c"})
     (request,) = gateway.requests
     assert (response.status, response.body) == (404, b"none")
     assert (request.path, request.raw, request.headers["x-y"]) == ("/base/x?page=2&q=a+b%26c", b"", "1")
@@ -201,7 +201,7 @@ def test_a_get_carries_its_query_and_no_body(gateway: Peer) -> None:
 
 def test_a_pinned_address_is_connected_to_as_the_host_of_the_url(gateway: Peer) -> None:
     port = gateway.url.rpartition(":")[2]
-    client = Http(f"http://media.invalid:{port}", address="127.0.0.1")
+    client = HttpClient(f"http://media.invalid:{port}", address="127.0.0.1")
     assert post(client)
     assert gateway.requests[0].headers["host"] == f"media.invalid:{port}"
 
@@ -218,7 +218,7 @@ def test_a_pinned_address_is_asked_for_the_certificate_of_the_host() -> None:
         taking = threading.Thread(target=take)
         taking.start()
         with pytest.raises(NotSent):
-            post(Http(f"https://media.invalid:{listener.getsockname()[1]}", address="127.0.0.1"))
+            post(HttpClient(f"https://media.invalid:{listener.getsockname()[1]}", address="127.0.0.1"))
         taking.join()
     assert b"media.invalid" in hello[0]
 
@@ -226,7 +226,7 @@ def test_a_pinned_address_is_asked_for_the_certificate_of_the_host() -> None:
 STREAM = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def streamed(client: Http, idle: float = 20.0, seconds: float = 20.0) -> bytes:
+def streamed(client: HttpClient, idle: float = 20.0, seconds: float = 20.0) -> bytes:
     with client.stream("POST", "/x", b"{}", HEADERS, idle_seconds=idle, seconds=seconds) as answer:
         return b"".join(answer.chunks)
 
@@ -250,7 +250,7 @@ def test_a_stream_gives_what_has_come_before_the_rest_is_there(gateway: Peer) ->
         return True
 
     gateway.answers(write)
-    with Http(gateway.url).stream("POST", "/x", b"{}", HEADERS, idle_seconds=20, seconds=20) as answer:
+    with HttpClient(gateway.url).stream("POST", "/x", b"{}", HEADERS, idle_seconds=20, seconds=20) as answer:
         assert (answer.status, answer.headers["transfer-encoding"]) == (200, "chunked")
         assert next(answer.chunks) == b"one"
         go_on.set()
@@ -259,12 +259,12 @@ def test_a_stream_gives_what_has_come_before_the_rest_is_there(gateway: Peer) ->
 
 def test_a_stream_without_a_length_ends_with_its_connection(gateway: Peer) -> None:
     gateway.answers(raw(b"HTTP/1.1 200 OK\r\n\r\nall of it"))
-    assert streamed(Http(gateway.url)) == b"all of it"
+    assert streamed(HttpClient(gateway.url)) == b"all of it"
 
 
 def test_a_connection_is_used_again_after_a_stream_that_was_read_to_its_end(gateway: Peer) -> None:
     gateway.answers(raw(STREAM + b"3\r\none\r\n0\r\n\r\n", keep=True), accepted())
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     streamed(client)
     post(client)
     assert [request.connection for request in gateway.requests] == [1, 1]
@@ -273,7 +273,7 @@ def test_a_connection_is_used_again_after_a_stream_that_was_read_to_its_end(gate
 def test_leaving_a_stream_drops_its_connection(gateway: Peer) -> None:
     stop = threading.Event()
     gateway.answers(waiting(STREAM + b"3\r\none\r\n", stop), accepted())
-    client = Http(gateway.url)
+    client = HttpClient(gateway.url)
     with client.stream("POST", "/x", b"{}", HEADERS, idle_seconds=20, seconds=20) as answer:
         next(answer.chunks)
     post(client)
@@ -286,9 +286,9 @@ def test_a_silent_stream_is_told_from_a_late_one(gateway: Peer, prefix: bytes) -
     stop = threading.Event()
     gateway.answers(waiting(prefix, stop), waiting(prefix, stop))
     with pytest.raises(Silent, match="timed out"):
-        streamed(Http(gateway.url), idle=0.1)
+        streamed(HttpClient(gateway.url), idle=0.1)
     with pytest.raises(DeadlinePassed, match="timed out"):
-        streamed(Http(gateway.url), seconds=0.1)
+        streamed(HttpClient(gateway.url), seconds=0.1)
     stop.set()
 
 
@@ -296,7 +296,7 @@ def test_a_stream_that_drips_is_never_silent_but_ends_at_the_deadline(gateway: P
     stop = threading.Event()
     gateway.answers(dripping(b"HTTP/1.1 200 OK\r\n\r\n", stop))
     with pytest.raises(DeadlinePassed):
-        streamed(Http(gateway.url), idle=5, seconds=0.3)
+        streamed(HttpClient(gateway.url), idle=5, seconds=0.3)
     stop.set()
 
 
@@ -308,16 +308,16 @@ def test_a_stream_that_drips_is_never_silent_but_ends_at_the_deadline(gateway: P
 def test_a_cut_stream_is_neither_silent_nor_late(gateway: Peer, data: bytes) -> None:
     gateway.answers(raw(data))
     with pytest.raises(Ambiguous) as caught:
-        streamed(Http(gateway.url))
+        streamed(HttpClient(gateway.url))
     assert type(caught.value) is Ambiguous
 
 
 def test_an_endless_stream_is_cut_at_the_limit(gateway: Peer) -> None:
     gateway.answers(raw(STREAM + b"50\r\n" + b"x" * 0x50 + b"\r\n" + b"50\r\n" + b"x" * 0x50 + b"\r\n"))
     with pytest.raises(Oversized, match="more than 100 bytes"):
-        streamed(Http(gateway.url, body_limit=100))
+        streamed(HttpClient(gateway.url, body_limit=100))
 
 
 def test_a_stream_that_never_began_was_not_sent() -> None:
     with pytest.raises(NotSent):
-        streamed(Http(f"http://127.0.0.1:{free_port()}"))
+        streamed(HttpClient(f"http://127.0.0.1:{free_port()}"))

@@ -1,6 +1,8 @@
-"""The programs that a running engine goes through, from its start on, as the bot's files change."""
+"""Loads the program of a running engine, at its start and whenever the bot's files change."""
 
+import hashlib
 import logging
+import pickle
 import sys
 import threading
 from pathlib import Path
@@ -10,14 +12,13 @@ from bot.alarms import Alarms
 from bot.folder import Folder, NoBot, Watch, read_folder
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problem, Problems
-from bot.process.last_good import LastGood
 from bot.program import FaultyBot, Program, load_program
 
 ALARM = "reload-refused"
 log = logging.getLogger("bot.flows")
 
 
-class Reloads:
+class ProgramLoader:
     """Loads a bot, and loads it again. Files with problems are listed and change nothing.
 
     ``last_good`` is an open file in which the last files without problems are remembered: an engine that has
@@ -108,3 +109,63 @@ def _place(error: FaultyBot | NoBot) -> str:
     first, *more = error.problems
     others = f" and {len(more)} more" if more else ""
     return f" ({first.code} at {first.path}:{first.line}{others})"
+
+
+DEADLY = 3
+"""So many deaths in a row while the same Python was imported are no accident."""
+
+
+class LastGood:
+    """Remembers over the engine's death; the supervisor holds the file open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        file.seek(0)
+        found = self._read()
+        self.folder = found if isinstance(found, Folder) else None
+        self._end = 0 if self.folder is None else file.tell()
+        found = found if self.folder is None else self._read()
+        self._tried = found if isinstance(found, tuple) else ("", 0)
+
+    def is_deadly(self, folder: Folder) -> bool:
+        """Whether the process has died again and again while this Python was imported."""
+        digest, deaths = self._tried
+        return bool(folder.code) and digest == _digest(folder) and deaths >= DEADLY
+
+    def trying(self, folder: Folder) -> None:
+        """Note that this is about to be imported."""
+        digest, deaths = self._tried
+        now = _digest(folder)
+        self._tried = (now, deaths + 1 if now == digest else 1)
+        self._write(self._tried)
+
+    def survived(self) -> None:
+        """Note that it was imported, whatever came of it."""
+        self._tried = ("", 0)
+        self._write(self._tried)
+
+    def keep(self, folder: Folder) -> None:
+        """Remember files without problems."""
+        self._end = 0
+        self._write(folder)
+        self.folder, self._end = folder, self._file.tell()
+
+    def _write(self, value: object) -> None:
+        self._file.seek(self._end)
+        self._file.truncate()
+        pickle.dump(value, self._file)
+        self._file.flush()
+
+    def _read(self) -> "Folder | tuple[str, int] | None":
+        try:
+            found: Folder | tuple[str, int] = pickle.load(self._file)
+        except (EOFError, pickle.UnpicklingError):
+            return None  # none yet, or killed while it was written
+        return found
+
+
+def _digest(folder: Folder) -> str:
+    digest = hashlib.sha256()
+    for source in folder.code:
+        digest.update(source.path.encode() + b"\0" + source.text + b"\0")
+    return digest.hexdigest()

@@ -34,7 +34,7 @@ QUIET_SECONDS = 0.2  # how long a connection that is kept alive may use for a re
 _CODINGS = re.compile(rb"^transfer-encoding:", re.IGNORECASE | re.MULTILINE)
 
 
-class Server:
+class WebServer:
     """Serves an app on a listening socket until `stop` is called, by a signal handler or another thread."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int = THREADS) -> None:
