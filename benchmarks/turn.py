@@ -19,7 +19,7 @@ from transitions import Machine
 from bot.core.codec import dumps, loads
 from bot.core.events import MessageReceived
 from bot.core.session import Session
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.store import engine_tables, trace_rows

@@ -18,7 +18,7 @@ from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections
 from bot.gateway import webhook
 from bot.gateway.client import Gateway

@@ -24,8 +24,7 @@ from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message,
 from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
-from bot.engine import advance
-from bot.engine.replies import as_parked, merged
+from bot.engine.advance import advance, as_parked, merged
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.durations import parse

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bot.core.codec import dumps, loads
 from bot.core.events import HandoffClosed, MessageReceived, StartRequested, Tapped
 from bot.core.session import Session
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.gateway.refusals import BY_CODE
 from bot.runtime.sending import SHUT

@@ -151,7 +151,7 @@ def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
 
 def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
     from bot.clock import SystemClock
-    from bot.engine import advance
+    from bot.engine.advance import advance
     from bot.program import load_program
     from bot.runtime.batch import Batch
     from bot.runtime.operator_requests import operate as take

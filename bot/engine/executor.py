@@ -1,317 +1,547 @@
-"""Walking through flows: deciding, leaving by an outcome, passing a transition, entering what comes next."""
+"""The executor: carries out what a step decided, and follows where that leads, until a step waits.
+
+`Executor.run` is the loop, `Executor._go` the list of targets. Where an outcome leads is what the flow's machine says.
+"""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from enum import Enum
 from typing import Any
 
+from bot.core.events import MessageReceived, Tapped
 from bot.core.messages import TextMessage
+from bot.core.session import HAS_OPTED_OUT, Plan
 from bot.core.turn import StepTaken
-from bot.engine import frames
-from bot.engine.failures import FAILURES, Failure, taken_by
-from bot.engine.frames import FlowBroken
-from bot.engine.giving import give, give_at_transition
-from bot.engine.hooks import tell
-from bot.engine.interruptions import come_back
-from bot.engine.migration import meet_edit, name_now
-from bot.engine.routing import reroute
-from bot.engine.turn_context import TurnContext
-from bot.flow.definition import ResolvedTransition, Step
-from bot.lang.variables import Mismatch
-from bot.steps.kind import Awaited, FlowEnded, StepContext, StepFailed, StepResult, ending
+from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
+from bot.engine.scheduled_flows import arrange, can_start, cancel
+from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
+from bot.flow.definition import LANGUAGE, Step
+from bot.flow.machine import ResolvedTransition
+from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
+from bot.lang.failures import TemplateFailed
+from bot.lang.variables import Answer, Mismatch, Unfit
+from bot.lang.wordings import wording
+from bot.steps import agreement
+from bot.steps.kind import NOTHING, Awaited, FlowEnded, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_options import StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 
 
-class Executor:
-    """The way of one turn. A step decides; this does what it decided, until a step waits."""
+class Migrated(Enum):
+    """What became of the contact whose step was edited since it began to wait."""
 
-    def __init__(self, work: TurnContext) -> None:
-        self.work = work
+    UNMOVED = "it waits where it did"
+    MOVED = "it was led elsewhere, so that the event means nothing there"
+    ENDED = "the step is gone, and the conversation is over"
+
+
+class Executor:
+    """Moves the contact of one turn through its flows. A step decides; this does what it decided."""
+
+    def __init__(self, turn: TurnContext) -> None:
+        self.turn = turn
         self._entered = 0
-        self.routed = False  # a message is handed on once in a turn
-        self._putting = self._arrived = False
-        self._used_up = False  # the step that was arrived at has had all its visits
+        self._routed = False  # a message is handed on once in a turn
+
+    # -- the loop ---------------------------------------------------------------------------------
+
+    def run(self, result: StepResult | None, rule: str = "") -> None:
+        """Carry out a result of the active step, and those of the steps that it leads to, until one waits.
+
+        ``rule`` is what the trace says of why, where nothing has said so yet. None: nothing is to be done.
+        """
+        while result is not None:
+            if result.parks:
+                self._park()
+                return
+            self.turn.trace.rule = self.turn.trace.rule or rule
+            taken = self._note(result)
+            try:
+                sent = self._send(result)
+                if result.outcome is None:
+                    self.turn.assign_values(result.sets)
+            except (StepFailed, Mismatch) as failed:
+                result, sent = ending(self._outcome_of(failed)), []
+            waits = result.outcome is None
+            result = self._wait(result, sent) if waits else self._leave(taken, result)
+
+    def _park(self) -> None:
+        """Let the message wait until the active step has what it awaits."""
+        self.turn.trace.rule = "kept until the model has answered"
+        self.turn.frame.parked_messages += 1
+        self.turn.parks_message = True
+
+    def _note(self, result: StepResult) -> StepTaken:
+        """Note what the active step decided, for the trace; and what it leaves to the next one."""
+        turn, frame = self.turn, self.turn.frame
+        taken = StepTaken(frame.flow, frame.step, None, None, list(result.conditions), len(turn.effects))
+        turn.trace.steps.append(taken)
+        turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
+        turn.pending_input = result.unread or turn.pending_input
+        return taken
+
+    def _send(self, result: StepResult) -> list[str]:
+        """Send a result's messages; the names of their effects."""
+        refs = []
+        for message in result.messages:
+            ref = self.turn.send(message, report=result.awaits and result.call is None)
+            if ref is not None:
+                refs.append(ref)
+            self.turn.frame.silent_since = self.turn.event.at
+        return refs
+
+    def _wait(self, result: StepResult, sent: list[str]) -> StepResult | None:
+        """Wait at the active step: for the contact, for an effect's end, or for a flow that it opens, which goes on then.
+
+        ``sent`` are its messages: the step hears of one that is refused.
+        """
+        turn, frame = self.turn, self.turn.frame
+        if result.call is not None:
+            sent = [turn.add_effect(result.call)]
+        if not result.goes_on:
+            frame.awaited_effect = sent[-1] if result.awaits and sent else None
+        frame.accepts_messages = result.hears
+        frame.step_state = dict(result.step_state)
+        frame.question_unseen = frame.asks_to_continue = False
+        if sent:
+            frame.step_state["sent"] = sent
+        if result.tag is not None:
+            turn.tag(result.tag)
+            frame.step_state["tag"] = result.tag
+        if result.tells is not None:
+            event, told = result.tells
+            turn.tell_hooks(event, frame.flow, step=frame.step, **told)
+        if result.opens is None:
+            return None
+        flow, inputs = result.opens
+        return self._open(f"/{flow}", inputs, came_from=frame.flow)
+
+    def _leave(
+        self, taken: StepTaken, result: StepResult, *, expired: bool = False, objection: str | None = None
+    ) -> StepResult | None:
+        """Leave the active step by the outcome of a result, or stay where the outcome leads nowhere.
+
+        What it gives and says on the way may fail: then one of its `errors` is the outcome, and nothing was given.
+        """
+        turn, frame, step, outcome = self.turn, self.turn.frame, self.turn.step, result.outcome
+        assert outcome is not None
+        resolved, before = turn.flow.machine.follow(frame.step, outcome), turn.checkpoint()
+        frame.awaited_effect = None
+        turn.session.apology_due = turn.session.apology_due or step.lets_down(outcome)
+        try:
+            if resolved.success:
+                self._give(step, result)
+            if objection is not None:
+                turn.send(TextMessage(objection))
+            elif resolved.written is not None:
+                self._pass(resolved.written, {**dict.fromkeys(step.kind.tells), **result.known})
+        except FAILURES as failed:
+            turn.roll_back(before)
+            return self._leave(taken, ending(self._outcome_of(failed, leaving=outcome), known=result.known))
+        own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
+        if own and resolved.success and resolved.target != BACK and step.kind.asks:
+            frame.unanswered_question = None  # its flow has gone on
+        put_again = objection is not None and resolved.target == AGAIN  # by the objection
+        target = None if put_again else self._after_correction(resolved)
+        taken.outcome, taken.target = outcome, target
+        return None if target is None else self._go(target, expired=expired, failed=outcome.startswith("errors."))
+
+    def _go(self, target: str, *, expired: bool = False, failed: bool = False) -> StepResult | None:
+        """Go to a target from the active step; what the step decides that is arrived at.
+
+        ``expired``: since nobody answered; ``failed``: since it failed. Whoever ran a flow that ends hears of either.
+        """
+        frame = self.turn.frame
+        self.turn.remove_step_tags((frame,))
+        if target == AGAIN:
+            return self._put_again()
+        if target == BACK and frame.unanswered_question is not None:
+            return self._return_to(frame.unanswered_question)
+        if target in (END, BACK):
+            return self._end(expired=expired and target == END, failed=failed and target == END)
+        if target == ROUTE:
+            return self._reroute()
+        if target.startswith("/"):
+            return self._enter(self.turn.go_over_to(target))
+        return self._enter(target)
+
+    # -- what starts the loop: for events -----------------------------------------------------------
 
     def ask(self, decide: Callable[[StepContext], StepResult | None]) -> StepResult | None:
         """Ask the active step; a failure in its texts or values becomes the outcome for failures."""
         try:
-            return decide(self.work.step_context())
+            return decide(self.turn.step_context())
         except FAILURES as failed:
-            return ending(taken_by(self.work, failed), known=getattr(failed, "known", {}))
+            return ending(self._outcome_of(failed), known=getattr(failed, "known", {}))
 
-    def take(self, result: StepResult, rule: str = "") -> None:
-        """Do what the active step decided."""
-        work, frame = self.work, self.work.frame
-        if result.parks:
-            work.trace.rule = "kept until the model has answered"
-            frame.parked_messages, work.parks_message = frame.parked_messages + 1, True
-            return
-        work.trace.rule = work.trace.rule or rule
-        taken = StepTaken(frame.flow, frame.step, None, None, list(result.conditions), len(work.effects))
-        work.trace.steps.append(taken)
-        work.trace.notes += [f"{work.where}: {note}" for note in result.notes]
-        work.pending_input = result.unread or work.pending_input
-        try:
-            refs = self._send(result)
-            if result.outcome is None:
-                work.give(result.sets)
-        except (StepFailed, Mismatch) as failed:
-            self.follow(taken_by(self.work, failed), taken=taken)
-            return
-        if result.outcome is not None:
-            self.follow(result.outcome, result, taken)
-        else:
-            self._wait(result, refs)
+    def resume(self, event: Awaited, rule: str) -> None:
+        """What the active step waited for has happened."""
+        self.run(self._resumed(event), rule)
 
-    def _send(self, result: StepResult) -> list[str]:
-        """Send a decision's messages; the names of their effects."""
-        refs = []
-        for message in result.messages:
-            ref = self.work.send(message, report=result.awaits and result.call is None)
-            if ref is not None:
-                refs.append(ref)
-            self.work.frame.silent_since = self.work.event.at
-        return refs
+    def follow(self, outcome: str, *, expired: bool = False, objection: str | None = None) -> None:
+        """Leave the active step by an outcome that it did not decide on: `retry`, `timeout`, an error.
 
-    def _wait(self, result: StepResult, refs: list[str]) -> None:
-        """Wait at the active step: for the contact, for an effect's end, for a flow that it opens.
-
-        ``refs`` are the messages sent: the step hears of one that is refused.
+        ``objection`` is said in place of what the transition says, and is as good as the question put again.
         """
-        work, frame = self.work, self.work.frame
-        if result.call is not None:
-            refs = [work.do(result.call)]
-        if not result.goes_on:
-            frame.awaited_effect = refs[-1] if result.awaits and refs else None
-        frame.accepts_messages = result.hears
-        frame.step_state = dict(result.step_state)
-        frame.question_unseen = frame.asks_to_continue = False
-        if refs:
-            frame.step_state["sent"] = refs
-        if result.tag is not None:
-            work.tag(result.tag)
-            frame.step_state["tag"] = result.tag
-        if result.tells is not None:
-            event, told = result.tells
-            tell(work, event, frame.flow, step=frame.step, **told)
-        if result.opens is not None:
-            flow, inputs = result.opens
-            self.open(f"/{flow}", inputs, came_from=frame.flow)
+        result = ending(outcome)
+        self.run(self._leave(self._note(result), result, expired=expired, objection=objection))
 
-    def follow(
-        self,
-        outcome: str,
-        result: StepResult | None = None,
-        taken: StepTaken | None = None,
-        *,
-        expired: bool = False,
-        objection: str | None = None,
-    ) -> None:
-        """Leave the active step by an outcome, or stay where the outcome leads nowhere.
+    def fail(self, failed: Failure) -> None:
+        """A failure outside the step's own doing: its errors take over. Raises it where the contact is in no flow."""
+        if self.turn.session.frame is None:
+            raise failed
+        self.follow(self._outcome_of(failed))
 
-        ``objection`` is said in place of what the outcome's transition says, and is as good as the question put again.
-        """
-        work, frame, step = self.work, self.work.frame, self.work.step
-        resolved = step.transitions[outcome]
-        if taken is None:
-            taken = StepTaken(frame.flow, frame.step, effects=len(work.effects))
-            work.trace.steps.append(taken)
-        frame.awaited_effect = None
-        work.session.apology_due = work.session.apology_due or step.lets_down(outcome)
-        before, known = work.given(), {} if result is None else result.known
+    def pass_through(self, transition: Transition) -> bool:
+        """Say and give what stands on a transition that is no outcome of the step's. False: the step's errors took over."""
         try:
-            if resolved.success:
-                give(work, step, result)
-            if objection is not None:
-                work.send(TextMessage(objection))
-            elif resolved.written is not None:
-                self.pass_transition(resolved.written, {**dict.fromkeys(step.kind.tells), **known})
-        except FAILURES as failed:
-            work.take_back(before)
-            self.follow(taken_by(self.work, failed, leaving=outcome), StepResult(known=known), taken)
-            return
-        own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
-        if own and resolved.success and resolved.target != BACK and step.kind.asks:
-            frame.unanswered_question = None  # its flow has gone on
-        target = resolved.target
-        if target is not None:
-            target = work.library.machines[frame.flow].follow(frame.step, outcome)
-        target = None if objection is not None and target == AGAIN else self._corrected(resolved, target)
-        taken.outcome, taken.target = outcome, target
-        if target is not None:
-            self.go(target, expired=expired, failed=outcome.startswith("errors."))
-
-    def _corrected(self, resolved: ResolvedTransition, target: str | None) -> str | None:
-        """The target, but for an answer that is to be corrected: after it comes the step that sent there."""
-        frame = self.work.frame
-        if resolved.written is not None and resolved.written.corrects:
-            self.correct(target)
-        elif target is not None and frame.step == frame.corrected_step:
-            back = name_now(self.work.flow, frame.step_after_correction or "", frame.former_step_names)
-            frame.corrected_step = frame.step_after_correction = None
-            return back if resolved.success and back is not None else target
-        return target
-
-    def correct(self, step: str | None) -> None:
-        """The answer of this step is to be corrected: after it comes the active step again."""
-        self.work.frame.corrected_step, self.work.frame.step_after_correction = step, self.work.frame.step
-
-    def through(self, transition: Transition) -> bool:
-        """Pass a transition that is no outcome of the step's. False when it failed: the step's errors took over."""
-        try:
-            self.pass_transition(transition)
+            self._pass(transition)
         except FAILURES as failed:
             self.fail(failed)
             return False
         return True
 
-    def fail(self, failed: Failure) -> None:
-        """A failure outside the step's own doing: its errors take over. Raises it where the contact is in no flow."""
-        if self.work.session.frame is None:
-            raise failed
-        self.follow(taken_by(self.work, failed))
+    def go(self, target: str) -> None:
+        """Go to a target from the active step."""
+        self.run(self._go(target))
 
-    def pass_transition(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
-        """What happens on the way through a transition, before it leads anywhere. Raises one of `FAILURES`.
+    def put_again(self) -> None:
+        """Put the active step's question once more."""
+        self.run(self._put_again())
+
+    def open(self, target: str, inputs: Mapping[str, Any]) -> None:
+        """Begin a flow, for a contact who is in none."""
+        self.run(self._open(target, inputs))
+
+    def correct(self, step: str | None) -> None:
+        """The answer of this step is to be corrected: after it comes the active step again."""
+        self.turn.frame.corrected_step, self.turn.frame.step_after_correction = step, self.turn.frame.step
+
+    # -- giving and saying, when a step is left -----------------------------------------------------
+
+    def _give(self, step: Step, result: StepResult) -> None:
+        """Do a step's `save`, `set`, `tag` and `schedule`; `set` reads the values from before it. Raises a `Failure`."""
+        turn, options = self.turn, step.options
+        if result.saved is not NOTHING and options.save is not None:
+            turn.assign(options.save, result.saved)
+        turn.assign_values(result.sets)
+        turn.assign_all(options.set)
+        if options.tag or options.untag:
+            self._tag(options, turn.scope())
+        if options.cancel or options.schedule:
+            arrange(turn, options)
+
+    def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
+        """Do a transition's `say`, `set`, `tag`, `cancel` and `ask`, before it leads anywhere. Raises a `Failure`.
 
         ``known`` is what its templates see beside the rest.
         """
-        scope = {**self.work.scope(), **known} if known else self.work.scope()
-        give_at_transition(self.work, transition, scope)
+        turn = self.turn
+        scope = {**turn.scope(), **known} if known else turn.scope()
+        if transition.say is not None:
+            turn.send(TextMessage(transition.say.render(scope)))
+        idle = turn.session.frame is None  # then there are no variables but the contact's language
+        turn.assign_all((item for item in transition.set if not idle or item.name == LANGUAGE), scope)
+        self._tag(transition, scope)
+        if transition.cancel:
+            cancel(turn, transition.cancel, scope)
         if transition.ask is not None:
             self._ask_in_other_words(transition.ask.render(scope))
 
+    def _tag(self, given: StepOptions | Transition, scope: Mapping[str, Any]) -> None:
+        for tag in given.untag:
+            self.turn.untag(tag.render(scope))
+        for tag in given.tag:
+            self.turn.tag(tag.render(scope))
+
     def _ask_in_other_words(self, body: str) -> None:
         """Put the active step's question in these words; where there is none, they are only said."""
-        step = self.work.known_step
-        question = None if step is None else step.kind.ask_again(self.work.step_context(), body)
+        step = self.turn.known_step
+        question = None if step is None else step.kind.ask_again(self.turn.step_context(), body)
         if question is None:
-            self.work.send(TextMessage(body))
+            self.turn.send(TextMessage(body))
         else:
             self._wait(question, self._send(question))
 
-    # -- going on ---------------------------------------------------------------------------------
+    def _after_correction(self, resolved: ResolvedTransition) -> str | None:
+        """The target, but for an answer that was to be corrected: after it comes the step that sent there."""
+        frame, target = self.turn.frame, resolved.target
+        if resolved.written is not None and resolved.written.corrects:
+            self.correct(target)
+        elif target is not None and frame.step == frame.corrected_step:
+            back = name_now(self.turn.flow, frame.step_after_correction or "", frame.former_step_names)
+            frame.corrected_step = frame.step_after_correction = None
+            return back if resolved.success and back is not None else target
+        return target
 
-    def go(self, target: str, *, expired: bool = False, failed: bool = False) -> None:
-        """Go to a target from the active step: ``expired`` by silence, ``failed`` by an error of it."""
-        self.work.leave((self.work.frame,))
-        if target == AGAIN:
-            self.put_again()
-        elif target == BACK and self.work.frame.unanswered_question is not None:
-            self._return_to(self.work.frame.unanswered_question)
-        elif target in (END, BACK):
-            self.end(expired=expired and target == END, failed=failed and target == END)
-        elif target == ROUTE:
-            reroute(self)
-        elif target.startswith("/"):
-            self.go_over(target)
-        else:
-            self.enter(target)
+    # -- failures -------------------------------------------------------------------------------------
 
-    def enter(self, name: str) -> None:
-        """Arrive at a step of the active flow."""
-        frame, step = self.work.frame, self.work.flow.steps[name]
+    def _outcome_of(self, failed: Failure, leaving: str = "") -> str:
+        """The active step's outcome for a failure, which happened while it was left by ``leaving``.
+
+        Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
+        failure: what is said on such a way would be said hundreds of times.
+        """
+        turn, transitions = self.turn, self.turn.step.transitions
+        name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
+        turn.trace.notes.append(f"{turn.where}: {name}: {failed}")
+        turn.frame.step_state = dict(turn.step.kind.after_failure(turn.frame.step_state))
+        for outcome in (f"errors.{name}", "errors.else"):
+            if outcome in transitions and not leaving.startswith("errors."):
+                self._note_failure(failed)
+                if outcome == "errors.else":
+                    turn.tell_error(str(failed))
+                return outcome
+        raise FlowBroken(f"{turn.where}: {failed}")
+
+    def _note_failure(self, failed: Failure) -> None:
+        """Note all by which the step could do otherwise when it is entered again. Raises `FlowBroken` where it failed so before.
+
+        Nothing of it is changed in place.
+        """
+        turn, session = self.turn, self.turn.session
+        frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]
+        state = frames, session.kept_variables, session.tags, session.language
+        if state in turn.failed:
+            raise FlowBroken(f"{turn.where}: {failed}: its errors lead back here, and it fails again")
+        turn.failed.append(state)
+
+    # -- arriving -------------------------------------------------------------------------------------
+
+    def _enter(self, name: str) -> StepResult | None:
+        """Arrive at a step of the active flow; what it decides."""
+        frame, step = self.turn.frame, self.turn.flow.steps[name]
         self._count(step)
-        frame.step = name
-        visits = step.options.visits
-        key = f"{frame.flow}/{name}"
+        visits, key = step.options.visits, f"{frame.flow}/{name}"
         seen = frame.visit_counts.get(key, 0)
-        frames.arrive(self.work, step)
-        self._used_up = visits is not None and seen >= visits.most
-        if visits is not None and not self._used_up:
+        self.turn.arrive(step)
+        if visits is not None and seen >= visits.most:
+            return ending("visits.else")
+        if visits is not None:
             frame.visit_counts = {**frame.visit_counts, key: seen + 1}
-        self._put()
+        return self._entered_step()
 
-    def _return_to(self, question: str) -> None:
+    def _entered_step(self) -> StepResult | None:
+        return self.ask(lambda context: self.turn.step.kind.enter(context))
+
+    def _put_again(self) -> StepResult | None:
+        """The whole question once more: the same visit, so that its buttons stay good. Not while the answer is awaited."""
+        frame = self.turn.frame
+        if frame.awaited_effect is not None:
+            return None
+        self._count(self.turn.step)
+        frame.silent_since = self.turn.event.at
+        return self._entered_step()
+
+    def _return_to(self, question: str) -> StepResult | None:
         """Go back to a question that was left without an answer; where an edit took it away, the flow ends."""
+        turn, frame = self.turn, self.turn.frame
         flow, _, name = question.partition("/")
-        known, retries = self.work.library.flows.get(flow), self.work.frame.unanswered_retries
-        self.work.frame.unanswered_question = None
-        now = None if known is None else name_now(known, name, self.work.frame.former_step_names)
+        known, retries = turn.library.flows.get(flow), frame.unanswered_retries
+        frame.unanswered_question = None
+        now = None if known is None else name_now(known, name, frame.former_step_names)
         if known is None or now is None:
-            self.end()
-            return
-        if self.work.frame.flow != flow:
-            self.work.frame.came_from = self.work.frame.flow
-            frames.change_flow(self.work, flow)
+            return self._end()
+        if frame.flow != flow:
+            frame.came_from = frame.flow
+            turn.change_flow(flow)
         self._count(known.steps[now])
-        self.work.frame.step = now
-        frames.arrive(self.work, known.steps[now])
-        self.work.frame.retries = retries
-        self._put()
-
-    def begin_anew(self) -> None:
-        """Enter the active step anew: an edit has made another kind of it, which nothing leads on from."""
-        self.work.leave((self.work.frame,))
-        self._count(self.work.step)
-        frames.arrive(self.work, self.work.step)
-        self._put()
+        turn.arrive(known.steps[now])
+        frame.retries = retries
+        return self._entered_step()
 
     def _count(self, step: Step) -> None:
         self._entered += 1
         if self._entered > MOST_STEPS:
-            raise FlowBroken(f"{self.work.frame.flow}/{step.name}: more than {MOST_STEPS} steps without waiting")
+            raise FlowBroken(f"{self.turn.frame.flow}/{step.name}: more than {MOST_STEPS} steps without waiting")
 
-    def _put(self) -> None:
-        """Let the active step do its work: ask its question, make its call; and so on, until a step waits.
+    # -- flows begin and end ----------------------------------------------------------------------------
 
-        A step that is arrived at on the way is left to the loop: a long way must not pile up on Python's stack.
-        """
-        self._arrived = True
-        if self._putting:
-            return
-        self._putting = True
-        while self._arrived:
-            self._arrived = False
-            if self._used_up:
-                self._used_up = False
-                self.follow("visits.else")
-                continue
-            result = self.ask(lambda context: self.work.step.kind.enter(context))
-            if result is not None:
-                self.take(result)
-        self._putting = False
-
-    def put_again(self) -> None:
-        """The whole question once more: the same visit, so that its buttons stay good. Not while the answer is awaited."""
-        frame = self.work.frame
-        if frame.awaited_effect is not None:
-            return
-        self._count(self.work.step)
-        frame.silent_since = self.work.event.at
-        self._put()
-
-    def open(
+    def _open(
         self, target: str, inputs: Mapping[str, Any], *, came_from: str | None = None, interrupts: bool = False
-    ) -> None:
-        """Begin a flow in a frame of its own, on top of the others."""
+    ) -> StepResult | None:
+        """Begin a flow in a frame of its own, on top of the others; what its first step decides."""
         try:
-            step = frames.push(self.work, target, inputs, came_from=came_from, interrupts=interrupts)
+            step = self.turn.push_flow(target, inputs, came_from, interrupts=interrupts)
         except Mismatch as mismatch:
-            if self.work.session.frame is None:
+            if self.turn.session.frame is None:
                 raise
-            self.follow(taken_by(self.work, mismatch))
-        else:
-            self.enter(step)
+            return ending(self._outcome_of(mismatch))
+        return self._enter(step)
 
-    def go_over(self, target: str) -> None:
-        """Go over to another flow, with the conversation's variables."""
-        self.enter(frames.go_over(self.work, target))
-
-    def end(self, *, expired: bool = False, failed: bool = False) -> None:
+    def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:
         """End the active flow: its caller goes on by `then`, `expired` or `errors`; an interrupted flow is returned to
         unless this one has expired.
         """
-        ended, self.work.expired = frames.pop(self.work), expired
+        turn = self.turn
+        ended, turn.expired = turn.pop_frame(), expired
         if ended.interrupts and expired:
-            self.work.end_all()
-        elif ended.interrupts:
-            come_back(self)
-        elif self.work.session.frame is not None and not meet_edit(self) and self.work.session.frame is not None:
-            self.resume(FlowEnded(expired, ended.vars, failed), "returned")
-
-    def resume(self, event: Awaited, rule: str) -> None:
-        """What the active step waited for has happened."""
-        result = self.ask(lambda context: self.work.step.kind.resume(context, event))
+            turn.end_all()
+            return None
+        if ended.interrupts:
+            return self._return_to_interrupted()
+        if turn.session.frame is None:
+            return None
+        change, result = self._migrate()
+        if change.moves:
+            return result
+        result = self._resumed(FlowEnded(expired, ended.vars, failed))
         if result is not None:
-            self.take(result, rule)
+            turn.trace.rule = turn.trace.rule or "returned"
+        return result
+
+    def _resumed(self, event: Awaited) -> StepResult | None:
+        return self.ask(lambda context: self.turn.step.kind.resume(context, event))
+
+    # -- interruptions: a flow begins on top of another, which is returned to as it declares --------------
+
+    def interrupt(self, target: str, inputs: Mapping[str, Any]) -> None:
+        """Interrupt the active flow by another (``flow``, or ``flow/step``). An older copy of that is dropped."""
+        turn = self.turn
+        came_from = turn.frame.flow
+        if turn.flow.interrupted == "drop":
+            turn.remove_step_tags((turn.frame,))
+            turn.drop_flow()
+        turn.drop_copy(target.partition("/")[0])
+        turn.make_room()
+        interrupts = turn.session.frame is not None
+        self.run(self._open(f"/{target}", inputs, came_from=came_from, interrupts=interrupts))
+
+    def return_to_interrupted(self, *, agreed: bool = False) -> None:
+        """Go back to the active flow, which was interrupted; ``agreed``: the contact has asked for it."""
+        self.run(self._return_to_interrupted(agreed=agreed))
+
+    def _return_to_interrupted(self, *, agreed: bool = False) -> StepResult | None:
+        """Its clocks start anew, and its question is put; where it says `ask`, the contact is asked first whether to go on."""
+        turn = self.turn
+        if turn.session.frame is None:
+            return None
+        change, result = self._migrate()
+        if change.moves:
+            return result
+        frame = turn.frame
+        frame.entered_at = turn.event.at
+        if turn.flow.interrupted != "ask" or frame.question_unseen or agreed:
+            return self._put_again()
+        name = turn.flow.name.replace("_", " ")
+        asked = turn.send(agreement.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
+        frame.step_state = {**frame.step_state, "sent": [asked]}
+        frame.silent_since = turn.event.at
+        frame.asks_to_continue = True
+        return None
+
+    # -- an edit of the flows meets a live conversation ---------------------------------------------------
+
+    def migrate_session(self) -> Migrated:
+        """Adapt the contact's step to an edit of its flow. Unchanged: it waits on; changed: its question is put again
+        when the contact writes; a step of another kind: it is entered; gone: the contact is led where `gone` says.
+        """
+        change, result = self._migrate()
+        self.run(result)
+        if change is StepChange.GONE and self.turn.session.frame is None:
+            return Migrated.ENDED
+        return Migrated.MOVED if change.moves else Migrated.UNMOVED
+
+    def _migrate(self) -> tuple[StepChange, StepResult | None]:
+        """What an edit has made of the active step; where that moves the contact, what is decided there."""
+        turn, frame = self.turn, self.turn.frame
+        edited = edited_step(turn.library, frame)
+        if edited.change is StepChange.GONE:
+            turn.trace.notes.append(f"{turn.where} is gone")
+            return edited.change, self._leave_gone()
+        if frame.step != edited.step:
+            frame.step = edited.step
+            turn.note_former_name()
+        if edited.change is StepChange.NONE:
+            return edited.change, None
+        turn.trace.notes.append(f"{turn.where} was edited")
+        if edited.change is StepChange.ANEW:
+            turn.remove_step_tags((frame,))
+            self._count(turn.step)
+            turn.arrive(turn.step)
+            return edited.change, self._entered_step()
+        frame.fingerprint = turn.step.fingerprint
+        frame.question_unseen = edited.change is StepChange.ASKED
+        return edited.change, None
+
+    def _leave_gone(self) -> StepResult | None:
+        """Go where `gone` says; where nothing is declared, the flow has expired."""
+        turn = self.turn
+        target, gone = target_when_gone(turn.library, turn.frame), turn.defaults.gone
+        turn.remove_step_tags((turn.frame,))
+        if gone is not None:
+            self._pass(gone)
+        if target is None or target == END:
+            return self._end(expired=True)
+        if target.startswith("/"):
+            return self._enter(turn.go_over_to(target))
+        return self._enter(target)
+
+    # -- what starts a flow ---------------------------------------------------------------------------------
+
+    def triggers(self) -> TriggerIndex:
+        """What starts flows for this contact."""
+        triggers = self.turn.library.triggers
+        return triggers.returning if self.turn.session.visit else triggers.first
+
+    def start_by_message(self, reply: Reply) -> None:
+        """Start the flow that a message is for."""
+        self.run(self._start_by_message(reply))
+
+    def _start_by_message(self, reply: Reply) -> StepResult | None:
+        turn, triggers = self.turn, self.triggers()
+        match, by_event = triggers.by_texts(reply.texts), triggers.by_event(turn.event)
+        flow = by_event or triggers.otherwise if match is None else match.flow
+        if flow is None:
+            turn.trace.rule = "no flow starts by this"
+            return None
+        turn.pending_input = reply
+        by = "" if match else f": {name_of_event(turn.event)}" if by_event else ": otherwise"
+        turn.trace.rule = f"start of {flow}{by}"
+        return self._open(f"/{flow}", {} if match is None else self.inputs_of(match))
+
+    def inputs_of(self, match: TriggerMatch) -> dict[str, Any]:
+        """What a text gives to the variables of the flow that it starts: as answers would, where they fit."""
+        turn, inputs = self.turn, {}
+        variables = turn.library.flows[match.flow].variables
+        for name, text in match.given.items():
+            with suppress(Unfit, TemplateFailed):
+                inputs[name] = variables[name].accept(Answer(text), turn.now, turn.scope())
+        return inputs
+
+    def _reroute(self) -> StepResult | None:
+        """Hand the message to the router as a new one (`route`)."""
+        turn, event, reply = self.turn, self.turn.event, self.turn.pending_input
+        if reply is None and isinstance(event, MessageReceived | Tapped):
+            reply = Reply(text=event.title if isinstance(event, Tapped) else event.text)
+        if self._routed or reply is None:
+            raise FlowBroken("`route` has no message to hand on, or leads to itself")
+        self._routed = True
+        turn.session.frames = ()
+        return self._start_by_message(reply)
+
+    def start_by_event(self) -> None:
+        """Start the flow that waits for such an event; a contact who is in a flow, or with an agent, stays there."""
+        turn = self.turn
+        flow = self.triggers().by_event(turn.event)
+        if flow is None or turn.session.frame is not None or turn.session.agent is not None:
+            return
+        if turn.session.opted_out:
+            turn.trace.rule = f"no start of {flow} by {name_of_event(turn.event)}: {HAS_OPTED_OUT}"
+        else:
+            turn.trace.rule = f"start of {flow}: {name_of_event(turn.event)}"
+            self.open(f"/{flow}", {})
+
+    def start_plan(self, plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
+        """Start a plan's flow now, or leave it out where the contact is busy."""
+        turn = self.turn
+        if not can_start(turn, plan):
+            turn.trace.rule = f"no start of {plan.flow}: the contact is busy"
+            return
+        turn.trace.rule = f"start of {plan.flow}: {why}"
+        if turn.session.frame is None:
+            self.open(f"/{plan.flow}", inputs)
+        else:
+            self.interrupt(plan.flow, inputs)

@@ -1,29 +1,28 @@
-"""An edit of the flows meets a live conversation, step by step."""
+"""What an edit of the flows has made of the step where a contact waits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from bot.core.session import Frame
 from bot.flow.definition import Flow
 from bot.flow.library import Library
 from bot.steps.transition import END
 
-if TYPE_CHECKING:
-    from bot.engine.executor import Executor
-
-_EDITED, _GONE = "was edited", "is gone"
-
 
 class StepChange(Enum):
-    """What an edit has made of the step where a frame waits."""
+    """What an edit has made of a step."""
 
     NONE = "none"
-    EDITED = "edited"  # the frame waits on, at its new form
+    EDITED = "edited"  # the contact waits on, at its new form
     ASKED = "asked"  # the question is put again, in its new form
     ANEW = "anew"  # it waits in another way now: it is entered anew
     GONE = "gone"
+
+    @property
+    def moves(self) -> bool:
+        """Whether the contact cannot wait on at the step."""
+        return self in (StepChange.ANEW, StepChange.GONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,6 @@ def name_now(flow: Flow, step: str, formerly: Mapping[str, str] = _NOT_RENAMED) 
     return None
 
 
-def note_former_name(frame: Frame, flow: Flow) -> None:
-    """Note what the step of a frame was called before an edit, since nothing else knows that once the edit is taken back."""
-    former = flow.steps[frame.step].options.renamed_from
-    if former is not None and former not in flow.steps:
-        frame.former_step_names = {**frame.former_step_names, f"{flow.name}/{frame.step}": former}
-
-
 def edited_step(library: Library, frame: Frame) -> EditedStep:
     """What an edit has made of the step where a frame waits."""
     flow = library.flows.get(frame.flow)
@@ -73,7 +65,8 @@ def edited_step(library: Library, frame: Frame) -> EditedStep:
         return EditedStep(name, StepChange.NONE)
     if frame.form != step.kind.form:
         return EditedStep(name, StepChange.ANEW)
-    return EditedStep(name, StepChange.ASKED if step.kind.asks and frame.awaited_effect is None else StepChange.EDITED)
+    asks = step.kind.asks and frame.awaited_effect is None
+    return EditedStep(name, StepChange.ASKED if asks else StepChange.EDITED)
 
 
 def target_when_gone(library: Library, frame: Frame) -> str | None:
@@ -89,45 +82,4 @@ def target_when_gone(library: Library, frame: Frame) -> str | None:
 
 def is_note_of_edit(note: str) -> bool:
     """Whether a note of a trace says that a turn has met an edit."""
-    return note.endswith((_EDITED, _GONE))
-
-
-def meet_edit(walk: "Executor") -> bool:
-    """The step where the contact waits is unchanged: go on; changed: ask again; of another form: enter it anew;
-    gone: as declared.
-
-    True when the contact was led elsewhere, so that the event means nothing there.
-    """
-    work, frame = walk.work, walk.work.frame
-    found = edited_step(work.library, frame)
-    if found.change is StepChange.GONE:
-        work.trace.notes.append(f"{work.where} {_GONE}")
-        _leave_gone(walk)
-        return work.session.frame is not None
-    if frame.step != found.step:
-        frame.step = found.step
-        note_former_name(frame, work.flow)
-    if found.change is StepChange.NONE:
-        return False
-    work.trace.notes.append(f"{work.where} {_EDITED}")
-    if found.change is StepChange.ANEW:
-        walk.begin_anew()
-        return True
-    frame.fingerprint = work.step.fingerprint
-    frame.question_unseen = found.change is StepChange.ASKED
-    return False
-
-
-def _leave_gone(walk: "Executor") -> None:
-    """The declared fallback, else the flow has expired."""
-    work = walk.work
-    target, gone = target_when_gone(work.library, work.frame), work.defaults.gone
-    work.leave((work.frame,))
-    if gone is not None:
-        walk.pass_transition(gone)
-    if target in (None, END):
-        walk.end(expired=True)
-    elif target.startswith("/"):
-        walk.go_over(target)
-    else:
-        walk.enter(target)
+    return note.endswith(("was edited", "is gone"))

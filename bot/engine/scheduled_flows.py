@@ -1,17 +1,15 @@
-"""Flows that start by themselves: when their time has come, or because a program asks for it."""
+"""Flows that start by themselves, when their time has come or because a program asks: kept in the session as plans.
+
+What starts them is in `bot.engine.timers` and `bot.engine.outside_events`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.core.events import StartRequested
-from bot.core.session import HAS_OPTED_OUT, Plan
-from bot.engine.failures import FAILURES, Failure
-from bot.engine.frames import MOST_FRAMES
-from bot.engine.interruptions import interrupt
-from bot.engine.migration import meet_edit
-from bot.engine.turn_context import TurnContext
+from bot.core.session import Plan
+from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
 from bot.flow.library import Library
 from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
@@ -22,9 +20,6 @@ from bot.steps.points_in_time import no_later
 from bot.steps.schedule import name_in
 from bot.steps.step_options import StepOptions
 
-if TYPE_CHECKING:
-    from bot.engine.executor import Executor
-
 MOST_PLANS = 100  # for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them
 
@@ -33,110 +28,70 @@ class NoSuchFlow(StepFailed):
     """A program asks for a flow, or a step of one, that is not there."""
 
 
-def arrange(work: TurnContext, options: StepOptions) -> None:
+# -- what steps and transitions plan and cancel -------------------------------------------------------
+
+
+def arrange(turn: TurnContext, options: StepOptions) -> None:
     """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
-    if not (options.cancel or options.schedule):
-        return
-    scope = work.scope()
-    plans = _without(work, options.cancel, scope)
+    scope = turn.scope()
+    plans = _without(turn, options.cancel, scope)
     for schedule in options.schedule:
-        plan = schedule.plan(scope, work.now)
+        plan = schedule.plan(scope, turn.now)
         plans.pop(name_in(schedule.name, scope), None)
         if plan is None:
-            work.trace.notes.append(f"{schedule.target.text} is not scheduled: its time has passed")
+            turn.trace.notes.append(f"{schedule.target.text} is not scheduled: its time has passed")
         else:
             plans[plan.name] = plan
-    _keep(work, tuple(plans.values()))
+    keep_plans(turn, tuple(plans.values()))
 
 
-def cancel(work: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
-    """Do a transition's `cancel`. Raises a `bot.engine.failures.Failure`."""
-    if names:
-        work.session.plans = tuple(_without(work, names, scope).values())
+def cancel(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
+    """Do a transition's `cancel`. Raises a `Failure`."""
+    turn.session.plans = tuple(_without(turn, names, scope).values())
 
 
-def _without(work: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> dict[str, Plan]:
+def keep_plans(turn: TurnContext, plans: tuple[Plan, ...]) -> None:
+    """Keep plans. Raises `StepFailed` for more than one contact may have."""
+    if len(plans) > MOST_PLANS:
+        raise StepFailed("failed", f"more than {MOST_PLANS} flows are scheduled for one contact")
+    turn.session.plans = plans
+
+
+def _without(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> dict[str, Plan]:
     """The contact's plans by their names, but for these."""
     gone = {name_in(name, scope) for name in names}
-    return {plan.name: plan for plan in work.session.plans if plan.name not in gone}
+    return {plan.name: plan for plan in turn.session.plans if plan.name not in gone}
 
 
-def wakes_at(work: TurnContext) -> datetime | None:
+# -- when a plan's time comes -------------------------------------------------------------------------
+
+
+def next_plan_at(turn: TurnContext) -> datetime | None:
     """When the next plan can be started, or is left out: the others wait until the contact is free."""
-    return min((plan.at for plan in work.session.plans if _means_something(work, plan)), default=None)
+    return min((plan.at for plan in turn.session.plans if is_decided(turn, plan)), default=None)
 
 
-def kept_to_the_clock(plan: Plan, now: datetime) -> Plan:
-    """A plan that starts no later than what it was to wait for from now on: the clock may have been set back."""
-    return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
-
-
-def take_due(walk: "Executor") -> None:
-    """Start the plan that has been due for longest, if there is one that can be started: one a turn.
-
-    What an edit took away is left out with a note; what does not fit any more, or comes too often, is a failure.
-    """
-    work, now = walk.work, walk.work.event.at
-    due = [plan for plan in work.session.plans if plan.at <= now and _means_something(work, plan)]
+def take_next_due(turn: TurnContext) -> Plan | None:
+    """Take the plan that has been due for longest out of the session, if one can be started; and plan its next time."""
+    now = turn.event.at
+    due = [plan for plan in turn.session.plans if plan.at <= now and is_decided(turn, plan)]
     if not due:
-        return
+        return None
     plan = min(due, key=lambda plan: plan.at)
-    work.session.plans = tuple(other for other in work.session.plans if other is not plan)
-    _plan_next(work, plan)
-    if not is_there(work.library, plan):
-        work.trace.rule = "nothing to start"
-        work.trace.notes.append(f"{plan.name}: {plan.flow} is gone")
-        return
-    try:
-        _count(work, plan)
-        inputs = _fitting(work.library, plan.flow, plan.inputs, work.now)
-    except FAILURES as failed:
-        _refuse(work, failed)
-    else:
-        _start(walk, plan, inputs, "its time has come")
+    turn.session.plans = tuple(other for other in turn.session.plans if other is not plan)
+    if plan.every is not None:  # counted from now, so that nothing piles up while it waits
+        at = next_after(plan.every, turn.now)
+        if plan.until is None or at < plan.until:
+            turn.session.plans = (*turn.session.plans, replace(plan, at=at))
+    return plan
 
 
-def take_start(walk: "Executor", event: StartRequested) -> None:
-    """A program or an operator starts a flow: at once, or as `busy` says. What is wrong with it is a failure."""
-    work = walk.work
-    if work.session.opted_out:
-        work.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"
-        return
-    if work.session.frame is not None and work.session.agent is None:
-        meet_edit(walk)
-    work.trace.rule = f"start of {event.flow} by {event.by}"
-    plan = Plan(event.id, event.flow, event.at, event.data, event.busy, after=timedelta())
-    try:
-        inputs = _asked_for(work.library, plan.flow, plan.inputs, work.now)
-        if not _means_something(work, plan):
-            _keep(work, (*work.session.plans, plan))
-            work.trace.rule = f"start of {event.flow} by {event.by}: waits"
-            return
-    except FAILURES as failed:
-        _refuse(work, failed)
-    else:
-        _start(walk, plan, inputs, f"by {event.by}")
-
-
-def _start(walk: "Executor", plan: Plan, inputs: Mapping[str, Any], why: str) -> None:
-    """Start a plan's flow now, or leave it out where the contact is busy."""
-    work = walk.work
-    if not _can_start(work, plan):
-        work.trace.rule = f"no start of {plan.flow}: the contact is busy"
-        return
-    work.trace.rule = f"start of {plan.flow}: {why}"
-    if work.session.frame is None:
-        walk.open(f"/{plan.flow}", inputs)
-    else:
-        interrupt(walk, plan.flow, inputs)
-
-
-def _count(work: TurnContext, plan: Plan) -> None:
+def count_due(turn: TurnContext, plan: Plan) -> None:
     """Count what has come due without a word from the contact, so that no flow schedules itself round and round.
 
     Raises `StepFailed` for more than `MOST_DUE` within an hour.
     """
-    session, now = work.session, work.event.at
+    session, now = turn.session, turn.event.at
     if session.due_since is None or not session.due_count or now >= session.due_since + timedelta(hours=1):
         session.due_count, session.due_since = 0, now
     session.due_count += 1
@@ -145,35 +100,28 @@ def _count(work: TurnContext, plan: Plan) -> None:
         raise StepFailed("failed", f"{plan.flow} was not started: {what}: look for a flow that schedules itself")
 
 
-def _refuse(work: TurnContext, failed: Failure) -> None:
-    """No flow is started, and the operator is told why."""
-    work.failure = str(failed)
-    work.trace.notes.append(work.failure)
+def is_decided(turn: TurnContext, plan: Plan) -> bool:
+    """Whether something happens to a plan that is due: it starts, or it is left out. Else it waits."""
+    return plan.busy == "skip" or can_start(turn, plan)
 
 
-def _means_something(work: TurnContext, plan: Plan) -> bool:
-    """Whether something happens to a plan that is due: it starts, or it is left out."""
-    return plan.busy == "skip" or _can_start(work, plan)
-
-
-def _can_start(work: TurnContext, plan: Plan) -> bool:
-    """Nobody who talks to a person, or whose answer is being worked out, is cut in on."""
-    session, frame = work.session, work.session.frame
+def can_start(turn: TurnContext, plan: Plan) -> bool:
+    """Whether a plan's flow can start now: nobody who talks to a person, or whose answer is being worked out, is interrupted."""
+    session, frame = turn.session, turn.session.frame
     if session.agent is not None:
         return False
     if frame is None:
         return True
-    free = frame.awaited_effect is None and not work.step.kind.deaf and len(session.frames) < MOST_FRAMES
+    free = frame.awaited_effect is None and not turn.step.kind.deaf and len(session.frames) < MOST_FRAMES
     return plan.busy == "interrupt" and free
 
 
-def _plan_next(work: TurnContext, plan: Plan) -> None:
-    """Plan the next time of what comes again: counted from now, so that nothing piles up while it waits."""
-    if plan.every is None:
-        return
-    at = next_after(plan.every, work.now)
-    if plan.until is None or at < plan.until:
-        work.session.plans = (*work.session.plans, replace(plan, at=at))
+def at_no_later(plan: Plan, now: datetime) -> Plan:
+    """A plan that starts no later than what it was to wait for from now on: the clock may have been set back."""
+    return plan if plan.after is None else replace(plan, at=no_later(plan.at, now, plan.after))
+
+
+# -- what a plan gives to its flow --------------------------------------------------------------------
 
 
 def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[str, str]:
@@ -182,7 +130,7 @@ def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[st
     It is under ``flow`` where there is no such flow, else under ``data``; empty where nothing is wrong.
     """
     try:
-        _asked_for(library, where, data, None)
+        requested_inputs(library, where, data, None)
     except NoSuchFlow as unknown:
         return {"flow": str(unknown)}
     except FAILURES as failed:
@@ -190,7 +138,7 @@ def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[st
     return {}
 
 
-def _asked_for(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
+def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
     """The inputs of a start that a program asks for, as values of the flow's variables. Raises a `Failure`."""
     name, flows = where.partition("/")[0], library.flows
     if not _has(library, where):
@@ -200,21 +148,10 @@ def _asked_for(library: Library, where: str, data: Mapping[str, Any], now: datet
     for unknown in data.keys() - known.keys():
         fix = did_you_mean(unknown, known, f"declare it under vars of flow {name}")
         raise StepFailed("failed", f'{where} was not started: no variable "{unknown}": {fix}')
-    return _fitting(library, where, data, now)
+    return fitting_inputs(library, where, data, now)
 
 
-def is_there(library: Library, plan: Plan) -> bool:
-    """Whether there is still the flow, and the step, that a plan starts."""
-    return _has(library, plan.flow)
-
-
-def _has(library: Library, where: str) -> bool:
-    name, _, step = where.partition("/")
-    flow = library.flows.get(name)
-    return flow is not None and (not step or step in flow.steps)
-
-
-def _fitting(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
+def fitting_inputs(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
     """The data as values of the flow's variables; those that an edit took away are left out. Raises `Mismatch`."""
     variables = library.flows[where.partition("/")[0]].variables
     inputs = {}
@@ -227,8 +164,12 @@ def _fitting(library: Library, where: str, data: Mapping[str, Any], now: datetim
     return inputs
 
 
-def _keep(work: TurnContext, plans: tuple[Plan, ...]) -> None:
-    """Keep plans. Raises `StepFailed` for more than one contact may have."""
-    if len(plans) > MOST_PLANS:
-        raise StepFailed("failed", f"more than {MOST_PLANS} flows are scheduled for one contact")
-    work.session.plans = plans
+def is_there(library: Library, plan: Plan) -> bool:
+    """Whether there is still the flow, and the step, that a plan starts."""
+    return _has(library, plan.flow)
+
+
+def _has(library: Library, where: str) -> bool:
+    name, _, step = where.partition("/")
+    flow = library.flows.get(name)
+    return flow is not None and (not step or step in flow.steps)

@@ -1,39 +1,57 @@
-"""A turn while it is being worked out: a copy of the session, the effects so far, and the trace."""
+"""What one turn reads and writes: a copy of the session, the effects so far, the trace, and the names that texts see."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
+from operator import is_
 from typing import Any
 
-from bot.core.effects import Effect, Send, effect_ref
+from bot.core.effects import Effect, Send, Tell, effect_ref
+from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import Message, TemplateMessage, clipped, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
 from bot.core.turn import Trace
-from bot.engine.scope import Scope
+from bot.core.values import Record
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
+from bot.lang import hidden
+from bot.lang.effort import Effort
+from bot.lang.hooks import ERROR
 from bot.lang.templates import TemplateFailed
 from bot.lang.variables import Mismatch
 from bot.steps.kind import Reply, StepContext, StepFailed
 from bot.steps.step_options import Defaults
-from bot.steps.transition import Assignment
+from bot.steps.transition import AGAIN, BACK, Assignment
 
-Given = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
+Failure = StepFailed | TemplateFailed | Mismatch
+FAILURES = (StepFailed, TemplateFailed, Mismatch)
+"""What may go wrong in a flow while it runs: an outcome takes it where one is declared, else the conversation ends."""
+
+
+MOST_FRAMES = 10
+
+
+class FlowBroken(BotError):
+    """A flow asks for what cannot be done; the conversation ends and the operator is told."""
+
+
+Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
 
 
 class TurnContext:
-    """What a turn reads and writes; where it goes is `Executor`'s affair."""
+    """The state of one turn. Where the contact goes is decided by `Executor`."""
 
     def __init__(self, library: Library, session: Session, event: Event) -> None:
         self.session = session.copy()
-        self._all = library
+        self._written_library = library  # in the language that the flows are written in
         self.library = library.in_language(session.language)
         self.event = event
         self.now = event.at.astimezone(library.bot.timezone)
-        self._scope = Scope(library, event, self.now)
+        self._scope = TextScope(library, event, self.now)
         self.effects: list[Effect] = []
         self.trace = Trace()
-        self.ended: Frame | None = None  # the last one that was taken away
+        self.ended: Frame | None = None  # the last frame that was taken away
         self.expired = False  # ... because nobody answered
         self.failure: str | None = None  # what the operator is told of, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
@@ -42,6 +60,8 @@ class TurnContext:
         self.drops_parked = False  # what waits so is not taken: the contact has gone elsewhere
         self.withheld = False  # a message was not sent, since the contact has opted out
         self.pending_input: Reply | None = None  # what the contact wrote, until a step takes it
+
+    # -- where the contact is ---------------------------------------------------------------------
 
     @property
     def frame(self) -> Frame:
@@ -68,18 +88,18 @@ class TurnContext:
 
     @property
     def defaults(self) -> Defaults:
-        """What holds where the contact is: at the step; where an edit removed that, in its flow; else in the bot."""
+        """The defaults that apply where the contact is: the step's; where an edit removed that, its flow's; else the bot's."""
         frame = self.session.frame
         flow = None if frame is None else self.library.flows.get(frame.flow)
         return (self.known_step or flow or self.library.bot).defaults
 
     @property
     def where(self) -> str:
-        """The active step, for people."""
+        """The active step, for people: ``flow/step``."""
         return f"{self.frame.flow}/{self.frame.step}"
 
     def note_contact(self, event: MessageReceived | Tapped) -> None:
-        """A sign of life: it opens the window, and may tell the channel and the conversation."""
+        """Note a sign of life: it opens the window, and may name the channel and the conversation."""
         session = self.session
         session.due_count = session.refusals = 0
         sent_at = min(event.sent_at, event.at)  # by the sender's clock: nobody writes after it has come
@@ -88,6 +108,125 @@ class TurnContext:
         if isinstance(event, MessageReceived):
             session.channel = event.channel or session.channel
             session.conversation = event.conversation or session.conversation
+
+    def note_unanswered(self, target: str | None, *, digression: bool = False) -> None:
+        """Note a question that is left for this target without an answer: `back` leads there.
+
+        A digression changes nothing of how often it has been put again.
+        """
+        frame = self.session.frame
+        if frame is not None and target not in (None, AGAIN, BACK) and self.step.kind.asks:
+            frame.unanswered_question, frame.unanswered_retries = self.where, frame.retries if digression else 0
+
+    # -- the stack of frames: flows that the contact is in, each opened by the one below it, or interrupting it -----------
+
+    def push_flow(self, target: str, inputs: Mapping[str, Any], came_from: str | None, *, interrupts: bool) -> str:
+        """Put a flow on top, with its inputs; the step that it begins with. Raises `Mismatch`, and puts nothing then."""
+        below, now = self.session.frames, self.event.at
+        if len(below) >= MOST_FRAMES:
+            raise FlowBroken(f"more than {MOST_FRAMES} flows are open on top of each other")
+        name, step = self._place(target)
+        self.session.frames = (*below, Frame(name, step, 0, now, now, came_from=came_from, interrupts=interrupts))
+        self.declare_variables()
+        try:
+            self.assign_values(inputs)
+        except Mismatch:
+            self.session.frames = below
+            raise
+        return step
+
+    def go_over_to(self, target: str) -> str:
+        """Let the active frame go over to another flow, with the conversation's variables; the step to enter there.
+
+        A flow that is open below is gone back to, with its own variables: the runs above it are over. Else a word
+        like "menu" would pile up flows that nobody returns to.
+        """
+        session, left = self.session, self.frame.flow
+        name, step = self._place(target)
+        depth = next((n for n in range(len(session.frames), 0, -1) if session.frames[n - 1].flow == name), None)
+        session.frames = session.frames[:depth]
+        if name != left:
+            self.frame.came_from = left
+        if name != self.frame.flow:
+            self.change_flow(name)
+        return step
+
+    def change_flow(self, name: str) -> None:
+        """Let the active frame be one of another flow."""
+        self.frame.flow = name
+        self.declare_variables()
+
+    def arrive(self, step: Step) -> None:
+        """Begin a new visit of a step, in the active frame."""
+        frame, session = self.frame, self.session
+        session.visit += 1
+        frame.step, frame.visit = step.name, session.visit
+        frame.entered_at = frame.silent_since = self.event.at
+        frame.fingerprint, frame.form = step.fingerprint, step.kind.form
+        frame.step_state, frame.awaited_effect, frame.deferred_result = {}, None, None
+        frame.accepts_messages, frame.parked_messages = False, 0
+        frame.retries = frame.reminders = 0
+        frame.question_unseen = frame.asks_to_continue = False
+        self.note_former_name()
+
+    def note_former_name(self) -> None:
+        """Note what the active step was called before an edit: nothing else knows that once the edit is taken back."""
+        frame, former = self.frame, self.step.options.renamed_from
+        if former is not None and former not in self.flow.steps:
+            frame.former_step_names = {**frame.former_step_names, f"{frame.flow}/{frame.step}": former}
+
+    def pop_frame(self) -> Frame:
+        """Take the active frame away."""
+        ended = self.ended = self.frame
+        self.session.frames = self.session.frames[:-1]
+        return ended
+
+    def drop_flow(self) -> None:
+        """Take the active flow away, and whoever ran it: nobody returns to them. What they interrupted is left."""
+        while self.session.frame is not None and not self.pop_frame().interrupts:
+            continue
+
+    def drop_copy(self, flow: str) -> None:
+        """A flow interrupts once: an older copy of it is taken away, with the flows that it runs."""
+        kept: list[Frame] = []
+        dropping = False
+        for frame in self.session.frames:
+            dropping = frame.flow == flow if frame.interrupts else dropping
+            if not dropping:
+                kept.append(frame)
+        self.session.frames = tuple(kept)
+
+    def go_back_to(self, flow: str) -> bool:
+        """Go back to a flow that is open below and interrupted nobody: what lies above it is over. False: none is."""
+        frames = self.session.frames
+        depth = next((n for n, frame in enumerate(frames, 1) if frame.flow == flow and not frame.interrupts), 0)
+        self.session.frames = frames[: depth or None]
+        return depth > 0
+
+    def make_room(self) -> None:
+        """Where the stack is full, the flow that was interrupted first is given up, with whoever ran it."""
+        frames = self.session.frames
+        oldest = next((n for n, frame in enumerate(frames) if n and frame.interrupts), None)
+        if len(frames) >= MOST_FRAMES and oldest is not None:
+            frames[oldest].interrupts = False
+            self.session.frames = frames[oldest:]
+
+    def remove_step_tags(self, frames: Iterable[Frame]) -> None:
+        """Take away the tags that stood for being at these frames' steps."""
+        gone = {frame.step_state.get("tag") for frame in frames}
+        self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
+
+    def end_all(self) -> None:
+        """End everything that the contact is in."""
+        self.remove_step_tags(self.session.frames)
+        self.ended = self.session.frame or self.ended
+        self.session.frames = ()
+
+    def _place(self, target: str) -> tuple[str, str]:
+        name, _, step = target.removeprefix("/").partition("/")
+        return name, step or self.library.flows[name].first
+
+    # -- what texts and steps see -----------------------------------------------------------------
 
     def scope(self) -> Mapping[str, Any]:
         """What templates and expressions see: the built-in names and the active flow's variables."""
@@ -102,15 +241,14 @@ class TurnContext:
         seen = frame.step_state, self.pending_input, is_open, frame.parked_messages > 0
         return StepContext(frame.flow, frame.step, frame.visit, self.now, scope, variables, *seen)
 
-    def declare(self) -> None:
+    # -- variables and tags -----------------------------------------------------------------------
+
+    def declare_variables(self) -> None:
         """A declared variable of the active flow starts at its value, unless the conversation brought one that fits."""
         frame, variables = self.frame, self.flow.variables
         values = {name: variable.value for name, variable in variables.items()}
-        brought = {
-            name: value
-            for name, value in self.session.kept_variables.items()
-            if name in values and variables[name].keep
-        }
+        kept = self.session.kept_variables
+        brought = {name: value for name, value in kept.items() if name in values and variables[name].keep}
         for name, value in {**brought, **frame.vars}.items():
             if name in values:
                 with suppress(Mismatch):
@@ -120,7 +258,7 @@ class TurnContext:
     def assign(self, name: str, value: Any) -> None:
         """Give a variable its value. Raises `Mismatch`."""
         if name == LANGUAGE and self.library.bot.languages:
-            self._speak(value)
+            self._set_language(value)
             return
         flow = self.library.flows.get(self.frame.flow)  # an edit may have removed it, while its variables go on
         variable = None if flow is None else flow.variables.get(name)
@@ -129,31 +267,13 @@ class TurnContext:
         if variable is not None and variable.keep:
             self.session.kept_variables = {**self.session.kept_variables, name: value}
 
-    def give(self, values: Mapping[str, Any]) -> None:
+    def assign_values(self, values: Mapping[str, Any]) -> None:
         """Give variables their values. Raises `Mismatch`."""
         for name, value in values.items():
             self.assign(name, value)
 
-    def given(self) -> Given:
-        """What leaving a step may give: for `take_back`."""
-        session = self.session
-        return self.frame.vars, session.kept_variables, session.tags, session.plans, session.language
-
-    def take_back(self, before: Given) -> None:
-        """Leave nothing given since then: the step was not left after all."""
-        session = self.session
-        self.frame.vars, session.kept_variables, session.tags, session.plans, session.language = before
-        self.library = self._all.in_language(session.language)
-
-    def _speak(self, language: Any) -> None:
-        """The contact's language from now on."""
-        if language not in self.library.bot.languages:
-            raise Mismatch(f"it is none of {', '.join(self.library.bot.languages)}")
-        self.session.language = language
-        self.library = self._all.in_language(language)
-
     def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
-        """Do a `set`: every value is worked out before any is given."""
+        """Do a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
         assignments = tuple(assignments)
         if not assignments:
             return
@@ -161,6 +281,13 @@ class TurnContext:
         values = [(item.name, item.evaluate(scope)) for item in assignments]
         for name, value in values:
             self.assign(name, value)
+
+    def _set_language(self, language: Any) -> None:
+        """The contact's language from now on."""
+        if language not in self.library.bot.languages:
+            raise Mismatch(f"it is none of {', '.join(self.library.bot.languages)}")
+        self.session.language = language
+        self.library = self._written_library.in_language(language)
 
     def tag(self, tag: str) -> None:
         """Tag the contact."""
@@ -171,16 +298,18 @@ class TurnContext:
         """Take a tag of the contact's away."""
         self.session.tags = tuple(other for other in self.session.tags if other != tag)
 
-    def leave(self, frames: Iterable[Frame]) -> None:
-        """Take away the tags that stood for being at these frames' steps."""
-        gone = {frame.step_state.get("tag") for frame in frames}
-        self.session.tags = tuple(tag for tag in self.session.tags if tag not in gone)
+    def checkpoint(self) -> Checkpoint:
+        """What leaving a step may change: for `roll_back`."""
+        session = self.session
+        return self.frame.vars, session.kept_variables, session.tags, session.plans, session.language
 
-    def end_all(self) -> None:
-        """End everything that the contact is in."""
-        self.leave(self.session.frames)
-        self.ended = self.session.frame or self.ended
-        self.session.frames = ()
+    def roll_back(self, before: Checkpoint) -> None:
+        """Undo what was changed since then: the step was not left after all."""
+        session = self.session
+        self.frame.vars, session.kept_variables, session.tags, session.plans, session.language = before
+        self.library = self._written_library.in_language(session.language)
+
+    # -- effects ----------------------------------------------------------------------------------
 
     @property
     def keeps_quiet(self) -> bool:
@@ -200,15 +329,15 @@ class TurnContext:
         broken = violations(message)
         if broken:
             raise StepFailed("failed", f"a message that the gateway does not take: {'; '.join(broken)}")
-        instead = None if isinstance(message, TemplateMessage) else self._instead()
-        return self.do(Send(message, instead, report))
+        instead = None if isinstance(message, TemplateMessage) else self._template_instead()
+        return self.add_effect(Send(message, instead, report))
 
-    def do(self, effect: Effect) -> str:
+    def add_effect(self, effect: Effect) -> str:
         """Decide on an effect; its name."""
         self.effects.append(effect)
         return effect_ref(self.event.id, len(self.effects) - 1)
 
-    def _instead(self) -> TemplateMessage | None:
+    def _template_instead(self) -> TemplateMessage | None:
         """The template that goes when the window is shut: the step's, the flow's or the bot's."""
         notice = self.defaults.window_closed
         if notice is None:
@@ -218,3 +347,106 @@ class TurnContext:
         except TemplateFailed as failed:
             self.trace.notes.append(f"window_closed: {failed}")
             return None
+
+    def tell_hooks(self, event: str, flow: str | None, **told: Any) -> None:
+        """Tell the hooks of the bot's own Python of an event, in this flow or in all: by effects, so that a crash loses none."""
+        for hook in self.library.hooks:
+            if hook.event == event and hook.flow in (None, flow):
+                self.add_effect(
+                    Tell(hook.name, {"contact": self.session.contact, "at": self.now, "flow": flow, **told})
+                )
+
+    def refuse_start(self, failed: Failure) -> None:
+        """Start no flow, and tell the operator why."""
+        self.failure = str(failed)
+        self.trace.notes.append(self.failure)
+
+    def tell_error(self, reason: str) -> None:
+        """Tell the hooks that something failed at the active step, which no `errors` of that name takes."""
+        frame = self.session.frame
+        flow, step = (None, None) if frame is None else (frame.flow, frame.step)
+        self.tell_hooks(ERROR, flow, step=step, reason=reason)
+
+
+class TextScope:
+    """The names that a turn's templates and expressions see, made anew where something of them has changed.
+
+    ``now`` is the event's time in the bot's zone. Values are replaced and never changed, so that it is enough to look
+    whether they are the same.
+    """
+
+    def __init__(self, library: Library, event: Event, now: datetime) -> None:
+        self._library = library  # with its own Python and chance, whatever language is spoken
+        self._event = event
+        self._now = now
+        self._draws = 0
+        self._effort = Effort()
+        self._about: tuple[Any, ...] = ()
+        self._within: tuple[Any, ...] | None = None
+        self._built_in: dict[str, Any] = {}
+        self._names: dict[str, Any] = {}
+
+    def of(self, session: Session, library: Library) -> Mapping[str, Any]:
+        """The names as a session sees them, in the language of a library."""
+        frame = session.frame
+        about = (session.name, session.email, session.tags, session.language, library)
+        within = () if frame is None else (frame.flow, frame.vars, frame.came_from)
+        if not _are(about, self._about):
+            self._about, self._within = about, None
+            self._built_in = self._built_in_names(session, library)
+        if self._within is None or not _are(within, self._within):
+            self._within = within
+            self._names = self._built_in if frame is None else self._names_in(frame, library)
+        return self._names
+
+    def _built_in_names(self, session: Session, library: Library) -> dict[str, Any]:
+        names: dict[str, Any] = {
+            "contact": _contact(session),
+            "now": self._now,
+            "today": self._now.date(),
+            "came_from": None,
+            "message": self._message(),
+            hidden.DRAW: self._draw,
+            hidden.EFFORT: self._effort,
+            hidden.OWN: self._library.own,
+            hidden.HOURS: library.bot.hours,
+            hidden.WORDINGS: library.bot.wordings,
+        }
+        if library.bot.languages:
+            names[LANGUAGE] = names[hidden.LANGUAGE] = _language(session, library.bot.languages)
+        return names
+
+    def _names_in(self, frame: Frame, library: Library) -> dict[str, Any]:
+        flow, given = library.flows.get(frame.flow), frame.vars  # an edit may have removed the flow
+        variables = {} if flow is None else flow.variables
+        values = {name: given.get(name, variable.value) for name, variable in variables.items()}
+        return {**self._built_in, "came_from": frame.came_from, **values}
+
+    def _message(self) -> str | None:
+        """What the contact wrote or tapped in this turn; null where it was anything else that happened."""
+        match self._event:
+            case MessageReceived(kind="text", text=text):
+                return text
+            case Tapped(title=title):
+                return title
+        return None
+
+    def _draw(self) -> float:
+        """The turn's next random number."""
+        self._draws += 1
+        return self._library.draw(f"{self._event.id}/{self._draws}")
+
+
+def _contact(session: Session) -> Record:
+    fields = {"id": session.contact, "name": session.name, "email": session.email, "tags": list(session.tags)}
+    return Record("contact", fields)
+
+
+def _language(session: Session, languages: tuple[str, ...]) -> str:
+    """The contact's, where the bot speaks it still; else the one that the flows are written in."""
+    return session.language if session.language in languages else languages[0]
+
+
+def _are(these: tuple[Any, ...], those: tuple[Any, ...]) -> bool:
+    """Whether they are the very same values, in order."""
+    return len(these) == len(those) and all(map(is_, these, those))

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from bot.flow.machine import FlowMachine, ResolvedTransition
 from bot.flow.triggers import Trigger
 from bot.lang.hours import Hours
 from bot.lang.nodes import Mark
@@ -23,20 +24,6 @@ from bot.steps.words import Words
 
 LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedTransition:
-    """Where one outcome of a step leads, with all defaults worked out.
-
-    ``target`` None: the step goes on waiting. ``written`` is the transition in the flow file, if there is one.
-    """
-
-    outcome: str
-    target: str | None
-    mark: Mark
-    written: Transition | None = None
-    success: bool = True
 
 
 @dataclass(frozen=True)
@@ -122,6 +109,11 @@ class Flow:
     def following(self, step: str) -> str:
         """The name of the step after this one; after the last, ``end``."""
         return self._following[step]
+
+    @cached_property
+    def machine(self) -> FlowMachine:
+        """The machine whose states are the steps: where each outcome leads."""
+        return FlowMachine(self.steps, (each for step in self.steps.values() for each in step.transitions.values()))
 
     def can_be_tapped(self, step: Step) -> bool:
         """Whether something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""

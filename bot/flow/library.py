@@ -10,7 +10,6 @@ from bot.flow.definition import BotDefinition, Flow, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
 from bot.flow.flow_checks import check, check_own
 from bot.flow.flow_file import read_flow
-from bot.flow.machine import FlowMachine
 from bot.flow.translations import Translations, read_translations
 from bot.flow.triggers import Triggers
 from bot.flow.wiring import wired
@@ -35,7 +34,6 @@ class Library:
 
     bot: BotDefinition
     flows: Mapping[str, Flow]
-    machines: Mapping[str, FlowMachine]
     triggers: Triggers
     version: str
     documents: Mapping[str, str]  # the bot's text files, by path: what AI turns may know
@@ -62,11 +60,10 @@ class Library:
         """Compile every template now, and build every machine: what only checks a bot needs none of that, what runs it
         all of it.
         """
-        for machine in self.machines.values():
-            machine.prepare()
         for used in uses_of_bot(self.bot):
             used.text.prepare()
         for flow in self.flows.values():
+            flow.machine.prepare()
             for used in uses_of_flow(flow):
                 used.text.prepare()
             for variable in flow.variables.values():
@@ -193,7 +190,6 @@ def _library(
     return Library(
         bot,
         flows,
-        {name: FlowMachine(flow) for name, flow in flows.items()},
         _triggers_of(flows),
         in_letters(digest.hexdigest()),
         texts,
@@ -207,7 +203,7 @@ def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
 
 
 def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:
-    """The same bot in another language: with the same machines, and steps that are no edit of the written ones."""
+    """The same bot in another language: with steps that are no edit of the written ones."""
     return replace(
         library,
         bot=bot,

@@ -1,63 +1,83 @@
 """Each flow as a finite state machine of the `transitions` library: steps are states, outcomes are triggers."""
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import cast
 
-from transitions import EventData, Machine, State, Transition
+import transitions
 
-from bot.flow.definition import Flow
+from bot.lang.nodes import Mark
+from bot.steps.transition import Transition
+
+
+class ResolvedTransition(transitions.Transition):
+    """Where one outcome of a step leads, with all defaults worked out: a transition of its flow's machine.
+
+    ``target`` None: the step goes on waiting. ``written`` is the transition in the flow file, if there is one.
+    """
+
+    def __init__(
+        self,
+        step: str,
+        outcome: str,
+        target: str | None,
+        mark: Mark,
+        written: Transition | None = None,
+        *,
+        success: bool = True,
+    ) -> None:
+        super().__init__(step, cast(str, target))  # None is an internal transition: the stub does not know it
+        self.outcome = outcome
+        self.mark = mark
+        self.written = written
+        self.success = success
+
+    @property
+    def target(self) -> str | None:
+        """A step of the flow, or one of the targets outside of it: ``/flow``, ``end``, ``again``, ..."""
+        return self.dest
+
+    def execute(self, event_data: transitions.EventData) -> bool:
+        """Tell the cursor. There are no conditions, and nothing is called back, so nothing is asked for any on every turn."""
+        cast(_Cursor, event_data.model).followed = self
+        return True
 
 
 class _Cursor:
     """What a machine moves: thrown away after one outcome, so that machines hold nothing of any contact."""
 
-    __slots__ = ("state",)
+    __slots__ = ("followed", "state")
 
     def __init__(self, state: str) -> None:
         self.state = state
-
-
-class _Move(Transition):
-    """An outcome's way. It has no conditions and calls nothing back, so nothing is asked for any on every turn."""
-
-    def execute(self, event_data: EventData) -> bool:
-        """Move the cursor."""
-        cursor = cast(_Cursor, event_data.model)
-        cursor.state = cast(str, self.dest)
-        return True
-
-
-class _Table(Machine):
-    transition_cls = _Move
+        self.followed: ResolvedTransition | None = None
 
 
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where. It is built when it is first used or prepared.
+    """The table of one flow: which outcome of which step leads where. It is built when it is first used or prepared."""
 
-    Targets outside the flow (``/flow``, ``end``, ``again``, ...) are states as well, with nothing behind them.
-    """
-
-    def __init__(self, flow: Flow) -> None:
-        self._flow = flow
+    def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
+        self._steps = steps
+        self._resolved = resolved
 
     @cached_property
-    def _table(self) -> _Table:
-        flow = self._flow
-        written = [(step.name, resolved) for step in flow.steps.values() for resolved in step.transitions.values()]
-        targets = [resolved.target for _, resolved in written if resolved.target is not None]
-        states = [State(name) for name in dict.fromkeys([*flow.steps, *targets])]
-        table = _Table(model=None, states=states, initial=flow.first, auto_transitions=False, send_event=True)
-        for source, resolved in written:
-            if resolved.target is not None:
-                table.add_transition(resolved.outcome, source, resolved.target)
+    def _table(self) -> transitions.Machine:
+        states = [transitions.State(name) for name in self._steps]
+        table = transitions.Machine(model=None, states=states, initial=None, auto_transitions=False, send_event=True)
+        for resolved in self._resolved:
+            event = table.events.get(resolved.outcome)
+            if event is None:
+                event = table.events[resolved.outcome] = transitions.Event(resolved.outcome, table)
+            event.add_transition(resolved)
         return table
 
     def prepare(self) -> None:
         """Build it now, so that the first contact does not wait for it."""
         self._table  # noqa: B018 - which builds it
 
-    def follow(self, step: str, outcome: str) -> str:
-        """The target of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
+    def follow(self, step: str, outcome: str) -> ResolvedTransition:
+        """The transition of an outcome. Raises `transitions.MachineError` for one that the step does not have."""
         cursor = _Cursor(step)
         self._table.events[outcome].trigger(cursor)
-        return cursor.state
+        assert cursor.followed is not None
+        return cursor.followed

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.flow.definition import BotDefinition, Flow, ResolvedTransition, Step, transitions_of_bot, transitions_of_flow
+from bot.flow.definition import BotDefinition, Flow, Step, transitions_of_bot, transitions_of_flow
+from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.scalars import is_name

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bot.flow.definition import Flow, ResolvedTransition, Step
+from bot.flow.definition import Flow, Step
+from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.steps.declared import Falls, Outcome
@@ -11,18 +12,20 @@ from bot.steps.transition import AGAIN, END, NEXT, Transition
 
 
 def wired(flow: Flow, problems: Problems) -> Flow:
-    """The flow with the `ways` of each step filled in; an outcome that leads nowhere is a problem."""
+    """The flow with the transitions of each step; an outcome that leads nowhere is a problem."""
     names = list(flow.steps)
     following = dict(zip(names, [*names[1:], END], strict=False))
     steps = {}
     for step in flow.steps.values():
-        wiring = _Wiring(step, following[step.name], problems)
-        steps[step.name] = replace(step, transitions={resolved.outcome: resolved for resolved in wiring.transitions()})
+        resolver = _Resolver(step, following[step.name], problems)
+        steps[step.name] = replace(
+            step, transitions={resolved.outcome: resolved for resolved in resolver.transitions()}
+        )
     return replace(flow, steps=steps)
 
 
-class _Wiring:
-    """The ways of one step."""
+class _Resolver:
+    """Resolves the transitions of one step."""
 
     def __init__(self, step: Step, following: str, problems: Problems) -> None:
         self._step = step
@@ -47,6 +50,11 @@ class _Wiring:
         if step.kind.waits or timeout is not None:
             yield self._timeout(step)
 
+    def _to(
+        self, outcome: str, target: str | None, transition: Transition, *, success: bool = False
+    ) -> ResolvedTransition:
+        return ResolvedTransition(self._step.name, outcome, target, transition.mark, transition, success=success)
+
     def _named(self, target: str) -> str:
         return self._following if target == NEXT else target
 
@@ -54,7 +62,7 @@ class _Wiring:
         transition = outcome.transition
         mark = self._step.mark if transition is None else transition.mark
         if transition is not None and transition.then is not None:
-            return ResolvedTransition(name, self._named(transition.then.text), mark, transition, outcome.success)
+            return self._to(name, self._named(transition.then.text), transition, success=outcome.success)
         target: str | None = None
         match outcome.falls:
             case Falls.THEN:
@@ -65,14 +73,14 @@ class _Wiring:
                 self._missing("errors.else", "a failure of this step leads nowhere", "add errors: {else: ...}")
             case Falls.WRITTEN:
                 self._missing(name, f'"{name}" leads nowhere', f"write {name}: and a target", mark)
-        return ResolvedTransition(name, target, mark, transition, outcome.success)
+        return ResolvedTransition(self._step.name, name, target, mark, transition, success=outcome.success)
 
     def _leading(self, name: str, transition: Transition) -> ResolvedTransition:
         """An outcome whose transition must say where it leads."""
         if transition.then is None:
             self._problems.add("E131", transition.mark, f"{name} leads nowhere", "add `then` with a target")
-            return ResolvedTransition(name, END, transition.mark, transition, success=False)
-        return ResolvedTransition(name, self._named(transition.then.text), transition.mark, transition, success=False)
+            return self._to(name, END, transition)
+        return self._to(name, self._named(transition.then.text), transition)
 
     def _waiting_transitions(self, *, has_other: bool) -> Iterator[ResolvedTransition]:
         step = self._step
@@ -98,9 +106,8 @@ class _Wiring:
     def _repeating(self, name: str, transition: Transition | None) -> ResolvedTransition:
         """A transition that may stay at the step: where nothing is written, the question is put again."""
         if transition is None or not transition.speaks:
-            return ResolvedTransition(name, AGAIN, self._step.mark, transition, success=False)
-        target = None if transition.then is None else self._named(transition.then.text)
-        return ResolvedTransition(name, target, transition.mark, transition, success=False)
+            return ResolvedTransition(self._step.name, name, AGAIN, self._step.mark, transition, success=False)
+        return self._to(name, None if transition.then is None else self._named(transition.then.text), transition)
 
     def _timeout(self, step: Step) -> ResolvedTransition:
         timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
@@ -110,7 +117,7 @@ class _Wiring:
                 "it waits for ever when no answer comes",
                 "add timeout: {after: 20h, then: end} here or under `defaults`",
             )
-            return ResolvedTransition("timeout", END, step.mark, success=False)
+            return ResolvedTransition(step.name, "timeout", END, step.mark, success=False)
         if timeout.after is None:
             self._problems.add("E130", timeout.mark, "timeout has no `after`", "add after: and a duration")
         return self._leading("timeout", timeout.transition)

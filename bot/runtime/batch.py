@@ -15,7 +15,7 @@ from bot.core.events import Event, MessageReceived, ResetRequested, StatusReport
 from bot.core.session import OPTED_OUT, WINDOW, Session
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
-from bot.engine.replies import as_parked, merged
+from bot.engine.advance import as_parked, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store

@@ -9,8 +9,9 @@ that it leads to.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.flow.definition import ResolvedTransition, Step
+from bot.flow.definition import Step
 from bot.flow.library import Library
+from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
 from bot.lang.words import normalise
 from bot.steps.words import Words

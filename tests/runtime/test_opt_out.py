@@ -12,7 +12,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Send
 from bot.core.messages import TextMessage
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.broadcasting import AHEAD

@@ -13,7 +13,7 @@ from bot.clock import MovableClock
 from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop

@@ -18,7 +18,7 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send, effect_re
 from bot.core.events import CallEnded, Event, SendEnded, TimeReached
 from bot.core.messages import TemplateMessage
 from bot.core.session import Session
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.flow.library import Library
 from bot.lang.extensions import Extensions
 from bot.lang.results import Results

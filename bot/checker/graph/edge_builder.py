@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.checker.graph.edges import Cause, Edge, Place
 from bot.checker.graph.traversal import reachable
-from bot.flow.definition import ResolvedTransition, Step
+from bot.flow.definition import Step
 from bot.flow.library import Library
+from bot.flow.machine import ResolvedTransition
 from bot.flow.target_checks import failing_flows
 from bot.lang.cases import LOST, Cases
 from bot.lang.domains import values_of

@@ -15,7 +15,7 @@ from bot.checker.replaying.effects import choice_ids, lines_of, same
 from bot.core.events import Event, MessageReceived, Tapped, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Conversation, RecordedTurn, StepTaken, Turn
-from bot.engine import advance
+from bot.engine.advance import advance
 from bot.engine.migration import is_note_of_edit
 from bot.flow.library import Library
 from bot.lang.nodes import Mark

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 
 from bot.checker.replaying.live import Becomes, Fate, fates
 from bot.core.events import TimeReached
-from bot.engine.executor import Executor
-from bot.engine.failures import FAILURES
-from bot.engine.frames import FlowBroken
-from bot.engine.migration import meet_edit
-from bot.engine.turn_context import TurnContext
+from bot.engine.executor import Executor, Migrated
+from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
 from bot.flow.library import Library
 from tests.searches import tries
 from tests.talk import BOT, CONTACT, Talk
@@ -175,19 +172,19 @@ def test_of_random_bots_it_says_what_the_engine_does(
         assert_does(said, Executor(TurnContext(after, contact.session, TimeReached("e", CONTACT, contact.now))))
 
 
-def assert_does(said: list[Fate], walk: Executor) -> None:
+def assert_does(said: list[Fate], executor: Executor) -> None:
     """What is said of the active frame is done with it when an event meets it."""
-    work, top = walk.work, said[0]
-    frames, visit = len(work.session.frames), work.frame.visit
+    turn, top = executor.turn, said[0]
+    frames, visit = len(turn.session.frames), turn.frame.visit
     with suppress(FlowBroken, *FAILURES):
-        led = meet_edit(walk)
+        moved = executor.migrate_session() is Migrated.MOVED
         if top.becomes in (Becomes.UNCHANGED, Becomes.EDITED, Becomes.ASKED):
-            assert not led and work.frame.visit == visit
-            assert work.where == (top.to or top.place)
+            assert not moved and turn.frame.visit == visit
+            assert turn.where == (top.to or top.place)
         if top.becomes is Becomes.ASKED:
-            assert work.frame.question_unseen
+            assert turn.frame.question_unseen
         if top.becomes in (Becomes.LED, Becomes.DROPPED) and top.to in ("", "end") and frames == 1:
-            assert not work.session.frames
+            assert not turn.session.frames
     gone = top.becomes in (Becomes.LED, Becomes.DROPPED)
     met = f"{top.place} is gone" if gone else f"{top.to or top.place} was edited"
-    assert work.trace.notes[:1] == ([] if top.becomes is Becomes.UNCHANGED else [met])
+    assert turn.trace.notes[:1] == ([] if top.becomes is Becomes.UNCHANGED else [met])

@@ -1,0 +1,513 @@
+"""The pure function at the heart: one event's way through a session, and who gets a message.
+
+No I/O, no clock, no threads, no randomness: time and ids come in with the event. The rules are those of the
+language (docs/language).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from bot.core.effects import PutContact, Send
+from bot.core.events import (
+    CallEnded,
+    CallProgressed,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    ResetRequested,
+    SendEnded,
+    StartRequested,
+    StatusReported,
+    Tapped,
+    TimeReached,
+)
+from bot.core.messages import TextMessage
+from bot.core.session import HAS_OPTED_OUT, OPTED_OUT, Frame, Session
+from bot.core.text import KEPT_CHARACTERS
+from bot.core.turn import StepTaken, Turn
+from bot.engine.executor import Executor, Migrated
+from bot.engine.migration import name_now
+from bot.engine.outside_events import (
+    take_call,
+    take_close,
+    take_contact,
+    take_conversation,
+    take_progress,
+    take_send,
+    take_start,
+)
+from bot.engine.timers import keep_to_the_clock, take_time, wake_at
+from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
+from bot.flow.definition import Flow
+from bot.flow.library import Library
+from bot.lang import hidden
+from bot.lang.hooks import END as CONVERSATION_END
+from bot.lang.wordings import wording
+from bot.lang.words import normalise
+from bot.steps import agreement
+from bot.steps.exchange import from_contact
+from bot.steps.kind import Reply
+from bot.steps.replies import ReplyId
+from bot.steps.transition import END, NEXT, ROUTE
+from bot.steps.words import Word, Words
+
+
+def advance(library: Library, session: Session, event: Event) -> Turn:
+    """Take one event: a new session, what is to be done, and when to be woken next.
+
+    Messages and taps must not come while ``session.busy``: the caller parks them; one that ``Turn.parks_message`` says so of,
+    too. Once ``session.waits_for_effect`` no more, those come as one (`merged`) where it ``has_parked_messages``, else
+    one by one. A defect in here may raise anything; a defect in a flow never does.
+    """
+    turn = TurnContext(library, session, event)
+    try:
+        _take(Executor(turn), event)
+    except (FlowBroken, *FAILURES) as broken:
+        turn.failure = str(broken)
+        turn.trace.notes.append(f"ended: {turn.failure}")
+        turn.tell_error(turn.failure)
+        turn.end_all()
+    _apologise(turn)
+    _keep_quiet(turn)
+    _tell_end(turn, session)
+    _tell_gateway(turn, session)
+    how = turn.failure, turn.in_plain_text, turn.parks_message, turn.drops_parked
+    return Turn(turn.session, tuple(turn.effects), wake_at(turn), turn.trace, *how)
+
+
+def _take(executor: Executor, event: Event) -> None:
+    """Bring the event to what it is for."""
+    turn = executor.turn
+    _note_who_speaks(turn, event)
+    if isinstance(event, MessageReceived | Tapped):
+        turn.note_contact(event)
+        take_message(executor, reply_of(event))
+        return
+    if isinstance(event, TimeReached):
+        keep_to_the_clock(turn)
+    apart = isinstance(event, ConversationAssigned | ResetRequested | StartRequested)  # whatever step the contact is at
+    if not apart and _edited_flow(executor, Reply()):
+        return
+    match event:
+        case TimeReached():
+            take_time(executor)
+        case SendEnded():
+            take_send(executor, event)
+        case CallEnded():
+            take_call(executor, event)
+        case CallProgressed():
+            take_progress(executor, event)
+        case ContactChanged():
+            take_contact(executor, event)
+        case ConversationOpened() | ConversationAssigned():
+            take_conversation(executor, event)
+        case HandoffClosed():
+            take_close(executor, event)
+        case StatusReported():
+            turn.trace.rule = f"message {event.status}"
+            executor.start_by_event()
+        case StartRequested():
+            take_start(executor, event)
+        case ResetRequested():
+            turn.trace.rule = "reset"
+            turn.end_all()
+
+
+def _note_who_speaks(turn: TurnContext, event: Event) -> None:
+    """Note whether the contact goes on with the conversation, or time does. What follows from either is taken for the same."""
+    if isinstance(event, MessageReceived | Tapped):
+        turn.session.unsolicited = False
+    elif isinstance(event, TimeReached) and turn.session.opted_out:
+        turn.session.unsolicited = True
+
+
+# -- who gets a message -------------------------------------------------------------------------------
+
+
+def take_message(executor: Executor, reply: Reply) -> None:
+    """Offer a message to everybody in the order of `FIRST`, then of `OFFERS`: whoever takes it has it."""
+    turn = executor.turn
+    if any(offer(executor, reply) for offer in FIRST):
+        return
+    frame, waiting, visit = turn.session.frame, 0, 0
+    if frame is not None:
+        frame.silent_since = turn.event.at
+        frame.parked_messages = frame.parked_messages if turn.session.waits_for_effect else 0
+        waiting, visit = frame.parked_messages, frame.visit
+    any(offer(executor, reply) for offer in OFFERS)
+    now = turn.session.frame
+    turn.drops_parked = waiting > 0 and (now is None or now.visit != visit)
+
+
+def _opt_out(executor: Executor, reply: Reply) -> bool:
+    """The words of `opt_out`. A word that ends it is then taken as any other message.
+
+    Raises `TemplateFailed`; then, too, the contact has opted out.
+    """
+    turn = executor.turn
+    opt_out = turn.library.bot.opt_out
+    said = [normalise(text) for text in reply.texts] if opt_out.words else []
+    heard = next((word for word in said if word in opt_out.words), None)
+    if heard is None:
+        if turn.session.opted_out and any(word in opt_out.back for word in said):
+            turn.untag(OPTED_OUT)
+        return False
+    turn.trace.rule = f'opt-out "{heard}"'
+    turn.tag(OPTED_OUT)
+    turn.end_all()
+    try:
+        if opt_out.say is not None:
+            turn.send(TextMessage(opt_out.say.render(turn.scope())))
+    finally:
+        turn.session.unsolicited = True  # what was asked for before is not any more
+    return True
+
+
+def _agent(executor: Executor, reply: Reply) -> bool:
+    """A person who has the conversation: the bot is silent."""
+    turn = executor.turn
+    if turn.session.agent is not None:
+        turn.trace.rule = "an agent has the conversation: not heard"
+    return turn.session.agent is not None
+
+
+def _edited_flow(executor: Executor, reply: Reply) -> bool:
+    """A flow that was edited meanwhile: where it leads the contact elsewhere, an event means nothing there."""
+    session = executor.turn.session
+    return session.frame is not None and session.agent is None and executor.migrate_session() is Migrated.MOVED
+
+
+def _hand_over(executor: Executor, reply: Reply) -> bool:
+    """A step that waits for a person, and listens to nobody else."""
+    turn = executor.turn
+    deaf = turn.session.frame is not None and turn.step.kind.deaf
+    if deaf:
+        turn.trace.rule = "hand-over: not heard"
+    return deaf
+
+
+def _question_to_continue(executor: Executor, reply: Reply) -> bool:
+    """The question whether to go on with an interrupted flow: yes puts the flow's own question, no ends the flow."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    if frame is None or not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
+        return False
+    agreed = agreement.agreed(turn.step_context(), reply)
+    if agreed is None:
+        return False
+    frame.asks_to_continue = False
+    if agreed:
+        turn.trace.rule = "goes on"
+        executor.put_again()
+    else:
+        turn.trace.rule = "does not go on"
+        turn.remove_step_tags((frame,))
+        turn.drop_flow()
+        executor.return_to_interrupted()
+    return True
+
+
+def _own_buttons(executor: Executor, reply: Reply) -> bool:
+    """What the step knows for its own before any word: its buttons, the replies of its template."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    if frame is None or frame.question_unseen or not _is_current(turn, frame, reply):
+        return False
+    result = executor.ask(lambda context: turn.step.kind.claim(context, reply))
+    executor.run(result, "tap" if reply.tap else "reply")
+    return result is not None
+
+
+def _old_tap(executor: Executor, reply: Reply) -> bool:
+    """A tap on a question that is over, or whose choices have changed."""
+    turn, tap, frame = executor.turn, reply.tap, executor.turn.session.frame
+    if tap is None:
+        return False
+    if frame is None:
+        if turn.library.bot.defaults.old_taps == "message":
+            return False
+    elif frame.question_unseen and _is_current(turn, frame, reply):
+        return False
+    other = frame is not None and "other" in turn.step.transitions
+    policy = turn.defaults.old_taps or ("message" if other else "explain")
+    turn.trace.rule = f"old tap: {policy}"
+    known = turn.library.flows.get(tap.flow)
+    if policy == "explain":
+        turn.send(TextMessage(wording(turn.scope(), "old_tap")))
+        if frame is not None and turn.step.kind.waits:
+            executor.put_again()
+    elif policy == "reopen" and known is not None and (step := _tapped_at(known, tap)) is not None:
+        target = f"/{tap.flow}/{step}"
+        if frame is None:
+            executor.open(target, {})
+        else:
+            executor.go(target)
+    elif policy == "message" and frame is not None:
+        _other_or_retry(executor, reply)
+    return True
+
+
+def _word(executor: Executor, reply: Reply) -> bool:
+    """A word of the bot's, of the flow's or of the step's."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    try:
+        word = next((word for text in reply.texts for word in _words_in(turn, text)), None)
+    except FAILURES as failed:
+        executor.fail(failed)
+        return True
+    if word is None:
+        return False
+    turn.trace.rule = f'word "{word.text}"'
+    target = None if word.transition.then is None else word.transition.then.text
+    if frame is not None:
+        target = turn.flow.following(frame.step) if target == NEXT else target
+        turn.trace.steps.append(StepTaken(frame.flow, frame.step, turn.trace.rule, target, effects=len(turn.effects)))
+    turn.note_unanswered(target, digression=True)
+    if not executor.pass_through(word.transition) or target is None:
+        return True
+    if turn.session.frame is None:
+        _go_from_no_flow(executor, word, target, reply)
+    elif target == END and turn.library.bot.words.get(normalise(word.text)) is word:
+        turn.end_all()
+    else:
+        if word.transition.corrects:
+            executor.correct(target)
+        executor.go(target)
+    return True
+
+
+def _unseen_question(executor: Executor, reply: Reply) -> bool:
+    """A question that did not reach the contact: what they write is no answer to it, so it is put again."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    if frame is None:
+        return False
+    frame.asks_to_continue = False
+    if frame.question_unseen:
+        turn.trace.rule = "put again: it had not been seen"
+        executor.put_again()
+        return True
+    return False
+
+
+def _answer(executor: Executor, reply: Reply) -> bool:
+    """An answer to the step's question: `skip`, a choice, what the variable takes."""
+    turn = executor.turn
+    if turn.session.frame is None:
+        return False
+    result = executor.ask(lambda context: turn.step.kind.answer(context, reply))
+    executor.run(result, "answer")
+    return result is not None
+
+
+def _interruption(executor: Executor, reply: Reply) -> bool:
+    """What starts another flow, where the active one lets others interrupt it. A flow that is open below is gone back to."""
+    turn = executor.turn
+    if turn.session.frame is None or turn.flow.interrupted is None:
+        return False
+    match = executor.triggers().by_texts(reply.texts)
+    if match is None or match.flow == turn.flow.name:
+        return False
+    turn.trace.rule = f"interrupted by {match.flow}"
+    if turn.go_back_to(match.flow):
+        executor.return_to_interrupted(agreed=True)
+    else:
+        executor.interrupt(match.flow, executor.inputs_of(match))
+    return True
+
+
+def _other_or_retry(executor: Executor, reply: Reply) -> bool:
+    """Every other reply at a step: its `other`, else its `retry` until there were too many."""
+    turn, frame = executor.turn, executor.turn.session.frame
+    if frame is None:
+        return False
+    turn.pending_input = reply
+    retry = turn.step.defaults.retry
+    if "other" in turn.step.transitions:
+        _leave_unanswered(executor, "other")
+    elif "retry" not in turn.step.transitions:
+        turn.trace.rule = "unread"
+    elif retry is not None and retry.most is not None and frame.retries >= retry.most:
+        _leave_unanswered(executor, "retry.else")
+    else:
+        frame.retries += 1
+        turn.trace.rule = f"retry {frame.retries}"
+        _retry(executor, reply)
+    return True
+
+
+def _start(executor: Executor, reply: Reply) -> bool:
+    """The flow that the message starts, for a contact who is in none."""
+    executor.start_by_message(reply)
+    return True
+
+
+Offer = Callable[[Executor, Reply], bool]
+"""Takes a message, or says False: it is for somebody else."""
+
+FIRST: tuple[Offer, ...] = (
+    _opt_out,  # "stop" is heard wherever the contact is
+    _agent,
+    _edited_flow,
+)
+OFFERS: tuple[Offer, ...] = (
+    _hand_over,
+    _question_to_continue,
+    _own_buttons,
+    _old_tap,
+    _word,  # "menu", "help"
+    _unseen_question,
+    _answer,
+    _interruption,
+    _other_or_retry,
+    _start,  # only where the contact is in no flow: `_other_or_retry` takes every other message
+)
+
+
+def _is_current(turn: TurnContext, frame: Frame, reply: Reply) -> bool:
+    """Whether a reply can be meant for the question that waits: of taps only its own, whatever its step was called then."""
+    tap = reply.tap
+    if tap is None:
+        return True
+    asked = (tap.flow, tap.visit) == (frame.flow, frame.visit)
+    return asked and name_now(turn.flow, tap.step, frame.former_step_names) == frame.step
+
+
+def _tapped_at(flow: Flow, tap: ReplyId) -> str | None:
+    """The step at which there is something to tap: an id may be typed by anybody, and opens no other."""
+    step = name_now(flow, tap.step)
+    return step if step is not None and flow.can_be_tapped(flow.steps[step]) else None
+
+
+def _words_in(turn: TurnContext, text: str) -> Iterator[Word]:
+    """The words of this text that are understood where the contact is. Raises `TemplateFailed`."""
+    said = normalise(text)
+    for words in _levels_of_words(turn):
+        word = words.get(said) if words else None
+        if word is not None and (word.condition is None or word.condition.evaluate(turn.scope())):
+            yield word
+
+
+def _levels_of_words(turn: TurnContext) -> Iterator[Words]:
+    yield turn.library.bot.words
+    if turn.session.frame is not None:
+        yield turn.flow.words
+        yield turn.step.options.words
+
+
+def _go_from_no_flow(executor: Executor, word: Word, target: str, reply: Reply) -> None:
+    """A contact who is in no flow: what the word sets is for the flow that it opens."""
+    if target == ROUTE:
+        executor.start_by_message(reply)
+    elif target.startswith("/"):
+        scope = executor.turn.scope()
+        executor.open(target, {item.name: item.evaluate(scope) for item in word.transition.set})
+
+
+def _leave_unanswered(executor: Executor, outcome: str) -> None:
+    executor.turn.trace.rule = outcome
+    executor.turn.note_unanswered(executor.turn.step.transitions[outcome].target)
+    executor.follow(outcome)
+
+
+def _retry(executor: Executor, reply: Reply) -> None:
+    """Put the question again: with what the step's kind objects to the reply, where it does, in place of what `retry` says."""
+    turn = executor.turn
+    try:
+        objection = turn.step.kind.objection(turn.step_context(), reply)
+    except FAILURES as failed:
+        executor.fail(failed)
+    else:
+        executor.follow("retry", objection=objection)
+
+
+# -- messages as steps see them -----------------------------------------------------------------------
+
+
+def reply_of(event: MessageReceived | Tapped) -> Reply:
+    """The event as steps see it. A quick reply may come as a tap or as text (DECISIONS: replies)."""
+    if isinstance(event, Tapped):
+        tap = ReplyId.parse(event.reply)
+        return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
+    if event.kind == "text":
+        tap = ReplyId.parse(event.text or "")
+        return Reply(text=event.text) if tap is None else Reply(tap=tap)
+    if event.kind == "location" and event.location is None:
+        return Reply(text=event.text)
+    return Reply(media=event.media, location=event.location)
+
+
+_PARKED = "kept:"
+
+
+def as_parked(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
+    """A message that a step has put off, as the event by which it is taken later: a turn happens once per event."""
+    return replace(message, id=_PARKED + message.id)
+
+
+def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Tapped:
+    """Parked messages as one, in order; one that is alone stays what it is."""
+    last = messages[-1]
+    if len(messages) == 1:
+        return last
+    text = "\n".join(from_contact(reply_of(message)) for message in messages)
+    ids = tuple(message.id.rpartition(_PARKED)[2] for message in messages)
+    sent_at = max(message.sent_at for message in messages)
+    text = text[:KEPT_CHARACTERS]
+    return MessageReceived(last.id, last.contact, last.at, sent_at, "text", text, together=ids)
+
+
+# -- the end of a turn --------------------------------------------------------------------------------
+
+
+def _apologise(turn: TurnContext) -> None:
+    """Say sorry where a model has failed, nothing has been said since, and nothing is being worked out.
+
+    An agent who has the conversation answers in its place; what cannot be sent any more is a dead letter.
+    """
+    session = turn.session
+    if session.agent is not None or any(isinstance(effect, Send) for effect in turn.effects):
+        session.apology_due = False
+    if not session.apology_due or (session.frame is not None and session.frame.awaited_effect is not None):
+        return
+    session.apology_due = False
+    if not session.window_is_open(turn.event.at):
+        turn.failure = turn.failure or "a model failed, and the contact hears nothing of it: their 24 hours are over"
+        return
+    turn.trace.notes.append("a model failed, and the flow says nothing: sorry")
+    try:
+        turn.send(TextMessage(wording(turn.scope(), "sorry")))
+    except FAILURES as failed:  # the bot's own wording cannot be rendered
+        turn.trace.notes.append(f"ai: sorry: {failed}")
+        turn.send(TextMessage(wording({**turn.scope(), hidden.WORDINGS: {}}, "sorry")))
+
+
+def _keep_quiet(turn: TurnContext) -> None:
+    """Cancel whatever is to start for a contact who has opted out, and end what would wait for an answer to nothing."""
+    session = turn.session
+    if not session.opted_out:
+        return
+    for plan in session.plans:
+        turn.trace.notes.append(f"{plan.name} is cancelled: {HAS_OPTED_OUT}")
+    session.plans = ()
+    if turn.withheld and session.frame is not None and session.frame.awaited_effect is None:
+        turn.trace.notes.append(f"ended: {HAS_OPTED_OUT}")
+        turn.end_all()
+
+
+def _tell_end(turn: TurnContext, before: Session) -> None:
+    """Tell the hooks where the conversation has ended in this turn: the contact is in no flow any more."""
+    last = turn.ended or before.frame
+    if turn.session.frame is None and last is not None:
+        turn.tell_hooks(CONVERSATION_END, last.flow, expired=turn.expired, vars=last.vars)
+
+
+def _tell_gateway(turn: TurnContext, before: Session) -> None:
+    """Give the gateway's contact the tags that this turn has changed, with all that it had (DECISIONS: contacts).
+
+    It is not told what it has just said itself.
+    """
+    session = turn.session
+    said_itself = isinstance(turn.event, ContactChanged) and {*session.tags} == {*session.gateway_tags}
+    if {*session.tags} != {*before.tags} and not said_itself:
+        turn.add_effect(PutContact(session.name, session.email, session.tags))

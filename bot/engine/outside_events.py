@@ -1,0 +1,212 @@
+"""What happens outside: calls and messages end, agents come and go, the gateway's contact changes, a program starts a flow."""
+
+from datetime import timedelta
+
+from bot.core.effects import Send
+from bot.core.events import (
+    UNSENT,
+    CallEnded,
+    CallProgressed,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    HandoffClosed,
+    SendEnded,
+    StartRequested,
+)
+from bot.core.messages import LinkButton, TextMessage, in_plain_text
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan
+from bot.engine.executor import Executor, Migrated
+from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs
+from bot.engine.turn_context import FAILURES, TurnContext
+from bot.steps.kind import StepFailed
+
+UNSEEN = ("replaced", "covered", "over_share")
+MOST_REFUSED = 3
+"""How often a refused question leads on by `errors` until the contact writes: they may lead to the next refused one."""
+SOMEBODY = "an agent"
+
+
+# -- the ends of effects ------------------------------------------------------------------------------
+
+
+def take_call(executor: Executor, event: CallEnded) -> None:
+    """A handler has ended; a result that nobody waits for any more is dropped."""
+    frame = executor.turn.session.frame
+    if frame is None or frame.awaited_effect != event.effect:
+        executor.turn.trace.rule = "late result: dropped"
+        return
+    _go_on(executor, event, f"result: {event.outcome}")
+
+
+def take_progress(executor: Executor, event: CallProgressed) -> None:
+    """A paragraph of a model's answer; one that nobody waits for any more is dropped."""
+    session = executor.turn.session
+    if session.frame is None or session.frame.awaited_effect != event.effect or session.agent is not None:
+        executor.turn.trace.rule = "late paragraph: dropped"
+        return
+    executor.resume(event, "paragraph")
+
+
+def take_send(executor: Executor, event: SendEnded) -> None:
+    """A message was sent as somebody asked to know, or did not go as planned.
+
+    What is refused is the active step's affair while it waits with that message; else only a link is sent as a text.
+    """
+    turn, frame = executor.turn, executor.turn.session.frame
+    turn.trace.rule = f"message {event.outcome}"
+    if frame is not None and (event.effect == frame.awaited_effect or _is_lost(event, frame)):
+        _go_on(executor, event, turn.trace.rule)
+    elif turn.session.agent is not None:
+        return
+    elif event.outcome == "refused" and isinstance(event.message, LinkButton) and not turn.keeps_quiet:
+        # no template in its place: nobody is asked for an answer
+        turn.add_effect(Send(TextMessage(in_plain_text(event.message))))
+        _note_plain_text(turn)
+    elif event.outcome in UNSEEN and frame is not None:
+        # the contact saw a template, or nothing, and what it answers is not this: the question comes again
+        frame.question_unseen = frame.question_unseen or (turn.step.kind.asks and turn.step.kind.needs_window)
+
+
+def _is_lost(event: SendEnded, frame: Frame) -> bool:
+    """Whether a message with which the active step waits did not reach the contact.
+
+    A model that is still at work is waited for, whatever becomes of what it has said already.
+    """
+    sent = frame.step_state.get("sent", ())
+    awaited = frame.awaited_effect
+    return event.outcome in UNSENT and event.effect in sent and (awaited is None or awaited in sent)
+
+
+def _go_on(executor: Executor, event: CallEnded | SendEnded, rule: str) -> None:
+    """Let the active step go on with what it waited for; while an agent has the conversation, keep that."""
+    turn, frame = executor.turn, executor.turn.frame
+    if turn.session.agent is not None:
+        frame.deferred_result = event
+        turn.trace.rule = f"{rule}: kept until the conversation is resolved"
+        return
+    frame.awaited_effect = frame.deferred_result = None
+    if not (isinstance(event, SendEnded) and event.outcome in UNSENT and _made_good(executor, event)):
+        executor.resume(event, rule)
+
+
+def _made_good(executor: Executor, event: SendEnded) -> bool:
+    """Send a plain text in place of buttons, a list or a link; else take the errors of a question. False: neither.
+
+    A question that nobody has seen is put again when the contact writes: what they write is no answer to it.
+    """
+    turn, frame, kind = executor.turn, executor.turn.frame, executor.turn.step.kind
+    if event.outcome == "refused" and _put_in_plain_text(executor, event):
+        return True
+    lost = event.outcome == "refused" or not kind.needs_window
+    if kind.asks and lost and turn.step.refusal is not None:
+        if turn.session.refusals < MOST_REFUSED:
+            turn.session.refusals += 1
+            executor.fail(StepFailed("refused", event.detail))
+            return True
+        turn.trace.notes.append(
+            f"{turn.where}: refused: {MOST_REFUSED + 1} times in a row, so it waits for the contact"
+        )
+    frame.question_unseen = frame.question_unseen or (kind.asks and event.outcome != "unknown")
+    return False
+
+
+def _put_in_plain_text(executor: Executor, event: SendEnded) -> bool:
+    """Once: a plain text has nothing more to leave out."""
+    turn, frame, message = executor.turn, executor.turn.frame, event.message
+    text = in_plain_text(message)
+    if not text or message is None:
+        return False
+    if frame.asks_to_continue:
+        frame.step_state = {**frame.step_state, "sent": [turn.send(TextMessage(text))]}
+    else:
+        executor.run(executor.ask(lambda context: turn.step.kind.in_plain_text(context, message)))
+    _note_plain_text(turn)
+    return True
+
+
+def _note_plain_text(turn: TurnContext) -> None:
+    turn.in_plain_text = True
+    turn.trace.rule += ": it goes as a plain text"
+
+
+# -- agents and the gateway's contact -----------------------------------------------------------------
+
+
+def take_conversation(executor: Executor, event: ConversationOpened | ConversationAssigned) -> None:
+    """A conversation was opened, or an agent took it: then the bot is silent until it is resolved.
+
+    What a model is being asked right then is the agent's to answer.
+    """
+    turn, session = executor.turn, executor.turn.session
+    session.conversation = event.conversation or session.conversation
+    session.name = event.name or session.name
+    turn.trace.rule = "conversation"
+    if isinstance(event, ConversationOpened):
+        executor.start_by_event()
+        return
+    turn.trace.rule = "assigned"
+    if turn.known_step is not None:
+        executor.resume(event, turn.trace.rule)
+    if session.frame is not None:
+        session.frame.parked_messages = 0  # the agent's to answer, too
+    executor.start_by_event()
+    session.agent = event.agent or SOMEBODY
+
+
+def take_close(executor: Executor, event: HandoffClosed) -> None:
+    """An agent resolved the conversation: the bot has it again."""
+    turn, session = executor.turn, executor.turn.session
+    turn.trace.rule = "closed"
+    had, session.agent = session.agent, None
+    if had is not None and session.frame is not None and executor.migrate_session() is Migrated.MOVED:
+        return
+    frame = session.frame
+    if frame is None:
+        executor.start_by_event()
+    elif turn.step.kind.deaf:
+        executor.resume(event, "closed")
+    elif had is not None:  # what was asked before lies far above what the agent wrote
+        frame.entered_at = frame.silent_since = event.at
+        frame.question_unseen = frame.question_unseen or turn.step.kind.asks
+        if frame.deferred_result is not None:
+            _go_on(executor, frame.deferred_result, "kept from before")
+
+
+def take_contact(executor: Executor, event: ContactChanged) -> None:
+    """Name and email are the gateway's; of the tags, what it added or took away since it last spoke of the contact."""
+    session = executor.turn.session
+    executor.turn.trace.rule = event.event
+    session.name = event.name or session.name
+    session.email = event.email or session.email
+    if event.tags is not None:
+        gone = {*session.gateway_tags} - {*event.tags}
+        kept = (tag for tag in session.tags if tag not in gone)
+        session.tags = tuple(dict.fromkeys((*kept, *event.tags)))
+        session.gateway_tags = event.tags
+    executor.start_by_event()
+
+
+# -- a program starts a flow ----------------------------------------------------------------------------
+
+
+def take_start(executor: Executor, event: StartRequested) -> None:
+    """A program or an operator starts a flow: at once, or as `busy` says. What is wrong with it is a failure."""
+    turn, session = executor.turn, executor.turn.session
+    if session.opted_out:
+        turn.trace.rule = f"no start of {event.flow} by {event.by}: {HAS_OPTED_OUT}"
+        return
+    if session.frame is not None and session.agent is None:
+        executor.migrate_session()
+    turn.trace.rule = f"start of {event.flow} by {event.by}"
+    plan = Plan(event.id, event.flow, event.at, event.data, event.busy, after=timedelta())
+    try:
+        inputs = requested_inputs(turn.library, plan.flow, plan.inputs, turn.now)
+        if not is_decided(turn, plan):
+            keep_plans(turn, (*session.plans, plan))
+            turn.trace.rule = f"start of {event.flow} by {event.by}: waits"
+            return
+    except FAILURES as failed:
+        turn.refuse_start(failed)
+    else:
+        executor.start_plan(plan, inputs, f"by {event.by}")
