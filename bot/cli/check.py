@@ -144,7 +144,7 @@ def _report(path: Path, form: str) -> "Report":
 
 def _list_cuts(report: "Report") -> None:
     """The texts that are cut when they are sent, should they turn out too long."""
-    from bot.checker.rules.lengths import notes
+    from bot.checker.rules.text_lengths import notes
     from bot.cli.output import counted, path_from_here
 
     if report.loaded.program is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from bot.checker.analysis.loads import flow_loads, model_loads
-from bot.checker.rules.load import PER_MINUTE
+from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.cli.output import counted
 from bot.core.values import LEAST_COUNTED
 from bot.flow.library import Library

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.checker.allowances import without_allowed
 from bot.checker.findings import Finding
+from bot.checker.rules.yaml_comments import without_allowed
 from bot.flow.documents import Source
 
 FLOW = """\

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.rules.constants import find_constants
-from bot.checker.rules.unset import find_unset
+from bot.checker.rules.constant_conditions import find_constants
+from bot.checker.rules.uninitialised import find_uninitialised
 from bot.core.effects import HttpRequest
 from bot.flow.library import Library
 from bot.lang import templates
@@ -100,7 +100,7 @@ def says(found: list[Finding], mark: Mark, null: frozenset[str]) -> bool:
 @given(bots(), st.lists(EVENTS, min_size=10, max_size=40))
 def test_what_happens_to_values_has_been_found_before(library: Library, events: list[tuple[str, Any]]) -> None:
     graph = Graph(library)
-    found, constant = list(find_unset(graph)), list(find_constants(graph))
+    found, constant = list(find_uninitialised(graph)), list(find_constants(graph))
     note("\n".join(map(str, (*found, *constant))))
     with pytest.MonkeyPatch.context() as monkeypatch:
         nulls = Nulls(monkeypatch)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.checker.prove import prove
-from bot.checker.rules.load import PER_MINUTE
-from bot.checker.rules.window import senders_too_late
+from bot.checker.rules.gateway_limits import PER_MINUTE, senders_too_late
 from bot.core.effects import Send
 from bot.core.events import Event
 from bot.core.messages import TemplateMessage

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.allowances import NEEDLESS, UNREASONED
 from bot.checker.findings import RULES
+from bot.checker.rules.yaml_comments import NEEDLESS, UNREASONED
 from bot.cli.report import report_on
 from bot.cli.report_pages import TITLES, page
 from bot.flow.documents import Source

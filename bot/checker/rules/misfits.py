@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bot.checker.data.nulls import Nulls
-from bot.checker.data.ways import place_uses
+from bot.checker.analysis.null_effects import NullAnalysis
+from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding
-from bot.checker.graph import Graph, Place
-from bot.flow.definition import Flow, Step
+from bot.checker.graph import Graph, Place, Root
+from bot.checker.graph.traversal import reachable
+from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.lang.cases import Kind
 from bot.lang.domains import KINDS, kinds_of_type, may_be_taken, may_fit
 from bot.lang.nodes import Mark
@@ -41,7 +42,7 @@ class _Misfits:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._nulls = graph.fact(Nulls)
+        self._nulls = graph.fact(NullAnalysis)
 
     def at(self, place: Place, step: Step) -> Iterator[Found]:
         """What never fits at a step."""
@@ -128,3 +129,39 @@ def _kind(value: Any) -> Kind:
 def _misfit(mark: Mark, kind: Kind, variable: Variable) -> Found:
     what = f'{kind.value} never fits "{variable.name}", which is of type {variable.type}'
     return mark, what, "give it a value of its type, or declare another one"
+
+
+def find_unused(graph: Graph) -> Iterator[Finding]:
+    """Inputs of flows, in a bot whose own Python is told of no variables."""
+    if not graph.library.hooks:
+        inputs = _Inputs(graph)
+        for root in graph.roots:
+            if root.by is not None:
+                yield from inputs.unread(root, root.by)
+
+
+class _Inputs:
+    """What goes into flows, and what they read."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._read = {flow.name: set(_read_in(flow)) for flow in graph.library.flows.values()}
+        for run in (run for step in graph.steps.values() for run in step.kind.flows_run()):
+            self._read[run.flow].update(run.outputs.values())
+
+    def unread(self, root: Root, by: Place) -> Iterator[Finding]:
+        """What neither the flow that a step opens looks at, nor any that it goes over to."""
+        flows = reachable([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
+        for item in root.inputs:
+            if not any(item.name in self._read[name] for name in flows):
+                what = f'step "{by[1]}": flow {root.place[0]} never reads "{item.name}"'
+                yield Finding.at("W307", item.mark, what, "leave it out, or let a step of that flow read it")
+
+
+def _read_in(flow: Flow) -> Iterator[str]:
+    """What texts and expressions look at, and what models are told of."""
+    for used in uses_of_flow(flow):
+        yield from used.text.names
+    for step in flow.steps.values():
+        yield from (need.variable for need in step.kind.needs())
+        yield from step.kind.gives if step.kind.asks_models else ()

@@ -7,7 +7,7 @@ from bot.checker.exploring.phrases import quoted, spelt_out
 from bot.checker.exploring.state import Sent, State
 from bot.checker.exploring.told import parts_of
 from bot.checker.graph import Place
-from bot.checker.rules.load import PER_MINUTE
+from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.checker.stories.case import Case, Fault, Shown, messages
 from bot.checker.stories.cuts import show_alike, show_cut, show_empty, show_few
 from bot.checker.stories.never import show_always, show_never

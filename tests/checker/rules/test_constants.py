@@ -3,7 +3,7 @@
 import pytest
 
 from bot.checker.graph import Graph
-from bot.checker.rules.constants import find_constants
+from bot.checker.rules.constant_conditions import find_constants
 from tests.checker.proved import library
 
 HEAD = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.checker.rules.lengths import notes
+from bot.checker.rules.text_lengths import notes
 from tests.checker.proved import findings, library
 
 BEGIN = """

@@ -7,7 +7,7 @@ import pytest
 
 from bot import handler
 from bot.checker.graph import Graph
-from bot.checker.rules.models import find_silent_failures, find_unasked_tools
+from bot.checker.rules.model_steps import find_silent_failures, find_unasked_tools
 from tests.talk import BOT, library_of
 
 FLOW = """\

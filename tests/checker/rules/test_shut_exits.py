@@ -1,7 +1,7 @@
 """W306: exits that need what no model can note."""
 
 from bot.checker.graph import Graph
-from bot.checker.rules.shut_exits import find_shut_exits
+from bot.checker.rules.uninitialised import find_shut_exits
 from tests.checker.proved import library
 
 BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.checker.graph import Graph
-from bot.checker.rules.unoffered import find_unoffered
+from bot.checker.rules.constant_conditions import find_unoffered
 from tests.checker.proved import library
 
 HEAD = "flow: a\nstart: {words: [a]}\nvars: {size: {type: choice, of: [S, M, L]}}\nsteps:\n"

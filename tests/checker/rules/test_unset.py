@@ -3,7 +3,7 @@
 import pytest
 
 from bot.checker.graph import Graph
-from bot.checker.rules.unset import find_unset
+from bot.checker.rules.uninitialised import find_uninitialised
 from bot.lang.extensions import extensions_in
 from bot.lang.handlers import handler
 from tests.checker.proved import BOT, library
@@ -17,7 +17,7 @@ FAILS = "this fails then"
 
 def told(*flows: str, bot: str = BOT) -> list[str]:
     """What is found of variables, without where and what to do."""
-    return [finding.what for finding in find_unset(Graph(library(*flows, bot=bot)))]
+    return [finding.what for finding in find_uninitialised(Graph(library(*flows, bot=bot)))]
 
 
 def read(steps: str, **more: str) -> list[str]:
@@ -28,7 +28,7 @@ def read(steps: str, **more: str) -> list[str]:
 
 def way(steps: str) -> list[str]:
     """The outcomes on the way to the only finding, in one flow with these steps."""
-    (finding,) = find_unset(Graph(library(HEAD + steps)))
+    (finding,) = find_uninitialised(Graph(library(HEAD + steps)))
     return [edge.outcome for edge in finding.story]
 
 
@@ -39,9 +39,9 @@ def test_what_nothing_has_set_on_the_way_is_null() -> None:
 
 def test_it_says_what_to_do() -> None:
     text, expression = '  b: {say: "{{ name }}", then: end}\n', "  c: {branch: [{if: n < day, then: end}]}"
-    fixes = [finding.fix for finding in find_unset(Graph(library(HEAD + text)))]
+    fixes = [finding.fix for finding in find_uninitialised(Graph(library(HEAD + text)))]
     assert fixes == ["give it a value before, or write {{ name | default('...') }}"]
-    fixes = [finding.fix for finding in find_unset(Graph(library(HEAD + expression)))]
+    fixes = [finding.fix for finding in find_uninitialised(Graph(library(HEAD + expression)))]
     assert fixes == ['give it a value before, or ask for it first, as in "day and ..."']
 
 
@@ -167,7 +167,7 @@ def test_a_flow_that_is_run_has_what_goes_in_and_gives_what_comes_out() -> None:
 
 def test_a_flow_that_was_not_given_what_the_one_below_it_has_is_a_rule_of_its_own() -> None:
     child = PICK.replace("ask: Q", 'ask: "{{ shade }}?"')
-    (finding,) = find_unset(Graph(library(f"{RUN}  q: {{ask: Q, save: shade}}\n  r: {{run: /pick}}", child)))
+    (finding,) = find_uninitialised(Graph(library(f"{RUN}  q: {{ask: Q, save: shade}}\n  r: {{run: /pick}}", child)))
     assert finding.code == "W308"
     assert finding.what.endswith('flow pick has variables of its own, and step "r" does not pass this one on')
     assert finding.fix == 'pass it on, with: {shade: "{{ shade }}"}'
@@ -202,7 +202,7 @@ def test_what_comes_out_may_be_null_where_the_flow_may_end_without_it(child: str
 def test_the_story_of_what_did_not_come_out_goes_through_the_flow() -> None:
     child = PICK.replace("save: colour", "save: colour, retry: {max: 1, else: end}")
     run = f'{RUN}  r: {{run: /pick, save: {{mine: colour}}, expired: end}}\n  b: {{say: "{{{{ mine }}}}"}}'
-    (finding,) = find_unset(Graph(library(run, child)))
+    (finding,) = find_uninitialised(Graph(library(run, child)))
     assert finding.what.endswith('flow pick may end without "colour"')
     assert [(edge.source[0], edge.outcome) for edge in finding.story] == [("pick", "retry.else"), ("a", "then")]
 
@@ -280,7 +280,7 @@ def test_a_handlers_annotations_say_what_null_is() -> None:
     flow = (
         HEAD + "  f: {call: find, with: {name: '{{ name }}', note: '{{ size }}'}, save: name}\n  b: {say: '{{ name }}'}"
     )
-    lines = [finding.what for finding in find_unset(Graph(library_of(flow, BOT, {"find": find})))]
+    lines = [finding.what for finding in find_uninitialised(Graph(library_of(flow, BOT, {"find": find})))]
     assert lines == [
         f'step "f": "name" may be null, and {FAILS}: nothing has given it a value on the way from /a/f',
         f'step "b": "name" may be null, and {HOLE}: step "f" may leave it so, by `then`',
@@ -319,6 +319,8 @@ def test_values_that_are_handed_round_in_a_circle_are_followed_to_where_null_cam
         '  p: {ask: P?, save: n, set: {t: "{{ a if n > 1 else b }}"}}\n'
         '  q: {ask: "Is it {{ t }}?", set: {a: "{{ t }}"}, then: p}'
     )
-    (finding,) = find_unset(Graph(library(f"flow: a\nstart: {{words: [a]}}\n{variables}\nsteps:\n{round_and_round}")))
+    (finding,) = find_uninitialised(
+        Graph(library(f"flow: a\nstart: {{words: [a]}}\n{variables}\nsteps:\n{round_and_round}"))
+    )
     assert finding.code == "W301"
     assert [(edge.source, edge.target) for edge in finding.story] == [(("a", "p"), ("a", "q"))]

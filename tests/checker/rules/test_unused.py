@@ -3,7 +3,7 @@
 import pytest
 
 from bot.checker.graph import Graph
-from bot.checker.rules.unused import find_unused
+from bot.checker.rules.misfits import find_unused
 from bot.lang.hooks import on
 from tests.checker.proved import BOT, library
 from tests.talk import library_of

@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from bot.checker.analysis.loads import TurnLoads
 from bot.checker.analysis.longest_paths import DAY, UNBOUNDED
 from bot.checker.analysis.silent_time import Sender, SilentTimes
 from bot.checker.analysis.timed_graph import speaks
 from bot.checker.findings import Finding
 from bot.checker.graph import Cause, Edge, Graph
+from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Step
 from bot.lang.nodes import Mark
 
@@ -80,3 +82,28 @@ def _long(seconds: float) -> str:
         return "any time after the contact's last message"
     hours = f"{seconds / 3600:.1f}".removesuffix(".0")
     return f"{hours} hours after the contact's last message"
+
+
+PER_MINUTE = 60
+
+
+def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
+    """Steps by which a turn comes to send more than a minute allows; of a circle the first."""
+    turns = TurnLoads(graph)
+    most = {place: turns.most(place) for place in graph.steps}
+    heavy = {place: found for place, found in most.items() if found > PER_MINUTE}
+    order = {place: number for number, place in enumerate(heavy)}
+    onward = {place: [after for after in turns.onward(place) if after in heavy] for place in heavy}
+    for component in strongly_connected_components(onward):
+        circle = set(component)
+        beyond = max((heavy[after] for each in circle for after in onward[each] if after not in circle), default=0)
+        first = min(circle, key=order.__getitem__)
+        if heavy[first] > beyond + (PER_MINUTE if beyond else 0):
+            yield _heavy_finding(graph.steps[first], heavy[first])
+
+
+def _heavy_finding(step: Step, most: float) -> Finding:
+    number = f"{most:.0f} messages" if most < UNBOUNDED else "messages without end"
+    what = f'step "{step.name}" can send {number} in one turn, and the gateway takes {PER_MINUTE} a minute'
+    fix = "go over fewer elements, put what is said into one message, or wait for the contact in between"
+    return Finding.at("W601", step.mark, what, fix)

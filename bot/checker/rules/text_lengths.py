@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.rules.sent import Message, Seen, messages
+from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.flow.library import Library
 from bot.lang.bounds import is_plain
 from bot.lang.cases import LOST, Cases, just
@@ -34,12 +34,12 @@ class Note:
 class _Text:
     """One wording of a text that is sent."""
 
-    message: Message
+    message: SentMessage
     sent: SentText
     text: Template
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> TextScope:
         """What it sees."""
         return self.message.seen
 
@@ -135,7 +135,7 @@ def _always_there(source: str) -> bool:
 
 
 def _has_hole(reads: Reads, values: Values) -> bool:
-    """Whether null shows, which `bot.checker.rules.unset` tells."""
+    """Whether null shows, which `bot.checker.rules.uninitialised` tells."""
     known: dict[str, Cases] = {
         name: frozenset({LOST if value is None else just(value)}) for name, value in values.items()
     }

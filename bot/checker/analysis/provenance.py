@@ -3,20 +3,19 @@
 from collections import deque
 from dataclasses import dataclass
 
+from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.null_effects import VariableSet
 from bot.checker.analysis.reachability import Reachability, edges_of
-from bot.checker.data.assigned import Assigned
-from bot.checker.data.giving import bits_of
-from bot.checker.data.nulls import Names
-from bot.checker.data.ways import Way
+from bot.checker.analysis.transfer_functions import EdgeTransfer, bits_of
 from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
 from bot.steps.declared import FlowRun
 
-Brought = tuple[FlowRun, str]
+BroughtValue = tuple[FlowRun, str]
 """A flow that was run, and the name of its variable that was brought back."""
 
 
 @dataclass(slots=True)
-class Origin:
+class NullOrigin:
     """Where null comes from, as far as that can be said. ``story`` are the edges from a beginning on.
 
     ``opened`` is what opened the frame, where there was no value from its beginning on; ``edge`` is where null was given,
@@ -26,7 +25,7 @@ class Origin:
     story: tuple[Edge, ...] = ()
     opened: Root | None = None
     edge: Edge | None = None
-    brought: Brought | None = None
+    brought: BroughtValue | None = None
     over: Place | None = None
 
     def why(self, place: Place) -> str:
@@ -43,22 +42,22 @@ class Origin:
         return f"nothing has given it a value on the way from /{flow}/{step}"
 
 
-class Origins:
+class Provenance:
     """Follows null back from where it is read."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._passing = graph.fact(Reachability)
-        self._assigned = graph.fact(Assigned)
+        self._assigned = graph.fact(DefiniteAssignment)
 
-    def of(self, place: Place, name: Names, way: Way | None = None) -> Origin:
+    def of(self, place: Place, name: VariableSet, way: EdgeTransfer | None = None) -> NullOrigin:
         """Why a variable may be null at a step, or on a way on from it."""
-        origin, backwards = Origin(), list[Edge]()
+        origin, backwards = NullOrigin(), list[Edge]()
         if way is not None:
             name = self._before(way, self._assigned.at[place].null, name, origin, backwards)
         while name and (came := self._assigned.came(place, name)) is not None:
             target, (place, by, null) = place, came
-            if isinstance(by, Way):
+            if isinstance(by, EdgeTransfer):
                 name = self._before(by, null, name, origin, backwards)
             elif by is not None:
                 name = self._handed(by, null, name, origin)
@@ -69,7 +68,9 @@ class Origins:
         origin.story = (*before, *reversed(backwards))
         return origin
 
-    def _before(self, way: Way, null: Names, name: Names, origin: Origin, backwards: list[Edge]) -> Names:
+    def _before(
+        self, way: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
+    ) -> VariableSet:
         """Which of those that were null before a way made this variable null past it; none where the way itself did."""
         brought = self._brought(way, name)
         backwards.append(way.edge)
@@ -83,14 +84,14 @@ class Origins:
         origin.edge, origin.brought = way.edge, brought
         return 0
 
-    def _handed(self, root: Root, null: Names, name: Names, origin: Origin) -> Names:
+    def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
         """Which of those that were null where a flow was opened went into this variable; none where it is not given there."""
         gifts = self._assigned.inputs_of(root)
         if not gifts.names & name:
             origin.opened = root
         return next(bits_of(gifts.copied(name, null)), 0)
 
-    def _brought(self, way: Way, name: Names) -> Brought | None:
+    def _brought(self, way: EdgeTransfer, name: VariableSet) -> BroughtValue | None:
         """What a flow that was run before a way has given to a variable."""
         if way.edge.cause not in AFTER_RUN or not way.edge.success:
             return None
@@ -98,7 +99,7 @@ class Origins:
         given = ((run, ours, theirs) for run in runs for ours, theirs in run.outputs.items())
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
-    def _through(self, edge: Edge, brought: Brought | None) -> tuple[Edge, ...]:
+    def _through(self, edge: Edge, brought: BroughtValue | None) -> tuple[Edge, ...]:
         """A way through the flow that was run before an edge, to an end which brings back null."""
         for run in self._graph.steps[edge.source].kind.flows_run():
             first = self._graph.opened_by(run.flow)
@@ -107,9 +108,9 @@ class Origins:
             return edges_of(self._passing.ending[edge.cause].get(first))
         return ()
 
-    def _to_end_with(self, first: Place, name: Names) -> tuple[Edge, ...]:
+    def _to_end_with(self, first: Place, name: VariableSet) -> tuple[Edge, ...]:
         """A way from where a frame begins to an end of it at which a variable may be null."""
-        came: dict[Place, Way | None] = {first: None}
+        came: dict[Place, EdgeTransfer | None] = {first: None}
         waiting = deque([first])
         while waiting:
             place = waiting.popleft()
@@ -121,15 +122,17 @@ class Origins:
                     return self._back_to(first, way, name, came)
         return ()
 
-    def _back_to(self, first: Place, way: Way, name: Names, came: dict[Place, Way | None]) -> tuple[Edge, ...]:
+    def _back_to(
+        self, first: Place, way: EdgeTransfer, name: VariableSet, came: dict[Place, EdgeTransfer | None]
+    ) -> tuple[Edge, ...]:
         """The edges up to a way, along which the variable is null as far as that can be followed."""
         backwards: list[Edge] = []
         place = way.edge.source
-        name = self._before(way, self._assigned.at[place].null, name, Origin(), backwards)
+        name = self._before(way, self._assigned.at[place].null, name, NullOrigin(), backwards)
         while (shortest := came[place]) is not None:
             _, by, null = self._assigned.came(place, name) or (place, None, 0)
-            if not isinstance(by, Way) or by.edge.source not in came:
+            if not isinstance(by, EdgeTransfer) or by.edge.source not in came:
                 by, name = shortest, 0
-            name = self._before(by, null, name, Origin(), backwards)
+            name = self._before(by, null, name, NullOrigin(), backwards)
             place = by.edge.source
         return tuple(reversed(backwards))

@@ -1,21 +1,25 @@
 """W402 and W403: too many choices or too few for the answers that are asked for, and titles that may be the same."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import combinations
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
-from bot.checker.rules.sent import Asked, steps
+from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
 from bot.lang.failures import TemplateFailed
+from bot.lang.hidden import LANGUAGE
 from bot.lang.nodes import Mark
 from bot.lang.structures import ListVariable
 from bot.lang.templates import Expression
+from bot.lang.texts import TextVariable
 from bot.lang.trials import Values, told
-from bot.lang.variable import Variable
-from bot.lang.words import LONGEST
-from bot.steps.declared import Offered, SentText
+from bot.lang.variable import Answer, Unfit, Variable
+from bot.lang.words import LONGEST, normalise
+from bot.steps.declared import Offered, Result, SentText
 from bot.steps.made_choices import IT
+from bot.steps.words import Word
 
 
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
@@ -31,7 +35,7 @@ def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _counts(asked: Asked, offered: Offered) -> Iterator[Finding]:
+def _counts(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
     what, made = f'step "{asked.step.name}"', _most_of(offered.source, asked.flow.variables)
     if offered.source is not None and made is not None and made > offered.room:
         text = f"{what}: {offered.source.source} may have {made} elements, {offered.room} can be shown"
@@ -50,7 +54,7 @@ def _most_of(source: Expression | None, variables: Mapping[str, Variable]) -> in
     return variable.most if isinstance(variable, ListVariable) else None
 
 
-def _fewest(asked: Asked, offered: Offered) -> tuple[Values, list[Expression | None]] | None:
+def _fewest(asked: AskedStep, offered: Offered) -> tuple[Values, list[Expression | None]] | None:
     """The fewest choices of the flow file that are shown together, and with which values."""
     conditions = [condition for condition in offered.fixed if condition is not None]
     names = set[str]().union(*(condition.names for condition in conditions))
@@ -66,7 +70,7 @@ def _fewest(asked: Asked, offered: Offered) -> tuple[Values, list[Expression | N
     return fewest
 
 
-def _same_titles(asked: Asked, titles: list[SentText]) -> Iterator[Finding]:
+def _same_titles(asked: AskedStep, titles: list[SentText]) -> Iterator[Finding]:
     """Titles of one question that read the same with some values. Those that are written out are compared when loading."""
     for one, other in combinations(titles, 2):
         if not (one.text.constant and other.text.constant):
@@ -77,7 +81,7 @@ def _same_titles(asked: Asked, titles: list[SentText]) -> Iterator[Finding]:
                 yield Finding.at("W403", other.text.mark, f"{asked.seen.spoken}{what}{told(values)}", fix)
 
 
-def _equal(asked: Asked, one: SentText, other: SentText) -> Iterator[Values]:
+def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]:
     """The values with which both are shown and read the same, where all values are known."""
     given = (*one.given, *other.given)
     names = one.text.names.union(other.text.names, *(each.condition.names for each in given))
@@ -92,9 +96,81 @@ def _equal(asked: Asked, one: SentText, other: SentText) -> Iterator[Values]:
             yield values
 
 
-def _all_alike(asked: Asked, offered: Offered) -> Iterator[Finding]:
+def _all_alike(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
     """Choices made of a list whose title says nothing of the element."""
     title = offered.title
     if title is not None and IT.isdisjoint(title.names):
         what = f'step "{asked.step.name}": each choice reads "{title.source}", whatever it stands for'
         yield Finding.at("W403", title.mark, f"{asked.seen.spoken}{what}", "write something of `it`, the element")
+
+
+_LOOKS = str.maketrans("авекмнорстухіαβεικνορτυχ01", "abekmhopctyxiabeikvoptuxol")
+"""Letters of other scripts that look like Latin ones, and digits that look like letters, as they are written small."""
+_SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
+
+
+def find_alike(graph: Graph) -> Iterator[Finding]:
+    """Choices of each language once; words with all questions whose answers they take, once."""
+    found: dict[Mark, Finding] = {}
+    taken: dict[tuple[Mark, str], list[str]] = {}
+    for asked in steps(graph.library):
+        for finding in _look_alike(asked):
+            found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
+        for mark, what in _taken(graph, asked):
+            taken.setdefault((mark, what), []).append(asked.step.name)
+    yield from found.values()
+    for (mark, what), names in taken.items():
+        yield _word_finding(mark, what, list(dict.fromkeys(names)))
+
+
+def _look_alike(asked: AskedStep) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for sent in asked.step.kind.sends():
+        if isinstance(sent, SentText) and sent.title and sent.text.constant:
+            title = sent.text.source
+            first = seen.setdefault(_looks(title), title)
+            if normalise(first) != normalise(title):
+                what = f'{asked.seen.spoken}step "{asked.step.name}": "{title}" looks like "{first}"'
+                yield Finding.at("W701", sent.text.mark, what, "give them titles that people can tell apart")
+
+
+def _looks(title: str) -> str:
+    """A title as it looks at a glance."""
+    return normalise(title).translate(_LOOKS).replace(" ", "")
+
+
+def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str]]:
+    """What is heard before an answer, and is one: where it stands, and what it is."""
+    step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
+    if not step.kind.asks or variable is None or isinstance(variable, TextVariable) or not variable.answered:
+        return
+    bot = graph.library.in_language(asked.seen.language).bot
+    for words in (bot.words, asked.flow.words, step.options.words):
+        for said, word in words.items():
+            if word.condition is None and _is_answer(variable, said, asked.seen.language):
+                yield word.mark, _named(word, said)
+    outcomes = step.outcomes
+    for answer in step.kind.answers():
+        outcome = outcomes.get(answer.owner)
+        leaves_open = outcome is not None and outcome.saves is Result.NULL
+        if leaves_open and _is_answer(variable, answer.text, asked.seen.language):
+            yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}'
+
+
+def _named(word: Word, said: str) -> str:
+    """The word, with what is said for it in another language."""
+    return f'word "{word.text}"' if normalise(word.text) == said else f'"{said}" of word "{word.text}"'
+
+
+def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
+    try:
+        variable.accept(Answer(text), _SOME_DAY, {LANGUAGE: language})
+    except (Unfit, TemplateFailed):
+        return False
+    return True
+
+
+def _word_finding(mark: Mark, what: str, names: list[str]) -> Finding:
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    text = f'{what} is an answer of step "{names[0]}"{others} as well, and is heard first'
+    return Finding.at("W702", mark, text, "choose another word, or give it an `if`")

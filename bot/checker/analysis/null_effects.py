@@ -12,7 +12,7 @@ from bot.lang.reads import Reads
 from bot.lang.templates import Expression, Template
 from bot.steps.declared import Given, Null, Used
 
-Names = int
+VariableSet = int
 """A set of names of variables: a bit for each."""
 
 _MAY_BE_FALSE = frozenset({Kind.BOOLEAN, Kind.NUMBER, Kind.LIST})
@@ -21,18 +21,18 @@ _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class NullEffect:
     """What null does in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
     ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: it may come to null itself.
     """
 
-    holes: Names = 0
-    fails: Names = 0
-    stops: Names = 0
+    holes: VariableSet = 0
+    fails: VariableSet = 0
+    stops: VariableSet = 0
     nothing: bool = False
 
 
-class Nulls:
+class NullAnalysis:
     """The variables of a bot as sets, and its texts."""
 
     def __init__(self, graph: Graph) -> None:
@@ -41,27 +41,29 @@ class Nulls:
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
         self._kinds = {flow.name: _kinds_of(flow) for flow in library.flows.values()}
         self._reads: dict[tuple[type, str], Reads] = {}
-        self._texts: dict[tuple[object, ...], Text] = {}
+        self._texts: dict[tuple[object, ...], AnalysedText] = {}
 
     @property
-    def everything(self) -> Names:
+    def everything(self) -> VariableSet:
         """All names."""
         return (1 << len(self._names)) - 1
 
-    def of(self, *names: str) -> Names:
+    def of(self, *names: str) -> VariableSet:
         """Names as a set, but for those that are no flow's."""
         found = 0
         for name in names:
             found |= self._bits.get(name, 0)
         return found
 
-    def names_in(self, found: Names) -> Iterator[str]:
+    def names_in(self, found: VariableSet) -> Iterator[str]:
         """The names of a set."""
         while found:
             yield self._names[(found & -found).bit_length() - 1]
             found &= found - 1
 
-    def each_null(self, null: Names, kinds: Mapping[str, Cases]) -> Iterator[tuple[Names, Mapping[str, Cases]]]:
+    def each_null(
+        self, null: VariableSet, kinds: Mapping[str, Cases]
+    ) -> Iterator[tuple[VariableSet, Mapping[str, Cases]]]:
         """Each of the variables, and what all are where this one is null: of the others nobody knows."""
         names = list(self.names_in(null))
         usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
@@ -73,7 +75,7 @@ class Nulls:
         kinds = self._kinds[flow.name]
         return {name: kinds[name] for name in names if name in kinds}
 
-    def text(self, used: Used, flow: Flow) -> "Text":
+    def text(self, used: Used, flow: Flow) -> "AnalysedText":
         """A text as it is worked out in a flow. What is inherited by many steps is one."""
         key = (
             id(used.text),
@@ -84,10 +86,10 @@ class Nulls:
             *((id(each.condition), each.holds) for each in used.given),
         )
         if key not in self._texts:
-            self._texts[key] = Text(used, flow, self)
+            self._texts[key] = AnalysedText(used, flow, self)
         return self._texts[key]
 
-    def texts(self, uses: Iterable[Used], flow: Flow) -> list["Text"]:
+    def texts(self, uses: Iterable[Used], flow: Flow) -> list["AnalysedText"]:
         """Several of them, without those that are always the same."""
         return [self.text(used, flow) for used in uses if not _is_constant(used.text)]
 
@@ -99,19 +101,19 @@ class Nulls:
         return self._reads[key]
 
 
-class Text:
+class AnalysedText:
     """One text or expression of a flow, to be worked out for whichever variables may be null."""
 
-    def __init__(self, used: Used, flow: Flow, nulls: Nulls) -> None:
+    def __init__(self, used: Used, flow: Flow, nulls: NullAnalysis) -> None:
         self.used = used
         self.constant = _is_constant(used.text)
         self._nulls = nulls
         self._known_kinds = nulls.kinds_of(used.text.names, flow)
         self.names = nulls.of(*(used.text.names - used.extra))
-        self._given = [Condition(given, flow, nulls, used.extra) for given in used.given]
-        self._known: dict[Names, Read] = {}
+        self._given = [ProvingCondition(given, flow, nulls, used.extra) for given in used.given]
+        self._known: dict[VariableSet, NullEffect] = {}
 
-    def read(self, null: Names) -> Read:
+    def read(self, null: VariableSet) -> NullEffect:
         """What it comes to while these variables may be null."""
         for given in self._given:
             null &= ~given.proves(null)
@@ -130,13 +132,13 @@ class Text:
         """What kinds of value it may come to, none of its variables being null; none where it always fails."""
         return frozenset(found.kind for found in self._nulls.reads(self.used.text).reading(self._known_kinds).cases)
 
-    def _read(self, null: Names) -> Read:
+    def _read(self, null: VariableSet) -> NullEffect:
         used, text = self.used, self.used.text
         if self.constant:
-            return Read()
+            return NullEffect()
         reads = self._nulls.reads(text)
         if not null:
-            return Read(nothing=used.null is Null.TAKEN and reads.reading(self._known_kinds).nothing)
+            return NullEffect(nothing=used.null is Null.TAKEN and reads.reading(self._known_kinds).nothing)
         holes = fails = stops = 0
         nothing = False
         for bit, known in self._nulls.each_null(null, self._known_kinds):
@@ -147,20 +149,20 @@ class Text:
             fails |= bit if found.fails or refused or missing else 0
             stops |= bit if not found.cases or missing or (refused and found.only_nothing) else 0
             nothing = nothing or found.nothing
-        return Read(holes, fails, stops if used.sure and not used.given else 0, nothing)
+        return NullEffect(holes, fails, stops if used.sure and not used.given else 0, nothing)
 
 
-class Condition:
+class ProvingCondition:
     """A condition of a flow that has come about: what it proves of variables that might be null."""
 
-    def __init__(self, given: Given, flow: Flow, nulls: Nulls, extra: frozenset[str] = frozenset()) -> None:
+    def __init__(self, given: Given, flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()) -> None:
         self._given = given
         self._kinds = nulls.kinds_of(given.condition.names, flow)
         self._nulls = nulls
         self._names = nulls.of(*(given.condition.names - extra))
-        self._known: dict[Names, Names] = {}
+        self._known: dict[VariableSet, VariableSet] = {}
 
-    def proves(self, null: Names) -> Names:
+    def proves(self, null: VariableSet) -> VariableSet:
         """Those of the variables that are not null, since it would not have come about with them."""
         null &= self._names
         if null not in self._known:

@@ -3,19 +3,26 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bot.checker.analysis.frames import Declarations, FrameStack
+from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, VariableSet
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.data.declarations import Declarations
-from bot.checker.data.giving import Gifts, Seen, State, ignore, shown
-from bot.checker.data.nulls import Names, Nulls, Read, Text
-from bot.checker.data.stack import Stack
-from bot.checker.data.ways import Brought, Way, place_uses
+from bot.checker.analysis.transfer_functions import (
+    BroughtBack,
+    EdgeTransfer,
+    NullState,
+    OnRead,
+    TransferFunction,
+    after_texts,
+    nobody_reads,
+    place_uses,
+)
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 
-By = Way | Root | None
+By = EdgeTransfer | Root | None
 """A way on, the flow that was opened, or (None) going back to a flow that rested."""
 
 
-class Came(NamedTuple):
+class Arrival(NamedTuple):
     """How a conversation came to a step with a variable that is null: from where, and by what.
 
     ``null`` was known to be null there before: who follows that back never comes to the same variable of a step again.
@@ -23,20 +30,20 @@ class Came(NamedTuple):
 
     place: Place
     by: By
-    null: Names
+    null: VariableSet
 
 
-class Assigned:
+class DefiniteAssignment:
     """What may be null: ``at`` each step, when a conversation comes there."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.nulls = graph.fact(Nulls)
-        self.at: dict[Place, State] = {}
-        self._came: dict[Place, list[tuple[Names, Came]]] = {}
-        self._ends: dict[Place, State] = {}  # what may be null where the frame ends, from each step on
+        self.nulls = graph.fact(NullAnalysis)
+        self.at: dict[Place, NullState] = {}
+        self._came: dict[Place, list[tuple[VariableSet, Arrival]]] = {}
+        self._ends: dict[Place, NullState] = {}  # what may be null where the frame ends, from each step on
         self._failing: set[Place] = set()
-        self.stack = Stack(graph)
+        self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
         self._ways = dict(self._all_ways(graph.fact(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
@@ -48,49 +55,49 @@ class Assigned:
         self._waiting: dict[Place, None] = {}  # in order, each once
         self._settle()
 
-    def came(self, place: Place, name: Names) -> Came | None:
+    def came(self, place: Place, name: VariableSet) -> Arrival | None:
         """How a conversation came to a step with a variable that is null; None where a frame begins."""
         return next((came for names, came in self._came.get(place, ()) if names & name), None)
 
-    def rested(self, place: Place, seen: Seen = ignore) -> State:
+    def rested(self, place: Place, seen: OnRead = nobody_reads) -> NullState:
         """What may be null while a conversation is at a step, when its own texts have been worked out."""
-        return shown(self._texts[place], self.at[place], seen)
+        return after_texts(self._texts[place], self.at[place], seen)
 
-    def left(self, way: Way, rested: State, seen: Seen = ignore) -> State:
+    def left(self, way: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
         """What may be null where a step is left by a way, before its transition; ``rested`` while it was at the step."""
         state = rested if way.done else self.at[way.edge.source]
         return way.left(state, self._brought(way.edge, state), seen)
 
-    def ways(self, place: Place) -> Iterator[Way]:
+    def ways(self, place: Place) -> Iterator[EdgeTransfer]:
         """The ways on from a step: failures only where it can fail."""
         return (way for way in self._ways[place] if place in self._failing or not way.fails)
 
-    def ways_in_frame(self, place: Place) -> Iterator[Way]:
+    def ways_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
         """Those on which a conversation stays in its frame, or by which the frame ends."""
         return (way for way in self.ways(place) if way.edge.target is None or self.stack.goes_over(way.edge))
 
-    def ends_with(self, way: Way, name: Names) -> bool:
+    def ends_with(self, way: EdgeTransfer, name: VariableSet) -> bool:
         """Whether the frame ends by a way, and not by silence, while a variable may be null."""
         return _ends(way.edge) and bool(way.past(self.left(way, self.rested(way.edge.source))).null & name)
 
-    def inputs_of(self, root: Root) -> Gifts:
+    def inputs_of(self, root: Root) -> TransferFunction:
         """What goes into a flow that is opened."""
         return self._inputs[id(root)]
 
     # -- preparing -------------------------------------------------------------------------------------------------
 
-    def _texts_at(self) -> Iterator[tuple[Place, list[Text]]]:
+    def _texts_at(self) -> Iterator[tuple[Place, list[AnalysedText]]]:
         for place, step in self._graph.steps.items():
             flow = self._graph.flow(place)
             yield place, self.nulls.texts(place_uses(step, flow), flow)
 
-    def _all_ways(self, passing: Reachability) -> Iterator[tuple[Place, list[Way]]]:
+    def _all_ways(self, passing: Reachability) -> Iterator[tuple[Place, list[EdgeTransfer]]]:
         for place, step in self._graph.steps.items():
             flow, outcomes = self._graph.flow(place), step.outcomes
             edges = (edge for edge in self._graph.edges[place] if passing.passable(edge))
-            yield place, [Way(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
+            yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
-    def _given(self) -> dict[str, Names]:
+    def _given(self) -> dict[str, VariableSet]:
         """The variables that the steps of each flow give something to."""
         found = dict.fromkeys(self._graph.library.flows, 0)
         for (flow, _), ways in self._ways.items():
@@ -98,10 +105,10 @@ class Assigned:
                 found[flow] |= way.names
         return found
 
-    def _given_to(self, root: Root) -> Gifts:
+    def _given_to(self, root: Root) -> TransferFunction:
         """What goes into a flow that is opened, worked out where it is opened."""
         flow = self._graph.flow(root.place if root.by is None else root.by)
-        return Gifts.of(((item.name, item.value) for item in root.inputs), flow, self.nulls)
+        return TransferFunction.of(((item.name, item.value) for item in root.inputs), flow, self.nulls)
 
     def _link(self) -> None:
         for place in self._graph.steps:
@@ -120,7 +127,7 @@ class Assigned:
     def _settle(self) -> None:
         for root in self._graph.roots:
             if root.by is None:
-                self._meet(root.place, self._opened(root, State()), None)
+                self._meet(root.place, self._opened(root, NullState()), None)
         while self._waiting:
             place = next(iter(self._waiting))
             del self._waiting[place]
@@ -141,7 +148,7 @@ class Assigned:
         for way in failing if failing and self._may_fail(place) else ():
             self._take(way, rested)
 
-    def _take(self, way: Way, rested: State) -> None:
+    def _take(self, way: EdgeTransfer, rested: NullState) -> None:
         place = way.edge.source
         if way.is_idle:
             self._go_on(way.edge, rested if way.done else self.at[place], (place, way))
@@ -152,33 +159,33 @@ class Assigned:
                 self._meet(root.place, self._opened(root, left), (place, root))
         self._go_on(way.edge, way.past(left, self._noting(place)), (place, way))
 
-    def _go_on(self, edge: Edge, past: State, came: tuple[Place, By]) -> None:
+    def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
         if edge.target is not None and self.stack.goes_over(edge):
             met = self._declarations.crossed(edge, past)
             if edge.returns:  # what had a value there has it still, but for what was given null since then
-                met = State(met.unset & self.at.get(edge.target, State()).unset, met.emptied)
+                met = NullState(met.unset & self.at.get(edge.target, NullState()).unset, met.emptied)
             self._meet(edge.target, met, came)
         elif _ends(edge):
             self._end(edge.source, past)
 
-    def _meet(self, place: Place, state: State, came: tuple[Place, By] | None) -> None:
+    def _meet(self, place: Place, state: NullState, came: tuple[Place, By] | None) -> None:
         """A conversation may come to a step like this."""
         known = self.at.get(place)
         met = state if known is None else known | state
         if met != known:
             fresh = met.null & ~(0 if known is None else known.null) & self._declarations.at(place)
             if came is not None and fresh:
-                self._came.setdefault(place, []).append((fresh, Came(*came, self.at[came[0]].null)))
+                self._came.setdefault(place, []).append((fresh, Arrival(*came, self.at[came[0]].null)))
             self.at[place] = met
             self._waiting[place] = None
             self._waiting |= dict.fromkeys(back for back in self._returning.get(place, ()) if back in self.at)
 
     # -- failures --------------------------------------------------------------------------------------------------
 
-    def _noting(self, place: Place) -> Seen:
+    def _noting(self, place: Place) -> OnRead:
         """Where null leaves a hole or fails, a step may fail: an empty text is no message."""
 
-        def note(text: Text, read: Read) -> None:
+        def note(text: AnalysedText, read: NullEffect) -> None:
             if read.holes | read.fails:
                 self._failing.add(place)
 
@@ -204,7 +211,7 @@ class Assigned:
 
     # -- flows that are run ----------------------------------------------------------------------------------------
 
-    def _end(self, place: Place, state: State) -> None:
+    def _end(self, place: Place, state: NullState) -> None:
         """The frame may end like this from a step on, so it may from all that leads there; what runs it goes on anew."""
         waiting = [place]
         while waiting:
@@ -216,14 +223,14 @@ class Assigned:
                 waiting += self._before[here]
                 self._waiting |= dict.fromkeys(run for run in self._runs_of.get(here, ()) if run in self.at)
 
-    def _brought(self, edge: Edge, state: State) -> Brought | None:
+    def _brought(self, edge: Edge, state: NullState) -> BroughtBack | None:
         """What the flow that a step has run gives to our variables."""
         if edge.cause is not Cause.FLOW or not edge.success:
             return None
         given = null = 0
         runs = self._graph.steps[edge.source].kind.flows_run()
         for run, root in zip(runs, self._runs(edge.source), strict=True):
-            ends, opened = self._ends.get(root.place, State()), self._opened(root, state)
+            ends, opened = self._ends.get(root.place, NullState()), self._opened(root, state)
             for ours, theirs in run.outputs.items():
                 bit = self.nulls.of(theirs)
                 given |= self.nulls.of(ours)
@@ -231,7 +238,7 @@ class Assigned:
                     null |= self.nulls.of(ours)
         return given, null
 
-    def _opened(self, root: Root, state: State) -> State:
+    def _opened(self, root: Root, state: NullState) -> NullState:
         """What a flow begins with, where this may be null at the step that opens it."""
         fresh = self._declarations.fresh(root)
         if root.by is not None:

@@ -20,7 +20,7 @@ _COMPARED = (Part.TEXT, Part.MAY, Part.TITLE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoken:
+class _Language:
     """A language: its file, what it says, and what there is to say."""
 
     node: Map
@@ -38,7 +38,7 @@ def find_untranslated(library: Library, sources: Iterable[Source]) -> Iterator[F
             yield from _other_values(spoken)
 
 
-def _languages(library: Library, sources: Iterable[Source]) -> Iterator[_Spoken]:
+def _languages(library: Library, sources: Iterable[Source]) -> Iterator[_Language]:
     sources, problems = list(sources), Problems()
     documents = read_documents(sources, problems)
     texts = {source.path: source.text.decode("utf-8-sig") for source in sources}
@@ -47,10 +47,10 @@ def _languages(library: Library, sources: Iterable[Source]) -> Iterator[_Spoken]
     for language, node in documents.locales.items():
         spots = (*every, *wording_spots(language, node.mark))
         locale = read_locale(language, node, spots, problems)
-        yield _Spoken(node, locale, spots, Originals.of(node, texts[node.mark.path]))
+        yield _Language(node, locale, spots, Originals.of(node, texts[node.mark.path]))
 
 
-def _missing(spoken: _Spoken) -> Iterator[Finding]:
+def _missing(spoken: _Language) -> Iterator[Finding]:
     keys = [_key(spot) for spot in spoken.locale.missing(spoken.spots)]
     if keys:
         language, more = spoken.locale.language, len(keys) - _NAMED
@@ -61,7 +61,7 @@ def _missing(spoken: _Spoken) -> Iterator[Finding]:
         yield Finding.at("W801", spoken.node.mark, what, fix)
 
 
-def _outdated(spoken: _Spoken) -> Iterator[Finding]:
+def _outdated(spoken: _Language) -> Iterator[Finding]:
     for spot in spoken.spots:
         if spot.path in spoken.locale.texts and (was := spoken.originals.outdated(spot)):
             now, before = (" ".join(lines) for lines in (original_of(spot), was))
@@ -70,7 +70,7 @@ def _outdated(spoken: _Spoken) -> Iterator[Finding]:
             yield Finding.at("W802", spoken.originals.marks[spot.path], what, fix)
 
 
-def _other_values(spoken: _Spoken) -> Iterator[Finding]:
+def _other_values(spoken: _Language) -> Iterator[Finding]:
     for spot in spoken.spots:
         text = spoken.locale.texts.get(spot.path)
         if text is not None and spot.part in _COMPARED:

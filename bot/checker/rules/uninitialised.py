@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.checker.data.assigned import Assigned
-from bot.checker.data.giving import Seen, bits_of
-from bot.checker.data.nulls import Names, Read, Text
-from bot.checker.data.origins import Origin, Origins
-from bot.checker.data.ways import Way, notice_uses
+from bot.checker.analysis.definite_assignment import DefiniteAssignment
+from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
+from bot.checker.analysis.provenance import NullOrigin, Provenance
+from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.lang.nodes import Mark
 from bot.lang.templates import Expression
+from bot.steps.declared import Need
+from bot.steps.notes import STRUCTURES
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may lead to
 
@@ -21,16 +22,16 @@ class _Fault:
     """A variable that may be null where a text is worked out: at a step, or on a way on from it."""
 
     place: Place
-    way: Way | None
-    text: Text
-    name: Names
+    way: EdgeTransfer | None
+    text: AnalysedText
+    name: VariableSet
     fails: bool
 
 
-def find_unset(graph: Graph) -> Iterator[Finding]:
+def find_uninitialised(graph: Graph) -> Iterator[Finding]:
     """Each text and variable once, wherever it is inherited."""
-    assigned, origins = graph.fact(Assigned), Origins(graph)
-    told: dict[tuple[Mark, Names], _Fault] = {}
+    assigned, origins = graph.fact(DefiniteAssignment), Provenance(graph)
+    told: dict[tuple[Mark, VariableSet], _Fault] = {}
     for fault in _faults(graph, assigned):
         told.setdefault((fault.text.used.text.mark, fault.name), fault)
     for fault in told.values():
@@ -38,7 +39,7 @@ def find_unset(graph: Graph) -> Iterator[Finding]:
         yield _Telling(graph, fault, name, origins.of(fault.place, fault.name, fault.way)).finding()
 
 
-def _faults(graph: Graph, assigned: Assigned) -> Iterator[_Fault]:
+def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
     for place in (place for place in graph.steps if place in assigned.at):
         found: list[_Fault] = []
         step = graph.steps[place]
@@ -54,10 +55,10 @@ def _faults(graph: Graph, assigned: Assigned) -> Iterator[_Fault]:
         yield from found
 
 
-def _into(found: list[_Fault], place: Place, way: Way | None, *, expected: bool) -> Seen:
+def _into(found: list[_Fault], place: Place, way: EdgeTransfer | None, *, expected: bool) -> OnRead:
     """Notes faults. ``expected``: the step says itself where such failures lead, so that they are none."""
 
-    def note(text: Text, read: Read) -> None:
+    def note(text: AnalysedText, read: NullEffect) -> None:
         names = read.holes if expected else read.holes | read.fails
         found.extend(_Fault(place, way, text, name, bool(name & read.fails)) for name in bits_of(names))
 
@@ -71,7 +72,7 @@ class _Telling:
     graph: Graph
     fault: _Fault
     name: str
-    origin: Origin
+    origin: NullOrigin
 
     def finding(self) -> Finding:
         """The fault as a finding: where a flow that has such a variable opened this one without it, by its own rule."""
@@ -98,3 +99,26 @@ class _Telling:
         if self.fault.fails:
             return f"give it a value before, or go another way where there is none: if: not {self.name}"
         return f"give it a value before, or write {{{{ {self.name} | default('...') }}}}"
+
+
+def find_shut_exits(graph: Graph) -> Iterator[Finding]:
+    """Exits that need a list, a record, a file or a place, which no model can note, and which may be null."""
+    needed = list(_structures(graph))
+    if not needed:
+        return
+    assigned, origins = graph.fact(DefiniteAssignment), Provenance(graph)
+    for place, need in needed:
+        name = assigned.nulls.of(need.variable)
+        if place in assigned.at and assigned.at[place].null & name:
+            origin = origins.of(place, name)
+            type_ = graph.flow(place).variables[need.variable].type
+            what = f'step "{place[1]}": exit "{need.way}" needs "{need.variable}", which may be null, and no model can note'
+            what += f" a value of type {type_}: {origin.why(place)}"
+            yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.story)
+
+
+def _structures(graph: Graph) -> Iterator[tuple[Place, Need]]:
+    for place, step in graph.steps.items():
+        for need in step.kind.needs():
+            if isinstance(graph.flow(place).variables[need.variable], STRUCTURES):
+                yield place, need

@@ -16,7 +16,7 @@ from bot.steps.words import Words
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TextScope:
     """What texts see: the variables of a flow or of none, in a language. ``spoken`` is how that is said in a finding."""
 
     variables: Mapping[str, Variable]
@@ -26,25 +26,25 @@ class Seen:
     trials: Trials
 
     @classmethod
-    def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "Seen":
+    def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
         """Make one."""
         return cls(variables, language, spoken, Bounds(variables, language), Trials(variables, language))
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SentMessage:
     """Texts that are sent together, or one alone. ``where`` says whose they are."""
 
-    seen: Seen
+    seen: TextScope
     where: str
     texts: tuple[SentText, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedStep:
     """A step of a flow in one language."""
 
-    seen: Seen
+    seen: TextScope
     flow: Flow
     step: Step
 
@@ -57,23 +57,23 @@ def languages(library: Library) -> Iterator[tuple[Library, str | None, str]]:
         yield spoken, language, f"in {language}: "
 
 
-def steps(library: Library) -> Iterator[Asked]:
+def steps(library: Library) -> Iterator[AskedStep]:
     """Every step in every language."""
     for spoken, language, said in languages(library):
         for flow in spoken.flows.values():
-            seen = Seen.of(flow.variables, language, said)
-            yield from (Asked(seen, flow, step) for step in flow.steps.values())
+            seen = TextScope.of(flow.variables, language, said)
+            yield from (AskedStep(seen, flow, step) for step in flow.steps.values())
 
 
-def messages(library: Library) -> Iterator[Message]:
+def messages(library: Library) -> Iterator[SentMessage]:
     """Every text that is sent, in every language; what is inherited comes once for each that inherits it."""
     for spoken, language, said in languages(library):
-        nothing = Seen.of({}, language, said)
+        nothing = TextScope.of({}, language, said)
         for name, text in spoken.bot.wordings.items():
             most = limits.INTERACTIVE_BODY if name in SENTENCES else limits.BUTTON_TITLE
-            yield Message(nothing, "bot", (SentText(name, text, most, needed=True),))
+            yield SentMessage(nothing, "bot", (SentText(name, text, most, needed=True),))
         if spoken.bot.opt_out.say is not None:
-            yield Message(nothing, "bot", (SentText("opt_out: say", spoken.bot.opt_out.say, limits.TEXT_BODY),))
+            yield SentMessage(nothing, "bot", (SentText("opt_out: say", spoken.bot.opt_out.say, limits.TEXT_BODY),))
         yield from _of_words(nothing, "bot", spoken.bot.words, limits.TEXT_BODY)
     for asked in steps(library):
         if asked.step.name == asked.flow.first:
@@ -81,37 +81,37 @@ def messages(library: Library) -> Iterator[Message]:
         yield from _of_step(asked.seen, asked.step)
 
 
-def _of_flow(seen: Seen, flow: Flow) -> Iterator[Message]:
+def _of_flow(seen: TextScope, flow: Flow) -> Iterator[SentMessage]:
     where = f"flow {flow.name}"
     for variable in flow.variables.values():
         for text in (variable.error, *(check.error for check in variable.checks)):
             if text is not None:
-                yield Message(seen, f'variable "{variable.name}"', (SentText("error", text, limits.TEXT_BODY),))
+                yield SentMessage(seen, f'variable "{variable.name}"', (SentText("error", text, limits.TEXT_BODY),))
     yield from _of_words(seen, where, flow.words, limits.TEXT_BODY)
 
 
-def _of_step(seen: Seen, step: Step) -> Iterator[Message]:
+def _of_step(seen: TextScope, step: Step) -> Iterator[SentMessage]:
     where = f'step "{step.name}"'
     texts = tuple(sent for sent in step.kind.sends() if isinstance(sent, SentText))
     asked = next((text.most for text in texts if text.question), None) or limits.TEXT_BODY
     if texts:
-        yield Message(seen, where, texts)
+        yield SentMessage(seen, where, texts)
     for resolved in step.transitions.values():
         if resolved.written is not None:
             yield from _of_transition(seen, f"{where}: {resolved.outcome}", resolved.written, asked)
     yield from _of_words(seen, where, step.options.words, asked)
     notice = step.defaults.window_closed
     if notice is not None and step.kind.needs_window and step.kind.most_messages:
-        yield Message(seen, "window_closed", tuple(notice.sent_texts()))
+        yield SentMessage(seen, "window_closed", tuple(notice.sent_texts()))
 
 
-def _of_words(seen: Seen, where: str, words: Words, asked: int) -> Iterator[Message]:
+def _of_words(seen: TextScope, where: str, words: Words, asked: int) -> Iterator[SentMessage]:
     for word in words.values():
         yield from _of_transition(seen, f'{where}: word "{word.text}"', word.transition, asked)
 
 
-def _of_transition(seen: Seen, where: str, transition: Transition, asked: int) -> Iterator[Message]:
+def _of_transition(seen: TextScope, where: str, transition: Transition, asked: int) -> Iterator[SentMessage]:
     if transition.say is not None:
-        yield Message(seen, where, (SentText("say", transition.say, limits.TEXT_BODY, needed=True),))
+        yield SentMessage(seen, where, (SentText("say", transition.say, limits.TEXT_BODY, needed=True),))
     if transition.ask is not None:
-        yield Message(seen, where, (SentText("ask", transition.ask, asked, needed=True),))
+        yield SentMessage(seen, where, (SentText("ask", transition.ask, asked, needed=True),))

@@ -1,0 +1,276 @@
+"""What happens to variables at a step and on each way on from there: which texts are worked out, and what is given."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, ProvingCondition, VariableSet
+from bot.checker.graph import Edge
+from bot.flow.definition import ANSWER, Flow, Step
+from bot.lang.domains import surely_fits
+from bot.lang.templates import Template
+from bot.steps.declared import Given, Null, Outcome, Result, SentText, Used, only_if
+from bot.steps.step_options import StepOptions
+from bot.steps.transition import Transition, templates_in
+
+WrittenValue = tuple[str, Any]
+"""A variable's name, and its value as `bot.steps.transition.value_of` read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NullState:
+    """The variables of a frame that may be null: ``unset`` ones had no value in it yet, ``emptied`` ones were given null.
+
+    Those that the frame has not declared yet are unset.
+    """
+
+    unset: VariableSet = 0
+    emptied: VariableSet = 0
+
+    @property
+    def null(self) -> VariableSet:
+        """All that may be null."""
+        return self.unset | self.emptied
+
+    def __or__(self, other: "NullState") -> "NullState":
+        return NullState(self.unset | other.unset, self.emptied | other.emptied)
+
+    def known(self, names: VariableSet) -> "NullState":
+        """The same, where these have a value."""
+        return NullState(self.unset & ~names, self.emptied & ~names) if names & self.null else self
+
+    def empty(self, names: VariableSet) -> "NullState":
+        """The same, where these may have been given null."""
+        return NullState(self.unset & ~names, self.emptied | names) if names else self
+
+
+OnRead = Callable[[AnalysedText, NullEffect], None]
+"""Is told of each text that is worked out."""
+
+
+def nobody_reads(text: AnalysedText, read: NullEffect) -> None:
+    """Nobody needs to know."""
+
+
+def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -> NullState:
+    """Work out texts, in whatever order: where one fails for certain because of null, nobody comes further with it."""
+    if not texts:
+        return state
+    stops = 0
+    for text in texts:
+        read = text.read(state.null)
+        seen(text, read)
+        stops |= read.stops
+    return state.known(stops)
+
+
+def bits_of(names: VariableSet) -> Iterator[VariableSet]:
+    """Each of a set alone."""
+    while names:
+        yield names & -names
+        names &= names - 1
+
+
+class TransferFunction:
+    """Values that variables are given at once, each worked out of what was known before."""
+
+    def __init__(self, *gifts: "AssignedValue") -> None:
+        self._gifts = gifts
+        self.names: VariableSet = 0
+        for gift in gifts:
+            self.names |= gift.bit
+        self.texts = [text for gift in gifts for text in gift.texts if not text.constant]
+
+    @classmethod
+    def of(
+        cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, told: frozenset[str] = frozenset()
+    ) -> "TransferFunction":
+        """What a flow gives; the values may use the names in ``told`` beside the flow's own."""
+        gifts = [AssignedValue(name, value, flow, nulls, told) for name, value in given]
+        return cls(*gifts) if gifts else NOTHING
+
+    @cached_property
+    def never_fail(self) -> bool:
+        """Whether each can be worked out and fits its variable, but for null."""
+        return all(gift.never_fails for gift in self._gifts)
+
+    def given(self, state: NullState, seen: OnRead) -> NullState:
+        """What may be null afterwards."""
+        before = after_texts(self.texts, state, seen)
+        return self.into(before, before)
+
+    def into(self, state: NullState, of: NullState) -> NullState:
+        """The same, where the values are given in one frame and worked out in another."""
+        for gift in self._gifts:
+            state = state.empty(gift.bit) if gift.may_be_null(of.null) else state.known(gift.bit)
+        return state
+
+    def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
+        """The variables that made one null which was given their value."""
+        gift = next((gift for gift in self._gifts if gift.bit == name), None)
+        return 0 if gift is None else sum(bit for bit in bits_of(null & gift.names) if gift.may_be_null(bit))
+
+
+class AssignedValue:
+    """One value that a variable is given."""
+
+    def __init__(self, name: str, value: Any, flow: Flow, nulls: NullAnalysis, told: frozenset[str]) -> None:
+        self.bit = nulls.of(name)
+        self.texts = [nulls.text(Used(text, told, Null.TAKEN), flow) for text in templates_in(value)]
+        self._value = value
+        self._variable = flow.variables.get(name)
+
+    @property
+    def names(self) -> VariableSet:
+        """The variables that it is worked out of."""
+        return self.texts[0].names if isinstance(self._value, Template) else 0
+
+    def may_be_null(self, null: VariableSet) -> bool:
+        """Whether it may come to null: a list or a record does not, whatever is in it."""
+        return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
+
+    @property
+    def never_fails(self) -> bool:
+        """Whether it can be worked out, and fits the variable; what is written out was held against it before."""
+        if not all(text.never_fails for text in self.texts):
+            return False
+        alone = isinstance(self._value, Template) and not self._value.constant
+        return not alone or self._variable is None or surely_fits(self.texts[0].kinds, self._variable)
+
+
+NOTHING = TransferFunction()
+
+
+_ERRORS, _VISITS = "errors.", "visits."  # what outcomes begin with by which a step is left that has not done its work
+_SAVED = {
+    Result.VALUE: (True,),
+    Result.PERHAPS: (None,),
+    Result.NULL: (None,),
+}  # a value that is as null as what is saved
+BroughtBack = tuple[VariableSet, VariableSet]
+"""The variables to which a flow that was run gives something, and those of them that may be null."""
+
+
+class EdgeTransfer:
+    """One way on from a step, with all that happens on it. ``done``: the step has done its work; ``fails``: it could not.
+
+    ``is_idle``: nothing happens on it to any variable.
+    """
+
+    def __init__(self, edge: Edge, step: Step, flow: Flow, outcome: Outcome | None, nulls: NullAnalysis) -> None:
+        self.edge = edge
+        self.fails = edge.outcome.startswith(_ERRORS)
+        self.done = not (self.fails or edge.outcome.startswith(_VISITS))
+        heard = _heard_if(edge, step, flow) if edge.word else ()
+        self._heard = nulls.texts((Used(given.condition, sure=False) for given in heard), flow)
+        given = (*(() if outcome is None else outcome.given), *heard)
+        self._given = [ProvingCondition(each, flow, nulls) for each in given]
+        self._saved = self._set = self._at_transition = NOTHING
+        self._known, self._bound = 0, False
+        self._texts: list[AnalysedText] = []
+        if outcome is not None and edge.success:
+            self._leave_by(outcome, step.options, flow, nulls)
+        if edge.transition is not None:
+            self._lead_through(edge.transition, step.kind.tells if self.fails else frozenset(), flow, nulls)
+        self.is_idle = not (edge.success or self._given or self._texts or self.names)
+
+    def _leave_by(self, outcome: Outcome, options: StepOptions, flow: Flow, nulls: NullAnalysis) -> None:
+        self._known = nulls.of(*outcome.known)
+        self._bound = bool(outcome.known or options.schedule or options.cancel)
+        self._saved = TransferFunction.of(_saved(outcome, options), flow, nulls)
+        self._set = TransferFunction.of(((item.name, item.value) for item in options.set), flow, nulls)
+        self._texts += nulls.texts(_option_uses(options), flow)
+
+    def _lead_through(self, transition: Transition, told: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
+        self._at_transition = TransferFunction.of(
+            ((item.name, item.value) for item in transition.set), flow, nulls, told
+        )
+        self._texts += (*nulls.texts(_said(transition, told), flow), *self._at_transition.texts)
+
+    @property
+    def names(self) -> VariableSet:
+        """The variables that are given something on it."""
+        return self._known | self._saved.names | self._set.names | self._at_transition.names
+
+    @cached_property
+    def never_fails(self) -> bool:
+        """Whether nothing on it can fail, but for null."""
+        gifts = (self._saved, self._set, self._at_transition)
+        texts = (*self._heard, *self._texts)
+        return not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in gifts)
+
+    def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = nobody_reads) -> NullState:
+        """What may be null where the step is left, before its transition."""
+        state = after_texts(self._heard, state, seen)
+        for given in self._given:
+            state = state.known(given.proves(state.null))
+        state = self._saved.given(state, seen).known(self._known)
+        if brought is not None:
+            state = state.known(brought[0]).empty(brought[1])
+        return self._set.given(state, seen)
+
+    def past(self, left: NullState, seen: OnRead = nobody_reads) -> NullState:
+        """What may be null past the transition."""
+        before = after_texts(self._texts, left, seen)
+        return self._at_transition.into(before, before)
+
+    def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
+        """The variables whose value made this one null."""
+        gifts = (self._saved, self._set, self._at_transition)
+        return next((found for each in gifts if (found := each.copied(name, null))), 0)
+
+
+def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
+    """What is worked out while a conversation is at a step: to send its message, and to understand an answer."""
+    needed = {id(sent.text) for sent in step.kind.sends() if isinstance(sent, SentText) and sent.needed}
+    for used in step.kind.uses():
+        yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
+    variable = flow.variables.get(step.options.save or "")
+    if variable is not None and step.kind.waits:
+        for check in variable.checks:
+            yield Used(check.condition, ANSWER, sure=False)
+            if check.error is not None:
+                yield Used(check.error, ANSWER, given=(Given(check.condition, holds=False),), sure=False)
+        if variable.error is not None:
+            yield Used(variable.error, ANSWER, sure=False)
+
+
+def notice_uses(step: Step) -> Iterator[Used]:
+    """What is worked out for the template that goes where a message comes too late: a failure of it leads nowhere."""
+    notice = step.defaults.window_closed
+    if notice is not None and step.kind.needs_window and step.kind.most_messages:
+        yield from (replace(used, sure=False) for used in notice.uses())
+
+
+def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
+    """What `save` gets, or a value like it."""
+    if options.save is None:
+        return []
+    values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, Result) else (outcome.saves.value,)
+    return [(options.save, value) for value in values]
+
+
+def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
+    """What has come about where a word is heard."""
+    heard = (words.get(edge.word or "") for words in (flow.words, step.options.words))
+    return next(
+        (only_if(word.condition) for word in heard if word is not None and word.transition is edge.transition), ()
+    )
+
+
+def _option_uses(options: StepOptions) -> Iterator[Used]:
+    """What is worked out on leaving a step with success, its `set` aside."""
+    yield from map(Used, (*options.untag, *options.tag))
+    for name in (*options.cancel, *(plan.name for plan in options.schedule)):
+        yield Used(name, null=Null.NEEDED)
+    for plan in options.schedule:
+        yield from (Used(text, null=Null.REFUSED) for text in (plan.at, plan.until) if text is not None)
+        yield from (Used(text, null=Null.TAKEN) for item in plan.inputs for text in templates_in(item.value))
+
+
+def _said(transition: Transition, told: frozenset[str]) -> Iterator[Used]:
+    """What is worked out at a transition, its `set` aside."""
+    needed = (text for text in (transition.say, transition.ask, *transition.cancel) if text is not None)
+    yield from (Used(text, told, Null.NEEDED) for text in needed)
+    yield from (Used(text, told) for text in (*transition.untag, *transition.tag))

@@ -1,0 +1,234 @@
+"""W302 and W303: conditions that are always true, or never: what leads on from there is not meant to be so."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from bot.checker.analysis.reachability import Reachability
+from bot.checker.findings import Finding
+from bot.checker.graph import Graph, Opening, Place
+from bot.flow.definition import Flow, Step
+from bot.lang.cases import NULL, UNKNOWN, Case, Cases, bounded, just
+from bot.lang.domains import values_of
+from bot.lang.problems import did_you_mean
+from bot.lang.reads import Reads
+from bot.lang.shown import shown
+from bot.lang.templates import Expression
+from bot.lang.texts import ChoiceVariable
+from bot.lang.variables import Mismatch, Variable
+from bot.steps.declared import Given, Outcome, Result, Saved, only_if
+from bot.steps.transition import evaluate, templates_in
+
+_MOST = 256  # ways in which the variables of a condition may be, all together
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+Known = Mapping[str, Cases]
+
+
+def find_constants(graph: Graph) -> Iterator[Finding]:
+    """Each condition once, wherever it is inherited."""
+    judge, passing = _Judge(graph), graph.fact(Reachability)
+    told: set[Expression] = set()
+    for place in (place for place in graph.steps if place in passing.reached):
+        for given in _conditions(graph.steps[place], graph.flow(place)):
+            condition = given[-1].condition
+            if condition not in told:
+                told.add(condition)
+                where = f'step "{place[1]}": `{condition.source}`'
+                for code, what, fix in judge.findings(place, given):
+                    yield Finding.at(code, condition.mark, f"{where} {what}", fix, passing.way_to(place))
+
+
+def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
+    """Each condition of a step, behind what has come about where it is its turn."""
+    for outcome in step.outcomes.values():
+        if outcome.given and outcome.given[-1].holds:
+            yield outcome.given
+    for words in (flow.words, step.options.words):
+        for word in words.values():
+            if word.condition is not None:
+                yield only_if(word.condition)
+
+
+class _Judge:
+    """Works conditions out with all values that their variables may have."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._values = graph.fact(PossibleValues)
+        self._reads: dict[Expression, Reads] = {}
+
+    def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, str, str]]:
+        """The code, what is wrong with a condition, the last of these, and what to do."""
+        *before, condition = (each.condition for each in given)
+        known = self._values.of(self._graph.flow(place))
+        alone, why = self._truths(condition, known), _why(condition, known)
+        if alone == {True}:
+            yield "W302", f"is always true{why}", "leave the condition out, or compare something else"
+        elif not alone:
+            yield "W303", f"always fails{why}", "compare values of one kind"
+        elif alone == {False}:
+            yield "W303", f"is never true{why}", _fix(condition, known)
+        elif before and self._are_taken(before, condition, known):
+            what = "is never come to: the conditions before it take all for which it is true"
+            yield "W303", what, "put it before them, or leave it out"
+
+    def _are_taken(self, before: Sequence[Expression], condition: Expression, known: Known) -> bool:
+        """Whether some condition before this one is true wherever this one is."""
+        if condition.names & known.keys() and any(each.source == condition.source for each in before):
+            return True
+        names = sorted(
+            name for name in condition.names.union(*(each.names for each in before)) if _is_finite(name, known)
+        )
+        if prod(len(known[name]) for name in names) > _MOST:
+            return False
+        for cases in product(*(known[name] for name in names)):
+            one = {**known, **{name: frozenset({case}) for name, case in zip(names, cases, strict=True)}}
+            if True in self._truths(condition, one) and all(False in self._truths(each, one) for each in before):
+                return False
+        return True
+
+    def _truths(self, condition: Expression, known: Known) -> frozenset[bool]:
+        if condition not in self._reads:
+            self._reads[condition] = Reads(condition)
+        return self._reads[condition].reading(known).truths
+
+
+def _is_finite(name: str, known: Known) -> bool:
+    return name in known and all(case.value is not UNKNOWN for case in known[name])
+
+
+def _why(condition: Expression, known: Known) -> str:
+    """What the variables of a condition are."""
+    named = [(name, known[name] - {NULL}) for name in sorted(condition.names & known.keys())]
+    told = [f'"{name}" is {_in_words(cases)}' for name, cases in named]
+    return f": {', '.join(told)}" if told else ""
+
+
+def _in_words(cases: Cases) -> str:
+    """The values, or what kind of value it is."""
+    values = sorted({shown(case.value) for case in cases if case.value is not UNKNOWN})
+    kinds = sorted({case.kind.value for case in cases if case.value is UNKNOWN})
+    *first, last = [*values, *kinds] or ["null"]
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _fix(condition: Expression, known: Known) -> str:
+    """A value near one that is written in the condition, and none of those that there are."""
+    values = {
+        case.value for name in condition.names & known.keys() for case in known[name] if isinstance(case.value, str)
+    }
+    written = ("".join(found) for found in _QUOTED.findall(condition.source))
+    near = (did_you_mean(text, values, "") for text in written if text not in values)
+    return next(filter(None, near), "compare it with something that it can be, or leave it out")
+
+
+_ANY = object()  # a value that nobody knows beforehand
+_TYPED = object()  # what a contact writes where there are options, too
+_OPEN = (_ANY, _TYPED)
+
+
+class PossibleValues:
+    """The values of all variables by name: flows hand them on under their names. Null is always one of them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._common = {name: values_of(variable) for name, variable in graph.library.bot.common.items()}
+        self._given: dict[str, list[Any]] = {}
+        for name, value in self._gifts():
+            self._given.setdefault(name, []).append(value)
+        self._of: dict[str, Mapping[str, Cases]] = {}
+
+    def of(self, flow: Flow) -> Mapping[str, Cases]:
+        """What may be in a flow's variables. The contact's language is none of them, and never null."""
+        if flow.name not in self._of:
+            own = {name: self._values(variable) for name, variable in flow.variables.items()}
+            self._of[flow.name] = {**own, **self._common}
+        return self._of[flow.name]
+
+    def _values(self, variable: Variable) -> Cases:
+        given = self._given.get(variable.name, [])
+        if not given or variable.keep or any(value in _OPEN for value in given):
+            return values_of(variable) | {NULL}
+        declared = [flow.variables[variable.name].value for flow in self._flows() if variable.name in flow.variables]
+        return bounded(_as_value(variable, value) for value in (*declared, *given, None))
+
+    def offered(self, name: str) -> list[Any] | None:
+        """What options and steps give a variable; None where it has no options, or may get something else."""
+        given = self._given.get(name, [])
+        if _TYPED not in given or any(value is _ANY for value in given):
+            return None
+        return [value for value in given if value is not _TYPED]
+
+    def _flows(self) -> Iterator[Flow]:
+        return iter(self._graph.library.flows.values())
+
+    def _gifts(self) -> Iterator[tuple[str, Any]]:
+        """Every name that something is given to, and what that is."""
+        for root in self._graph.roots:
+            yield from _written((item.name, item.value) for item in root.inputs)
+            flow = self._graph.flow(root.place)
+            if root.opening is Opening.PROGRAM:
+                yield from ((name, _ANY) for name in flow.variables)
+            elif flow.start is not None and flow.start.pattern is not None:
+                yield from ((name, _ANY) for name in flow.start.pattern.groupindex)
+        for place, step in self._graph.steps.items():
+            yield from self._of_step(step, self._graph.flow(place))
+            for edge in self._graph.edges[place]:
+                if edge.transition is not None:
+                    yield from _written((item.name, item.value) for item in edge.transition.set)
+
+    def _of_step(self, step: Step, flow: Flow) -> Iterator[tuple[str, Any]]:
+        yield from _written((item.name, item.value) for item in step.options.set)
+        yield from ((name, _ANY) for name in step.kind.gives)
+        yield from ((name, _ANY) for name in (flow.variables if step.kind.gives_any else ()))
+        chosen = any(True for _ in step.kind.saved_values())
+        for outcome in step.outcomes.values():
+            yield from ((name, _ANY) for name in outcome.known)
+            if step.options.save is not None and outcome.success:
+                yield from _written((step.options.save, value) for value in _saved(outcome, chosen=chosen))
+
+
+def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
+    """What `save` gets, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
+    if isinstance(outcome.saves, Saved):
+        return [outcome.saves.value]
+    if outcome.saves is Result.VALUE:
+        return [_TYPED if chosen else _ANY]
+    return [_ANY] if outcome.saves is Result.PERHAPS else []
+
+
+def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Values as far as they are written out."""
+    for name, value in given:
+        if value not in _OPEN:
+            value = evaluate(value, {}) if all(text.constant for text in templates_in(value)) else _ANY
+        yield name, value
+
+
+def _as_value(variable: Variable, value: Any) -> Case:
+    """A value as it is one of a variable; what does not fit never comes to be one."""
+    try:
+        return just(variable.coerce(value, None))
+    except Mismatch:
+        return NULL
+
+
+def find_unoffered(graph: Graph) -> Iterator[Finding]:
+    """Variables with choices that questions offer only in part, and that nothing else gives."""
+    values = graph.fact(PossibleValues)
+    for flow in graph.library.flows.values():
+        for variable in flow.variables.values():
+            left = list(_unoffered(variable, values))
+            if left:
+                quoted = ", ".join(f'"{choice}"' for choice in left)
+                what = f'no option gives {quoted} of the variable "{variable.name}", nor does any step'
+                yield Finding.at("W304", variable.mark, what, "offer it, or take it out of `of`")
+
+
+def _unoffered(variable: Variable, values: PossibleValues) -> Iterator[str]:
+    offered = values.offered(variable.name)
+    if isinstance(variable, ChoiceVariable) and offered is not None and not variable.keep:
+        known = {str(value) for value in (*offered, variable.value)}
+        yield from (choice for choice in variable.of if choice not in known)
