@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from time import monotonic
 
-from bot.ai.breaker import Breaker
-from bot.ai.client import Completions
+from bot.ai.ai_client import Completions
+from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.core.effects import Complete
@@ -60,7 +60,7 @@ def measure(service: CompletionService, paragraphs: int, contacts: int) -> list[
     client = Completions(service.url, service.key)
     completing = ModelCalls(
         client,
-        Breaker(clock),
+        ModelBreaker(clock),
         [MODEL],
         FactIndex({}),
         lambda contact, since: 0,

@@ -11,8 +11,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from bot.ai.breaker import Breaker
-from bot.ai.client import Completions
+from bot.ai.ai_client import Completions
+from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarm, Alarms, Reachability
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
@@ -20,8 +20,8 @@ from bot.core.errors import BotError
 from bot.core.session import HAS_OPTED_OUT
 from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections
-from bot.gateway import webhook
-from bot.gateway.client import Gateway
+from bot.gateway import webhook_events
+from bot.gateway.gateway_client import Gateway
 from bot.metrics import EngineMetrics
 from bot.outgoing import Requester, ServiceRequester
 from bot.program import Program
@@ -108,7 +108,7 @@ class Engine:
                 reach = Reachability(self.alarms, clock, *_MODEL)
                 service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
                 opened.enter_context(closing(service))
-                facts, breaker = FactIndex(program.library.documents), Breaker(clock)
+                facts, breaker = FactIndex(program.library.documents), ModelBreaker(clock)
                 self._completing = ModelCalls(
                     service, breaker, models.models, facts, reader.used, self._calling.call, clock, self.alarms
                 )
@@ -119,7 +119,7 @@ class Engine:
             inbox,
             clock,
             partial(advance, program.library),
-            webhook.read,
+            webhook_events.read,
             gathering,
             metrics=self._metrics,
             alarms=self.alarms,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.client import Completions
+from bot.ai.ai_client import Completions
 from bot.app import Bot, Engine
 from bot.clock import MovableClock
 from bot.core.effects import Complete
@@ -21,10 +21,14 @@ from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.core.session import Session
 from bot.emulator import API_KEY, Emulator, MessageTemplate
 from bot.folder import read_folder
-from bot.gateway.answers import read_sent
-from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused
-from bot.gateway.refusals import InteractiveBodyEmpty, RateLimited, TemplateNotFound
+from bot.gateway.gateway_answers import (
+    EndpointRefused,
+    GatewayRateLimited,
+    InteractiveBodyEmpty,
+    TemplateNotFound,
+    read_sent,
+)
+from bot.gateway.gateway_client import Gateway
 from bot.http_client import Response
 from bot.program import load_program
 from bot.simulation.approved import approved_templates
@@ -127,7 +131,7 @@ def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gate
     with pytest.raises(TemplateNotFound):
         gateway.send(ANN, TemplateMessage("unknown", "en"), "k1", FIRST)
     emulator.faults.add("rate_limited", count=1, seconds=9)
-    with pytest.raises(RateLimited) as limited:
+    with pytest.raises(GatewayRateLimited) as limited:
         gateway.send(ANN, TextMessage("a"), "k2", FIRST)
     assert limited.value.rate.retry_after == timedelta(seconds=9)
     assert emulator.sent == []

@@ -30,7 +30,7 @@ from bot.core.session import BUSY, Session
 from bot.core.text import estimate_messages
 from bot.core.values import Location
 from bot.flow.library import Library
-from bot.gateway.wire import content
+from bot.gateway.gateway_client import content
 from tests.random_bots import FLOWS, LEAK, Author, library_of, written
 from tests.searches import tries
 from tests.talk import CONTACT, START, Talk

@@ -19,7 +19,7 @@ from bot.core.events import HandoffClosed, MessageReceived, StartRequested, Tapp
 from bot.core.session import Session
 from bot.engine.advance import advance
 from bot.folder import read_folder
-from bot.gateway.refusals import BY_CODE
+from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.sending import SHUT
 from bot.store.store_reader import DeadLetter
 from bot.testing.coverage import Coverage

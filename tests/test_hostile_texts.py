@@ -14,7 +14,7 @@ from bot.core.effects import Call, Send
 from bot.core.messages import TextMessage
 from bot.flow.library import Library
 from bot.folder import read_folder
-from bot.gateway.wire import content
+from bot.gateway.gateway_client import content
 from bot.program import load_program
 from bot.steps.guard import leaks
 from bot.steps.links import foreign_link

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 import trustme
 
-from bot.ai.client import Completions
-from bot.ai.errors import CompletionError
+from bot.ai.ai_client import Completions
+from bot.ai.ai_errors import CompletionError
 from bot.alarms import Alarms, Reachability
 from bot.app import Engine
 from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.core.messages import TextMessage
 from bot.folder import read_folder
-from bot.gateway.client import Gateway
-from bot.gateway.errors import NotReached, NotTheGateway, OutcomeUnknown, Refused
+from bot.gateway.gateway_answers import GatewayNotReached, GatewayRefused, NotTheGateway, OutcomeUnknown
+from bot.gateway.gateway_client import Gateway
 from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, look_up
 from bot.outgoing import NotAllowed, ServiceRequester, Unreachable
 from bot.program import load_program
@@ -112,7 +112,7 @@ def test_authorities_may_stand_in_a_folder(
 
 @pytest.mark.parametrize("read", [Gateway, Completions])
 def test_one_that_is_not_known_is_named_with_the_variable_to_set(secure: Peer, read: Any) -> None:
-    with pytest.raises((NotReached, CompletionError)) as raised:
+    with pytest.raises((GatewayNotReached, CompletionError)) as raised:
         if read is Gateway:
             Gateway(secure.url, "key").send("6281234567890", TextMessage("Hi"), "k")
         else:
@@ -399,7 +399,7 @@ def test_what_is_no_answer_of_the_gateway_for_a_minute_is_an_alarm_until_it_answ
             with pytest.raises((NotTheGateway, OutcomeUnknown)):
                 gateway.send("1", TextMessage("Hello"), "k1")
         assert [alarm.name for alarm in alarms.current()] == ["gateway-unreachable"]
-        with pytest.raises(Refused):
+        with pytest.raises(GatewayRefused):
             gateway.send("1", TextMessage("Hello"), "k1")
         assert alarms.current() == []
 
@@ -415,7 +415,7 @@ def test_the_engine_tells_of_a_gateway_and_a_model_that_are_not_reached_and_why(
     complete = {"do": "start", "flow": "main", "contact": "6281234567890"}
     try:
         for _ in range(2):
-            with pytest.raises(NotReached):
+            with pytest.raises(GatewayNotReached):
                 engine.operate(asks)
             engine.operate(complete)
             assert engine.wait_settled(20)

@@ -26,7 +26,7 @@ class Entry:
 
 
 def read_book(path: Path) -> list[Entry]:
-    """Read a file. Raises `Refused` with every problem, as ``file:line: what is wrong``."""
+    """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
     table = read_table(path)
     strange = [name for name in table.columns if name not in COLUMNS]
     if strange:

@@ -13,13 +13,13 @@ from bot.cli.output import counted, echo_json, printable
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.ai.client import Completion, Completions
+    from bot.ai.ai_client import Completion, Completions
 
 
 @contextmanager
 def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[str, ...]]]:
     """The chat-completion service of a bot's settings, and its models. Raises `NoBot` and `BadSettings`."""
-    from bot.ai.client import Completions
+    from bot.ai.ai_client import Completions
     from bot.settings import read_model_service
 
     bot = read_folder(find_bot(folder))
@@ -45,7 +45,7 @@ def command(question: str, model: str | None, stream: bool, folder: Path | None,
 
     Exit code 0: it answered. 1: the service or the settings are at fault.
     """
-    from bot.ai.client import ChatRequest
+    from bot.ai.ai_client import ChatRequest
 
     if stream and as_json:
         raise click.UsageError("--stream prints text: leave out --json")
@@ -76,7 +76,7 @@ def _plain(answer: "Completion") -> dict[str, object]:
 
 
 def _about(answer: "Completion") -> str:
-    from bot.ai.assembly import FILTERED
+    from bot.ai.completion_assembly import FILTERED
 
     used = answer.usage
     about = "about " if used.estimated else ""

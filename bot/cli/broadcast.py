@@ -164,7 +164,7 @@ def _stop(folder: Path | None, name: str) -> None:
 
 
 def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: Path) -> None:
-    """Say what the gateway would refuse, before anything is sent. Raises `Refused` where that is certain."""
+    """Say what the gateway would refuse, before anything is sent. Raises `GatewayRefused` where that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
     from bot.lang.nodes import Mark

@@ -27,7 +27,7 @@ IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print how a broadcast stands, and what became of each message that was not sent. Raises `Refused`."""
+    """Print how a broadcast stands, and what became of each message that was not sent. Raises `GatewayRefused`."""
     from bot.runtime.broadcasting import why_paused
     from bot.store.broadcast_rows import PAUSED
 

@@ -31,7 +31,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a file. Raises `Refused` with every problem, as ``file:line: what is wrong``."""
+    """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:

@@ -22,7 +22,7 @@ from bot.settings import BadSettings, ModelService, Settings, read_settings, rea
 if TYPE_CHECKING:
     from bot.doctor.finding import Check, Finding
     from bot.flow.library import Library
-    from bot.gateway.account import TemplateInfo
+    from bot.gateway.gateway_account import TemplateInfo
 
 INDENT = 17
 SECONDS = 8.0  # for all that is looked at: with the start of the command that is less than 10

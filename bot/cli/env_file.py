@@ -12,7 +12,7 @@ from bot.cli.whole_file import write_whole
 def write_setting(file: Path, name: str, value: str) -> None:
     """Set one variable; nothing else in the file changes. There need be no file yet.
 
-    It is replaced whole or not at all, and only its owner can read it. Raises `Refused` and `OSError`.
+    It is replaced whole or not at all, and only its owner can read it. Raises `GatewayRefused` and `OSError`.
     """
     with TemporaryDirectory(dir=file.resolve().parent, prefix=".env.") as folder:  # 0700: nobody else sees a secret
         draft = Path(folder) / "draft"

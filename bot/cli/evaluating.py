@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from bot.ai.client import Completions
-from bot.ai.errors import CompletionError
+from bot.ai.ai_client import Completions
+from bot.ai.ai_errors import CompletionError
 from bot.cli.operate import load_env
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.cli.test import INDENT, explain, failure_object, where

@@ -16,7 +16,7 @@ Recipient = dict[str, Any]
 
 
 def read_recipients(path: Path, body: Sequence[str]) -> list[Recipient]:
-    """The rows of a file as recipients. Raises `Refused` with every problem, as ``file:line: what is wrong``.
+    """The rows of a file as recipients. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``.
 
     ``body`` has a text for each parameter, with ``{{column}}`` where a cell goes. Without it the columns named 1, 2
     and so on are the parameters.

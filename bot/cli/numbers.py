@@ -12,7 +12,7 @@ def number(contact: str) -> str:
 
 
 def phone(contact: str) -> str:
-    """A number that a message can go to. Raises `Refused`."""
+    """A number that a message can go to. Raises `GatewayRefused`."""
     digits = number(contact)
     if not is_phone(digits):
         raise Refused(f'"{contact[:40]}" is no phone number: write its digits, with the country code')

@@ -71,7 +71,7 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
-    Raises `Refused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
+    Raises `GatewayRefused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
     """
     from bot.local_socket import NotRunning
 
@@ -85,7 +85,7 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `Refused` in the server's words, and `bot.local_socket.NotRunning`.
+    Raises `GatewayRefused` in the server's words, and `bot.local_socket.NotRunning`.
     """
     from bot.local_socket import ask
 
@@ -99,7 +99,7 @@ def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> A
 def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     """Have errands done (see `bot.runtime.gateway_commands`) by the server that runs on the store, or here if none runs.
 
-    So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
+    So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `GatewayRefused`; what it hands out raises, in
     words, a `BotError`.
     """
     from bot.local_socket import answers
@@ -119,15 +119,15 @@ def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
 
 
 def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages of one of the gateway's lists. Raises `bot.gateway.errors.EndlessList`, and as ``ask``."""
-    from bot.gateway import account
-    from bot.gateway.rate import Rate
+    """The items of all pages of one of the gateway's lists. Raises `bot.gateway.gateway_answers.EndlessList`, and as ``ask``."""
+    from bot.gateway import gateway_account
+    from bot.gateway.gateway_answers import Rate
 
-    def fetch(number: int) -> account.Page[dict[str, Any]]:
+    def fetch(number: int) -> gateway_account.Page[dict[str, Any]]:
         answer = ask({"call": call, "page": number})
-        return account.Page(tuple(answer["items"]), answer["has_more"], Rate())
+        return gateway_account.Page(tuple(answer["items"]), answer["has_more"], Rate())
 
-    return account.pages(fetch)
+    return gateway_account.pages(fetch)
 
 
 @contextmanager

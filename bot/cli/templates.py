@@ -10,7 +10,7 @@ from bot.cli.operate import Ask, bot_option, pages, reach_gateway, store_of
 from bot.cli.output import counted, echo_json, path_from_here, styled
 
 if TYPE_CHECKING:
-    from bot.gateway.account import TemplateInfo
+    from bot.gateway.gateway_account import TemplateInfo
     from bot.runtime.template_check import Misfit
 
 Item = Mapping[str, Any]
@@ -61,7 +61,7 @@ def both_lists(ask: Ask) -> list[Item]:
 
 def infos(listed: list[Item]) -> list["TemplateInfo"]:
     """Templates as the check takes them."""
-    from bot.gateway.account import TemplateInfo
+    from bot.gateway.gateway_account import TemplateInfo
 
     return [TemplateInfo(**{**item, "components": tuple(item["components"])}) for item in listed]
 

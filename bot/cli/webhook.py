@@ -16,7 +16,7 @@ from bot.cli.operate import Answer, Refused, bot_option, env_file, gateway, stor
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
-from bot.gateway.account import SECRET
+from bot.gateway.gateway_account import SECRET
 from bot.settings import Webhook, read_webhook
 
 VARIABLE = "BOT_WEBHOOK_SECRET"

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from bot.ai.client import Completions
-from bot.ai.errors import CompletionError
+from bot.ai.ai_client import Completions
+from bot.ai.ai_errors import CompletionError
 from bot.core.errors import BotError
 from bot.doctor.finding import Finding, fail, ok, warn
 from bot.flow.library import Library, template_uses
-from bot.gateway.account import TemplateInfo
+from bot.gateway.gateway_account import TemplateInfo
 from bot.http_client import HttpClient, HttpError
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.core.effects import Send, effect_ref
 from bot.core.messages import TemplateMessage, violations
-from bot.gateway.refusals import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
+from bot.gateway.gateway_answers import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult
 from bot.store.broadcast_rows import (

@@ -15,7 +15,7 @@ from random import Random
 from bot.alarms import Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import PutContact
-from bot.gateway.client import Gateway
+from bot.gateway.gateway_client import Gateway
 from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import MINUTE, ContactLimiter, RateLimiter
@@ -177,7 +177,7 @@ class Delivery:
         """Leave for a command's own request, once the limits allow it; it goes before campaigns.
 
         Raises `bot.runtime.gateway_commands.NoPermit` after ``timeout`` real seconds. What the answer says about limits is given
-        back by ``Permit.rate``; a `bot.gateway.errors.GatewayError` from within is counted as what it tells of.
+        back by ``Permit.rate``; a `bot.gateway.gateway_answers.GatewayError` from within is counted as what it tells of.
         """
         return self._loans.lend(timeout)
 

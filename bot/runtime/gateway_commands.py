@@ -14,11 +14,9 @@ from uuid import uuid4
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
-from bot.gateway.account import ContactPut, Page, Webhook
-from bot.gateway.client import Gateway
-from bot.gateway.errors import GatewayError, Refused
-from bot.gateway.rate import Rate
-from bot.gateway.refusals import RateLimited, Unauthorized
+from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
+from bot.gateway.gateway_answers import GatewayError, GatewayRateLimited, GatewayRefused, GatewayUnauthorized, Rate
+from bot.gateway.gateway_client import Gateway
 from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
@@ -127,7 +125,7 @@ class CommandPermits:
 
 def _outcome_of(error: GatewayError, now: datetime) -> SendAttempt:
     """What a command's request came to, for the breakers: what it was refused for is the command's to tell, but for the limits."""
-    if isinstance(error, RateLimited):
+    if isinstance(error, GatewayRateLimited):
         return refused("retry", error, now)
     return SendAttempt("retry" if error.retry else "failed", requested=error.requested)
 
@@ -137,7 +135,7 @@ PATIENCE = 60.0
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
-T = TypeVar("T", bound=Page[Any] | ContactPut | Webhook)
+T = TypeVar("T", bound=Page[Any] | ContactPut | RegisteredWebhook)
 
 
 class UnknownCommand(BotError):
@@ -166,7 +164,7 @@ class GatewayCommands:
         self._note = note
 
     def run(self, request: Request) -> Answer:
-        """Run one. Raises `UnknownCommand`, the tree of `bot.gateway.errors`, and what ``borrow`` raises.
+        """Run one. Raises `UnknownCommand`, the tree of `bot.gateway.gateway_answers`, and what ``borrow`` raises.
 
         ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
         are answered with ``items`` and ``has_more``; ``put_contact`` (phone, name, email, tags) with ``id``, or
@@ -192,9 +190,9 @@ class GatewayCommands:
     def _put(self, phone: str, name: str | None, email: str | None, tags: list[str]) -> Answer:
         try:
             return {"id": self._ask("put_contact", lambda: self._gateway.put_contact(phone, name, email, tags)).id}
-        except (Unauthorized, RateLimited):
+        except (GatewayUnauthorized, GatewayRateLimited):
             raise
-        except Refused as error:
+        except GatewayRefused as error:
             return {"refused": str(error)}
 
     def _ask(self, name: str, call: Callable[[], T]) -> T:

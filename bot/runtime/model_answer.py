@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bot.ai.assembly import FILTERED
-from bot.ai.chat import ChatRequest, Completion, ToolCall
-from bot.ai.client import Stream
-from bot.ai.errors import EmptyAnswer, TimedOut
+from bot.ai.ai_client import Stream
+from bot.ai.ai_errors import EmptyAnswer, ServiceTimedOut
+from bot.ai.chat_request import ChatRequest, Completion, ToolCall
+from bot.ai.completion_assembly import FILTERED
 from bot.core.errors import BotError
 from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage
@@ -55,7 +55,7 @@ class ModelAnswer:
     def read(self, stream: Stream) -> CallAttempt:
         """Read to the end, or to where no answer ends.
 
-        Raises `bot.ai.errors.CompletionError` and `AnswerStopped`.
+        Raises `bot.ai.ai_errors.CompletionError` and `AnswerStopped`.
         """
         self._stream = stream
         for piece in stream:
@@ -78,7 +78,7 @@ class ModelAnswer:
 
     def _take(self, piece: str) -> None:
         if self._is_late():
-            raise TimedOut("the answer takes too long")
+            raise ServiceTimedOut("the answer takes too long")
         self._characters += len(piece)
         for paragraph in self._paragraphs.feed(piece):
             if is_blank(paragraph):

@@ -10,10 +10,8 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
 
-from bot.ai.breaker import Breaker
-from bot.ai.chat import ChatRequest
-from bot.ai.client import Stream
-from bot.ai.errors import (
+from bot.ai.ai_client import Stream
+from bot.ai.ai_errors import (
     CompletionError,
     ContentRefused,
     CutStream,
@@ -22,17 +20,19 @@ from bot.ai.errors import (
     InvalidRequest,
     ModelNotInPackage,
     NoToolSupport,
-    NotReached,
     NotTheService,
     PackageRequired,
     ProviderError,
+    QuestionTooLong,
     QuotaExceeded,
-    RateLimited,
     ServerError,
-    TimedOut,
-    TooLong,
-    Unauthorized,
+    ServiceNotReached,
+    ServiceRateLimited,
+    ServiceTimedOut,
+    ServiceUnauthorized,
 )
+from bot.ai.chat_request import ChatRequest
+from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.effects import Complete
@@ -74,19 +74,19 @@ class _Failure:
 
 FAILURES: Mapping[type[CompletionError], _Failure] = {
     #                              outcome  counts  mend  others  costs
-    NotReached: _Failure("down", True, False, False, False),
-    RateLimited: _Failure("down", True, False, False, False),
+    ServiceNotReached: _Failure("down", True, False, False, False),
+    ServiceRateLimited: _Failure("down", True, False, False, False),
     ServerError: _Failure("down", True, False, True, True),
     ProviderError: _Failure("down", True, False, True, True),
     NotTheService: _Failure("down", True, False, True, True),
     CutStream: _Failure("down", True, False, True, True),
-    TimedOut: _Failure("timeout", True, False, True, True),
-    Unauthorized: _Failure("refused", True, True, False, False),
+    ServiceTimedOut: _Failure("timeout", True, False, True, True),
+    ServiceUnauthorized: _Failure("refused", True, True, False, False),
     PackageRequired: _Failure("refused", True, True, True, False),
     ModelNotInPackage: _Failure("refused", True, True, True, False),
     QuotaExceeded: _Failure("quota", True, True, True, False),
     InvalidRequest: _Failure("refused", False, True, True, True),
-    TooLong: _Failure("refused", False, False, True, True),
+    QuestionTooLong: _Failure("refused", False, False, True, True),
     ContentRefused: _Failure("unsafe", False, False, True, True),
     NoToolSupport: _Failure("no_tools", False, False, False, True),  # the same model is to be asked otherwise
     EmptyAnswer: _Failure("empty", False, False, True, True),
@@ -96,12 +96,12 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
 
 
 class CompletionService(Protocol):
-    """The part of `bot.ai.client.Completions` that is needed here."""
+    """The part of `bot.ai.ai_client.Completions` that is needed here."""
 
     def stream(
         self, request: ChatRequest, *, patient: bool = False, seconds: float | None = None
     ) -> AbstractContextManager[Stream]:
-        """Ask, and read the answer while it comes. Raises `bot.ai.errors.CompletionError`."""
+        """Ask, and read the answer while it comes. Raises `bot.ai.ai_errors.CompletionError`."""
         ...
 
 
@@ -119,7 +119,7 @@ class ModelCalls:
     def __init__(
         self,
         service: CompletionService,
-        breaker: Breaker,
+        breaker: ModelBreaker,
         models: Sequence[str],
         facts: FactIndex,
         used: Callable[[str | None, datetime], int],
@@ -197,7 +197,7 @@ class ModelCalls:
                     failed = failure
                 if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
                     break
-                if isinstance(error, TooLong) and effect.history and messages is whole:
+                if isinstance(error, QuestionTooLong) and effect.history and messages is whole:
                     left.appendleft((model, self._messages(effect, _without_history(effect))))
             else:
                 return replace(ended, usage=used + ended.usage)

@@ -15,11 +15,19 @@ from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, TemplateMessage
 from bot.core.session import HAS_OPTED_OUT, WINDOW
-from bot.gateway.answers import Sent
-from bot.gateway.client import Gateway
-from bot.gateway.errors import EndpointRefused, GatewayError, OutcomeUnknown, Refused
-from bot.gateway.rate import Rate
-from bot.gateway.refusals import ChannelNotFound, RateLimited, TemplateRequired, Unauthorized
+from bot.gateway.gateway_answers import (
+    ChannelNotFound,
+    EndpointRefused,
+    GatewayError,
+    GatewayRateLimited,
+    GatewayRefused,
+    GatewayUnauthorized,
+    OutcomeUnknown,
+    Rate,
+    Sent,
+    TemplateRequired,
+)
+from bot.gateway.gateway_client import Gateway
 from bot.runtime.worker_pool import LONGEST_BACKOFF, backoff
 from bot.store.rows import REPLY, OutboxRow
 
@@ -29,7 +37,11 @@ OLDEST = timedelta(days=3)
 ACCOUNT, LIMITS, CHANNEL = "account", "limits", "channel"
 """What a refusal can be about beyond its message: the key, the limits, the channel."""
 
-_FAULTS: dict[type[GatewayError], str] = {Unauthorized: ACCOUNT, RateLimited: LIMITS, ChannelNotFound: CHANNEL}
+_FAULTS: dict[type[GatewayError], str] = {
+    GatewayUnauthorized: ACCOUNT,
+    GatewayRateLimited: LIMITS,
+    ChannelNotFound: CHANNEL,
+}
 
 SHUT = "the 24-hour window is shut"
 NEWER = "something newer about the contact follows"
@@ -252,11 +264,13 @@ class Sender:
             case TemplateRequired() if not isinstance(what, TemplateMessage):
                 self._shut(lane, self._window(lane.contact))
                 return _outcome("again", error)
-            case Unauthorized() | ChannelNotFound():
-                lane.attempts -= isinstance(error, Unauthorized)  # that is nobody's request: it counts against no limit
+            case GatewayUnauthorized() | ChannelNotFound():
+                lane.attempts -= isinstance(
+                    error, GatewayUnauthorized
+                )  # that is nobody's request: it counts against no limit
                 lane.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
-            case RateLimited() if not lane.alone:
+            case GatewayRateLimited() if not lane.alone:
                 lane.tried_since = None  # waiting for the limits uses up no message's time
                 wait = self._backoff(lane.attempts, error)
                 return replace(refused("retry", error, self._clock.now()), wait=wait)
@@ -305,7 +319,7 @@ def _outcome(state: str, error: GatewayError) -> SendAttempt:
 def _code(error: GatewayError) -> str:
     if isinstance(error, OutcomeUnknown):
         return UNCLEAR
-    return error.code or (REFUSED if isinstance(error, Refused) else "")
+    return error.code or (REFUSED if isinstance(error, GatewayRefused) else "")
 
 
 def _replaced(lane: ContactQueue) -> bool:
@@ -329,7 +343,7 @@ class SendResult:
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
     to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
     ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.answers.Sent`, ``code`` as in `bot.runtime.sending.SendAttempt`.
+    `bot.gateway.gateway_answers.Sent`, ``code`` as in `bot.runtime.sending.SendAttempt`.
     """
 
     row: OutboxRow

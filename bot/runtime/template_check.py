@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.flow.library import TemplateUse
-from bot.gateway.account import TemplateInfo
+from bot.gateway.gateway_account import TemplateInfo
 from bot.lang.nodes import Mark
 from bot.lang.problems import did_you_mean
 from bot.steps.notice import Notice

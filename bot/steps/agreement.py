@@ -43,7 +43,7 @@ def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
 
 
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:
-    """Each value on a line of its own, as the contact's language writes it. Raises `TooLong`.
+    """Each value on a line of its own, as the contact's language writes it. Raises `QuestionTooLong`.
 
     Only a long text is cut, by itself: ``{"number": "A1", "amount": 1000000}`` is ``number: A1`` and ``amount: 1,000,000``.
     """
@@ -52,7 +52,7 @@ def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator
 
 
 def harmless(value: Any) -> Any:
-    """A copy whose texts are one line each, in which nothing hides, cut where they are long. Raises `TooLong`."""
+    """A copy whose texts are one line each, in which nothing hides, cut where they are long. Raises `QuestionTooLong`."""
     left = MOST_VALUES
 
     def copied(value: Any) -> Any:

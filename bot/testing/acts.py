@@ -8,7 +8,7 @@ from typing import Any
 from bot.core.events import EVENTS
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
-from bot.gateway.refusals import BY_CODE
+from bot.gateway.gateway_answers import BY_CODE
 from bot.lang.fields import Fields
 from bot.lang.nodes import Map, Mark, Scalar
 from bot.lang.problems import did_you_mean

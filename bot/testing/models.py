@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol
 
-from bot.ai.chat import ChatRequest
-from bot.ai.client import Completions
-from bot.ai.errors import (
+from bot.ai.ai_client import Completions
+from bot.ai.ai_errors import (
     CompletionError,
     CutStream,
     ExcessiveCalls,
     InvalidRequest,
     ProviderError,
-    RateLimited,
     ServerError,
-    TimedOut,
+    ServiceRateLimited,
+    ServiceTimedOut,
 )
+from bot.ai.chat_request import ChatRequest
 from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.emulator.completion import Answer, Failure, failure
@@ -35,7 +35,7 @@ THE_QUESTION = "The question: "
 """What stands between a talk and the question about it."""
 
 _QUOTED = 60  # characters of what was asked
-_PUTS_OFF = (RateLimited, ProviderError, ServerError, TimedOut, CutStream)
+_PUTS_OFF = (ServiceRateLimited, ProviderError, ServerError, ServiceTimedOut, CutStream)
 _OF_THE_MODEL = "server_error"
 """What the bot is told where the model's answer is none."""
 

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
-from bot.gateway.webhook import Verdict, envelope, verify
+from bot.gateway.webhook_events import Verdict, envelope, verify
 from bot.metrics import CONTENT_TYPE, WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter

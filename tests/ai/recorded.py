@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bot.ai.chat import ChatRequest
-from bot.ai.stream import Stream
+from bot.ai.ai_client import Stream
+from bot.ai.chat_request import ChatRequest
 from bot.http_client import Streamed
 
 MODEL = "acme/large"

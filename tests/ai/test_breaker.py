@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.ai.breaker import Breaker
+from bot.ai.model_breaker import ModelBreaker
 from bot.clock import MovableClock
 
 FAILURES = 3
@@ -16,16 +16,16 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def breaker(clock: MovableClock) -> Breaker:
-    return Breaker(clock)
+def breaker(clock: MovableClock) -> ModelBreaker:
+    return ModelBreaker(clock)
 
 
-def fail(breaker: Breaker, times: int = FAILURES) -> None:
+def fail(breaker: ModelBreaker, times: int = FAILURES) -> None:
     for number in range(times):
         breaker.failed("a", f"contact {number}")
 
 
-def test_a_model_that_keeps_failing_is_left_alone_and_the_others_are_not(breaker: Breaker) -> None:
+def test_a_model_that_keeps_failing_is_left_alone_and_the_others_are_not(breaker: ModelBreaker) -> None:
     fail(breaker, FAILURES - 1)
     assert breaker.allows("a")
     breaker.failed("a", "another contact")
@@ -33,26 +33,26 @@ def test_a_model_that_keeps_failing_is_left_alone_and_the_others_are_not(breaker
     assert breaker.allows("b")
 
 
-def test_however_often_one_contacts_questions_fail_they_count_once(breaker: Breaker) -> None:
+def test_however_often_one_contacts_questions_fail_they_count_once(breaker: ModelBreaker) -> None:
     for _ in range(3 * FAILURES):
         breaker.failed("a", "one contact")
     assert breaker.allows("a")
 
 
-def test_only_failures_in_a_row_count(breaker: Breaker) -> None:
+def test_only_failures_in_a_row_count(breaker: ModelBreaker) -> None:
     fail(breaker, FAILURES - 1)
     breaker.succeeded("a")
     fail(breaker, FAILURES - 1)
     assert breaker.allows("a")
 
 
-def test_after_a_pause_one_may_try(breaker: Breaker, clock: MovableClock) -> None:
+def test_after_a_pause_one_may_try(breaker: ModelBreaker, clock: MovableClock) -> None:
     fail(breaker)
     clock.move(PAUSE)
     assert [breaker.allows("a") for _ in range(3)] == [True, False, False]
 
 
-def test_a_try_that_works_lets_everybody_in(breaker: Breaker, clock: MovableClock) -> None:
+def test_a_try_that_works_lets_everybody_in(breaker: ModelBreaker, clock: MovableClock) -> None:
     fail(breaker)
     clock.move(PAUSE)
     assert breaker.allows("a")
@@ -60,7 +60,7 @@ def test_a_try_that_works_lets_everybody_in(breaker: Breaker, clock: MovableCloc
     assert [breaker.allows("a") for _ in range(3)] == [True, True, True]
 
 
-def test_a_try_that_fails_begins_another_pause(breaker: Breaker, clock: MovableClock) -> None:
+def test_a_try_that_fails_begins_another_pause(breaker: ModelBreaker, clock: MovableClock) -> None:
     fail(breaker)
     clock.move(PAUSE)
     assert breaker.allows("a")
@@ -72,7 +72,7 @@ def test_a_try_that_fails_begins_another_pause(breaker: Breaker, clock: MovableC
     assert breaker.allows("a")
 
 
-def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: Breaker, clock: MovableClock) -> None:
+def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: ModelBreaker, clock: MovableClock) -> None:
     fail(breaker)
     clock.move(PAUSE)
     assert breaker.allows("a")
@@ -80,7 +80,9 @@ def test_a_try_that_never_comes_back_stands_in_nobodys_way(breaker: Breaker, clo
     assert breaker.allows("a")
 
 
-def test_a_model_that_is_of_no_use_until_a_time_is_left_alone_until_then(breaker: Breaker, clock: MovableClock) -> None:
+def test_a_model_that_is_of_no_use_until_a_time_is_left_alone_until_then(
+    breaker: ModelBreaker, clock: MovableClock
+) -> None:
     breaker.failed("a", "contact 1", timedelta(hours=5))
     fail(breaker)  # those that were on their way shorten nothing
     clock.move(timedelta(hours=5) - timedelta(seconds=1))

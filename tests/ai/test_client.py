@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from bot.ai.chat import ChatRequest, Completion, Model, ToolCall
-from bot.ai.client import Completions, KeyIn
-from bot.ai.errors import (
+from bot.ai.ai_client import Completions, KeyIn
+from bot.ai.ai_errors import (
     CompletionError,
     CutStream,
     EmptyAnswer,
     InvalidRequest,
-    NotReached,
     NotTheService,
     PackageRequired,
-    RateLimited,
-    TimedOut,
-    Unauthorized,
+    ServiceNotReached,
+    ServiceRateLimited,
+    ServiceTimedOut,
+    ServiceUnauthorized,
 )
+from bot.ai.chat_request import ChatRequest, Completion, ListedModel, ToolCall
 from bot.core.values import Usage
 from bot.http_client import HttpClient
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN
@@ -180,9 +180,9 @@ def test_a_question_that_breaks_a_limit_is_not_asked(
 @pytest.mark.parametrize(
     ("status", "kind", "expected"),
     [
-        (401, "invalid_request_error", Unauthorized),
+        (401, "invalid_request_error", ServiceUnauthorized),
         (403, "model_requires_package", PackageRequired),
-        (429, "rate_limit_exceeded", RateLimited),
+        (429, "rate_limit_exceeded", ServiceRateLimited),
     ],
 )
 def test_a_refusal_is_an_error_of_its_own_and_asked_once(
@@ -205,7 +205,7 @@ def test_a_refusal_is_an_error_of_its_own_and_asked_once(
 def test_a_service_that_is_not_there_is_not_reached(ask: Callable[..., Completion]) -> None:
     with peer() as gone:
         pass
-    with pytest.raises(NotReached) as raised:
+    with pytest.raises(ServiceNotReached) as raised:
         ask(made(gone), REQUEST)
     assert raised.value.retry
 
@@ -234,7 +234,7 @@ def test_a_stream_that_breaks_off_is_cut_and_says_what_it_used_up(service: Peer,
 def test_an_answer_that_does_not_come_is_late(service: Peer, ask: Callable[..., Completion]) -> None:
     stop = threading.Event()
     service.answers(hanging(b"", stop))
-    with pytest.raises(TimedOut) as raised:
+    with pytest.raises(ServiceTimedOut) as raised:
         ask(made(service, seconds=0.2), REQUEST)
     assert not raised.value.idle
     stop.set()
@@ -244,7 +244,7 @@ def test_an_answer_that_does_not_come_is_late(service: Peer, ask: Callable[..., 
 def test_a_stream_that_falls_silent_is_idle(service: Peer, head: bytes) -> None:
     stop = threading.Event()
     service.answers(hanging(head, stop))
-    with pytest.raises(TimedOut) as raised:
+    with pytest.raises(ServiceTimedOut) as raised:
         read(made(service, idle=0.2))
     assert raised.value.idle
     stop.set()
@@ -277,7 +277,7 @@ def test_what_the_caller_raises_within_a_stream_stays_what_it_is(service: Peer, 
 def test_the_models_are_listed(service: Peer, client: Completions) -> None:
     data = [{"id": MODEL, "object": "model", "owned_by": "acme", "name": "Large"}, {"id": "acme/small"}, "?", {}]
     service.answers(answer(200, {"object": "list", "data": data}))
-    assert client.models() == [Model(MODEL, "acme", "Large"), Model("acme/small", "", "acme/small")]
+    assert client.models() == [ListedModel(MODEL, "acme", "Large"), ListedModel("acme/small", "", "acme/small")]
     assert (service.requests[0].path, service.requests[0].raw) == ("/api/v1/models", b"")
 
 

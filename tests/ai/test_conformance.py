@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from bot.ai.client import ChatRequest, Completions
-from bot.ai.errors import (
+from bot.ai.ai_client import ChatRequest, Completions
+from bot.ai.ai_errors import (
     CompletionError,
     CutStream,
     InvalidRequest,
@@ -21,10 +21,10 @@ from bot.ai.errors import (
     PackageRequired,
     ProviderError,
     QuotaExceeded,
-    RateLimited,
     ServerError,
-    TimedOut,
-    Unauthorized,
+    ServiceRateLimited,
+    ServiceTimedOut,
+    ServiceUnauthorized,
 )
 from bot.emulator.completion import KEY, Behaviour, CompletionService, failure
 
@@ -243,11 +243,11 @@ def test_the_list_of_models(client: Client) -> None:
 ERRORS: list[tuple[str, int, str, type[CompletionError]]] = [
     ("invalid_request_error", 400, "BadRequestError", InvalidRequest),
     ("model_no_tool_support", 400, "BadRequestError", NoToolSupport),
-    ("invalid_request_error", 401, "AuthenticationError", Unauthorized),
+    ("invalid_request_error", 401, "AuthenticationError", ServiceUnauthorized),
     ("model_requires_package", 403, "PermissionDeniedError", PackageRequired),
     ("model_not_in_package", 403, "PermissionDeniedError", ModelNotInPackage),
     ("quota_exceeded", 429, "RateLimitError", QuotaExceeded),
-    ("rate_limit_exceeded", 429, "RateLimitError", RateLimited),
+    ("rate_limit_exceeded", 429, "RateLimitError", ServiceRateLimited),
     ("server_error", 500, "InternalServerError", ServerError),
     ("provider_error", 502, "InternalServerError", ProviderError),
 ]
@@ -287,7 +287,7 @@ def test_a_refusal_for_real(client: Client, service: CompletionService, stream: 
 @both_ways
 def test_a_wrong_key(service: CompletionService, name: str, stream: bool) -> None:
     with closing(CLIENTS[name](service.url, "sk-wrong", 10.0)) as client:
-        with pytest.raises((openai().AuthenticationError, Unauthorized)) as raised:
+        with pytest.raises((openai().AuthenticationError, ServiceUnauthorized)) as raised:
             client.ask(USER, stream=stream)
     assert "sk-wrong" not in str(raised.value)
 
@@ -316,7 +316,7 @@ def test_a_service_that_falls_silent(name: str, way: str) -> None:
                 service.say("Good morning.", stall_after=200)
             case "comments":
                 service.drip("", delay=30)
-        with pytest.raises((openai().APITimeoutError, TimedOut)):
+        with pytest.raises((openai().APITimeoutError, ServiceTimedOut)):
             client.ask(USER, stream=True)
 
 
@@ -419,7 +419,7 @@ def test_a_proxys_page_is_not_the_service(ours: Completions, service: Completion
 def test_what_never_ends_has_a_deadline(text: str) -> None:
     with CompletionService() as service, closing(Completions(service.url, KEY, seconds=0.2)) as client:
         service.drip(text, delay=0.001)
-        with pytest.raises(TimedOut) as raised, client.stream(REQUEST) as pieces:
+        with pytest.raises(ServiceTimedOut) as raised, client.stream(REQUEST) as pieces:
             list(pieces)
     assert not raised.value.idle
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.ai import errors
-from bot.ai.errors import (
+from bot.ai import ai_errors
+from bot.ai.ai_errors import (
     BY_CODE,
     QUOTA_KINDS,
     CompletionError,
@@ -19,20 +19,21 @@ from bot.ai.errors import (
     NotTheService,
     PackageRequired,
     ProviderError,
+    QuestionTooLong,
     QuotaExceeded,
-    RateLimited,
-    Refused,
     ServerError,
-    TooLong,
-    Unauthorized,
+    ServiceRateLimited,
+    ServiceRefused,
+    ServiceUnauthorized,
+    read_object,
+    read_reset,
 )
-from bot.ai.refusals import read_object, read_reset
 from bot.runtime.model_calls import FAILURES
 
 LONGEST_RESET = timedelta(days=31)
 PAGE = Path(__file__).parent.parent.parent / "docs" / "models.md"
-CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, CompletionError)]
-NAMED = [c for c in CLASSES if c not in (CompletionError, Refused)]
+CLASSES = [c for c in vars(ai_errors).values() if isinstance(c, type) and issubclass(c, CompletionError)]
+NAMED = [c for c in CLASSES if c not in (CompletionError, ServiceRefused)]
 
 
 def refused(status: int, body: Any, **headers: str) -> CompletionError:
@@ -51,11 +52,11 @@ def error(kind: str, code: str | None = None, **more: Any) -> dict[str, Any]:
     [
         (400, "invalid_request_error", InvalidRequest, False),
         (400, "model_no_tool_support", NoToolSupport, False),
-        (401, "invalid_request_error", Unauthorized, False),
+        (401, "invalid_request_error", ServiceUnauthorized, False),
         (403, "model_requires_package", PackageRequired, False),
         (403, "model_not_in_package", ModelNotInPackage, False),
         (429, "quota_exceeded", QuotaExceeded, False),
-        (429, "rate_limit_exceeded", RateLimited, True),
+        (429, "rate_limit_exceeded", ServiceRateLimited, True),
         (500, "server_error", ServerError, False),
         (502, "provider_error", ProviderError, True),
     ],
@@ -84,8 +85,8 @@ def test_a_quota_says_which(kind: str) -> None:
     [
         (400, error("something_new"), InvalidRequest),
         (404, error("not_found"), InvalidRequest),
-        (401, {"message": "Unauthenticated."}, Unauthorized),
-        (429, b"slow down", RateLimited),
+        (401, {"message": "Unauthenticated."}, ServiceUnauthorized),
+        (429, b"slow down", ServiceRateLimited),
         (500, b"<html>", ServerError),
         (502, b"<html>", ProviderError),
         (503, b"", ProviderError),
@@ -166,7 +167,7 @@ def test_a_time_is_of_no_use_where_the_answer_has_no_date() -> None:
 
 def test_every_error_says_what_it_is_and_what_to_do() -> None:
     assert all(found.__doc__ and found.advice for found in NAMED)
-    assert set(BY_CODE.values()) | {Unauthorized} == {c for c in NAMED if issubclass(c, Refused)}
+    assert set(BY_CODE.values()) | {ServiceUnauthorized} == {c for c in NAMED if issubclass(c, ServiceRefused)}
 
 
 def test_the_page_on_models_lists_every_error() -> None:
@@ -193,9 +194,9 @@ def test_the_page_on_models_lists_every_error() -> None:
 )
 def test_a_question_that_is_too_long_is_known_by_the_services_code_or_words(words: str) -> None:
     said = {"error": {"message": words, "type": "invalid_request_error"}}
-    assert [type(refused(status, said)) for status in (400, 413)] == [TooLong, TooLong]
-    assert type(refused(400, error("invalid_request_error", "context_length_exceeded"))) is TooLong
-    assert type(refused(429, {"error": {"message": words, "type": "rate_limit_exceeded"}})) is RateLimited
+    assert [type(refused(status, said)) for status in (400, 413)] == [QuestionTooLong, QuestionTooLong]
+    assert type(refused(400, error("invalid_request_error", "context_length_exceeded"))) is QuestionTooLong
+    assert type(refused(429, {"error": {"message": words, "type": "rate_limit_exceeded"}})) is ServiceRateLimited
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.ai.chat import Completion, ToolCall
-from bot.ai.errors import (
+from bot.ai.ai_client import Events
+from bot.ai.ai_errors import (
     CompletionError,
     CutStream,
     EmptyAnswer,
@@ -17,9 +17,9 @@ from bot.ai.errors import (
     NotTheService,
     ProviderError,
     QuotaExceeded,
-    TimedOut,
+    ServiceTimedOut,
 )
-from bot.ai.stream import Events
+from bot.ai.chat_request import Completion, ToolCall
 from bot.core.values import Usage
 from bot.http_client import Ambiguous, DeadlinePassed, Silent
 from tests.ai.recorded import (
@@ -98,7 +98,7 @@ def test_every_breakdown_gives_the_whole_answer_or_says_what_happened(recorded: 
         answer = stream(broken(recorded[:at], error))
         try:
             assert "".join(answer) == text
-        except TimedOut as failed:
+        except ServiceTimedOut as failed:
             assert type(error) is not Ambiguous and failed.idle == isinstance(error, Silent)
         except CutStream:
             assert type(error) is Ambiguous

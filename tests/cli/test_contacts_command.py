@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.emulator import Emulator
-from bot.gateway.client import Gateway
+from bot.gateway.gateway_client import Gateway
 from bot.store.files import server_lock
 from tests.cli.keeping import kept
 from tests.cli.terminal import call

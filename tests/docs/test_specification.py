@@ -17,8 +17,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import requests
 
-from bot.ai import chat
-from bot.ai import errors as ai_errors
+from bot.ai import ai_errors, chat_request
 from bot.clock import MovableClock
 from bot.core import messages
 from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton, endpoints, interactive
@@ -32,7 +31,7 @@ from bot.emulator.completion.completion import Completion
 from bot.emulator.endpoints import ENDPOINTS, QUERY
 from bot.emulator.events import EVENTS
 from bot.emulator.fields import OF_ENDPOINT, OF_TYPE
-from bot.gateway import errors, refusals
+from bot.gateway import gateway_answers
 from tests.emulator.conftest import NOON, Receiver
 
 ROOT = Path(__file__).parent.parent.parent
@@ -278,7 +277,10 @@ def test_every_header_is_in_the_table(seen: Seen) -> None:
 
 
 def test_every_error_is_in_the_table_with_its_class() -> None:
-    for section, known in (("The gateway: Errors", refusals.BY_CODE), ("Chat completion: Errors", ai_errors.BY_CODE)):
+    for section, known in (
+        ("The gateway: Errors", gateway_answers.BY_CODE),
+        ("Chat completion: Errors", ai_errors.BY_CODE),
+    ):
         for row in (row for row in ROWS if row.section == section):
             (code,) = row.names
             assert resolve(row.code[0]) is known[code.partition(" ")[0]] or code == "invalid_request_error 401"
@@ -288,7 +290,7 @@ def test_every_error_is_in_the_table_with_its_class() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "root"), [("The gateway", errors.GatewayError), ("Chat completion", ai_errors.CompletionError)]
+    ("part", "root"), [("The gateway", gateway_answers.GatewayError), ("Chat completion", ai_errors.CompletionError)]
 )
 def test_every_class_of_an_error_is_in_the_table(part: str, root: type[Exception]) -> None:
     listed = [row for row in ROWS if row.section.startswith(f"{part}: Errors")]
@@ -301,7 +303,7 @@ def test_every_limit_is_in_the_table() -> None:
     limits = {f"{messages.__name__}.{name}" for name in ours if not name.startswith("_")}
     emulators = (endpoints, emulated_messages, interactive, ai_requests)
     limits |= {f"{module.__name__}.{name}" for module in emulators for name in vars(module) if name.endswith("_MAX")}
-    limits |= {f"{chat.__name__}.{name}" for name in vars(chat) if name.startswith("MAX_")}
+    limits |= {f"{chat_request.__name__}.{name}" for name in vars(chat_request) if name.startswith("MAX_")}
     pointed = {reference for row in ROWS if row.section.endswith(": Limits") for reference in row.code}
     assert sorted(limits - pointed) == []
 

@@ -9,10 +9,10 @@ import pytest
 
 from bot.core.events import EVENTS
 from bot.core.messages import TextMessage
-from bot.gateway import account, errors, refusals
-from bot.gateway.account import ContactInfo, Page, TemplateInfo, pages
-from bot.gateway.client import Gateway
-from bot.gateway.rate import Rate
+from bot.gateway import gateway_account, gateway_answers
+from bot.gateway.gateway_account import ContactInfo, Page, TemplateInfo, pages
+from bot.gateway.gateway_answers import Rate
+from bot.gateway.gateway_client import Gateway
 from tests.gateway.peer import Answer, Peer, answer, peer, refused, reset
 
 
@@ -90,13 +90,13 @@ def test_only_true_says_that_there_is_more(server: Peer, gateway: Gateway, more:
 
 def test_a_gateway_that_gives_the_same_page_for_ever_is_noticed(server: Peer, gateway: Gateway) -> None:
     server.by_default = listing({"id": 1, "phone": "4915"}, has_more=True)
-    with pytest.raises(errors.EndlessList, match="pages 1 and 2 of the list are the same"):
+    with pytest.raises(gateway_answers.EndlessList, match="pages 1 and 2 of the list are the same"):
         list(pages(gateway.contacts_page))
 
 
 def test_a_list_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(account, "MOST_PAGES", 3)
-    with pytest.raises(errors.EndlessList, match="more than 3 pages"):
+    monkeypatch.setattr(gateway_account, "MOST_PAGES", 3)
+    with pytest.raises(gateway_answers.EndlessList, match="more than 3 pages"):
         list(pages(lambda number: Page((number,), True, Rate())))
 
 
@@ -148,11 +148,11 @@ def test_an_unknown_name_is_the_number_since_one_must_be_given_and_no_tags_are_s
 
 def test_an_upsert_that_is_cut_off_can_be_repeated_and_a_registration_cannot(server: Peer, gateway: Gateway) -> None:
     server.answers(reset, answer(409, b""), reset)
-    with pytest.raises(errors.OutcomeUnknown) as upsert:
+    with pytest.raises(gateway_answers.OutcomeUnknown) as upsert:
         gateway.put_contact("49151", "Ann", None, ())
-    with pytest.raises(errors.NotTheGateway):
+    with pytest.raises(gateway_answers.NotTheGateway):
         gateway.put_contact("49151", "Ann", None, ())
-    with pytest.raises(errors.OutcomeUnknown) as registration:
+    with pytest.raises(gateway_answers.OutcomeUnknown) as registration:
         gateway.register_webhook("bot", "https://bot.example/webhook", EVENTS)
     assert (upsert.value.keyed, registration.value.keyed) == (True, False)
 
@@ -181,7 +181,7 @@ def test_custom_fields_that_are_nested_without_end_are_none(server: Peer, gatewa
 
 def test_a_refusal_that_quotes_the_key_or_commands_a_terminal_is_shown_without_them(server: Peer) -> None:
     server.answers(refused("x\x1b[2J", 400, "sk-mine\n\x1b]0;x\x07 is wrong", hint="sk-mine\x07"))
-    with pytest.raises(errors.Refused) as error:
+    with pytest.raises(gateway_answers.GatewayRefused) as error:
         Gateway(server.url, "sk-mine").contacts_page(1)
     assert "[key] ]0;x is wrong (hint: [key])" in str(error.value)
     assert str(error.value).isprintable()
@@ -229,7 +229,7 @@ def test_every_answer_tells_of_the_limits(server: Peer, gateway: Gateway, status
     ):
         try:
             rate = call().rate
-        except refusals.RateLimited as limited:
+        except gateway_answers.GatewayRateLimited as limited:
             rate = limited.rate
         assert (rate.remaining, rate.retry_after) == (0, timedelta(seconds=7))
 
@@ -257,7 +257,7 @@ def test_without_any_channel_none_is_named(server: Peer, gateway: Gateway) -> No
 
 def test_a_channel_that_is_needed_and_not_named_is_a_matter_of_the_account(server: Peer, gateway: Gateway) -> None:
     server.answers(refused("VALIDATION_MISSING_FIELD", 422, field="channel_id"))
-    with pytest.raises(refusals.ChannelNotFound, match="BOT_CHANNEL_ID"):
+    with pytest.raises(gateway_answers.ChannelNotFound, match="BOT_CHANNEL_ID"):
         gateway.send("4915", TextMessage("Hi"), "key")
 
 

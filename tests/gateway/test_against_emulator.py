@@ -13,10 +13,10 @@ from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton
 from bot.emulator.answers import CODES
 from bot.emulator.endpoints import ENDPOINTS
 from bot.emulator.events import EVENTS
-from bot.gateway import client, errors, payloads, refusals
-from bot.gateway.account import pages
-from bot.gateway.client import Gateway
-from bot.gateway.webhook import read
+from bot.gateway import gateway_answers, gateway_client, webhook_events
+from bot.gateway.gateway_account import pages
+from bot.gateway.gateway_client import Gateway
+from bot.gateway.webhook_events import read
 from tests.gateway.peer import Peer, peer
 
 NOON = datetime(2030, 5, 12, 12, tzinfo=UTC)
@@ -37,12 +37,17 @@ def gateway(emulator: Emulator) -> Gateway:
 
 
 def test_the_client_knows_every_endpoint_event_and_code_of_the_emulator_and_no_other() -> None:
-    paths = {endpoint.path for listed in client.ENDPOINTS.values() for endpoint in listed}
-    paths |= {client.TEMPLATE_LIST, client.CHAT_TEMPLATES, client.CONTACTS, client.WEBHOOKS}
+    paths = {endpoint.path for listed in gateway_client.ENDPOINTS.values() for endpoint in listed}
+    paths |= {
+        gateway_client.TEMPLATE_LIST,
+        gateway_client.CHAT_TEMPLATES,
+        gateway_client.CONTACTS,
+        gateway_client.WEBHOOKS,
+    }
     assert paths == {f"/external-api{path}" for _, path in ENDPOINTS}
     assert events.EVENTS == EVENTS
-    assert set(EVENTS) | {"message.queued"} == set(payloads.MEANINGS)
-    assert set(refusals.BY_CODE) == set(CODES)
+    assert set(EVENTS) | {"message.queued"} == set(webhook_events.MEANINGS)
+    assert set(gateway_answers.BY_CODE) == set(CODES)
 
 
 # -- lists
@@ -104,10 +109,13 @@ def test_a_webhook_is_registered_and_its_secret_signs(emulator: Emulator, gatewa
 
 @pytest.mark.parametrize(
     ("url", "events_", "error"),
-    [("http://bot.example", EVENTS, refusals.InvalidUrl), ("https://bot.example", (), refusals.MissingField)],
+    [
+        ("http://bot.example", EVENTS, gateway_answers.InvalidUrl),
+        ("https://bot.example", (), gateway_answers.MissingField),
+    ],
 )
 def test_a_registration_that_cannot_be_is_refused(
-    gateway: Gateway, url: str, events_: tuple[str, ...], error: type[errors.GatewayError]
+    gateway: Gateway, url: str, events_: tuple[str, ...], error: type[gateway_answers.GatewayError]
 ) -> None:
     with pytest.raises(error):
         gateway.register_webhook("bot", url, events_)
@@ -122,7 +130,7 @@ def test_several_channels_need_a_name_and_are_told_apart(emulator: Emulator) -> 
         several.open_window(ANN)
         gateway = Gateway(several.url, API_KEY, channels=channels)
         gateway.send(ANN, TextMessage("a"), "k1", "15550000002")
-        with pytest.raises(refusals.ChannelNotFound):
+        with pytest.raises(gateway_answers.ChannelNotFound):
             gateway.send(ANN, TextMessage("b"), "k2", None)
         Gateway(several.url, API_KEY, "channel-1", channels=channels).send(ANN, TextMessage("c"), "k3")
         assert [sent.channel_id for sent in several.sent] == ["channel-2", "channel-1"]
@@ -133,7 +141,7 @@ def test_an_alias_is_told_by_the_result_of_a_template(emulator: Emulator, gatewa
     emulator.behaviour.aliases[ANN] = "5215500001"
     emulator.behaviour.send_message_refuses = emulator.behaviour.chat_messages_refuses = frozenset({"template"})
     for _ in range(2):
-        with pytest.raises(errors.EndpointRefused):
+        with pytest.raises(gateway_answers.EndpointRefused):
             gateway.send(ANN, TemplateMessage("hi", "en"), "k")
     assert gateway.send(ANN, TemplateMessage("hi", "en"), "k").alias == "5215500001"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bot.core.messages import Buttons, Choice, MediaMessage, Message, TemplateMessage, TextMessage
-from bot.gateway import errors, refusals
-from bot.gateway.client import Gateway
+from bot.gateway import gateway_answers
+from bot.gateway.gateway_client import Gateway
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, refused, reset
 
 HI = TextMessage("Hi")
@@ -28,8 +28,8 @@ def gateway(server: Peer) -> Gateway:
     return Gateway(server.url, "k3y")
 
 
-def failure(gateway: Gateway, message: Message = HI) -> errors.GatewayError:
-    with pytest.raises(errors.GatewayError) as caught:
+def failure(gateway: Gateway, message: Message = HI) -> gateway_answers.GatewayError:
+    with pytest.raises(gateway_answers.GatewayError) as caught:
         gateway.send("4915", message, "key-1")
     return caught.value
 
@@ -54,7 +54,7 @@ def test_the_channel_is_named_where_one_is_set(server: Peer) -> None:
 
 def test_a_message_over_a_limit_is_not_sent(server: Peer, gateway: Gateway) -> None:
     error = failure(gateway, TextMessage("x" * 4097))
-    assert isinstance(error, errors.InvalidMessage)
+    assert isinstance(error, gateway_answers.InvalidMessage)
     assert "4097 characters" in str(error)
     assert server.requests == []
 
@@ -96,7 +96,7 @@ def test_the_next_endpoint_is_taken_after_a_refusal_of_the_type(
     keyed = []
     for _ in range(2):
         keyed.append(gateway.keyed(message))
-        assert isinstance(failure(gateway, message), errors.EndpointRefused)
+        assert isinstance(failure(gateway, message), gateway_answers.EndpointRefused)
     keyed.append(gateway.keyed(message))
     assert gateway.send("4915", message, "key-1").keyed is False
     assert [request.path for request in server.requests] == [INBOX, CHAT, last]
@@ -116,7 +116,7 @@ def test_which_endpoint_takes_a_type_is_remembered_for_that_type_only(server: Pe
 def test_a_type_that_no_endpoint_takes_is_refused(server: Peer, gateway: Gateway) -> None:
     server.answers(NO_TYPE)
     error = failure(gateway, MediaMessage("image", "https://e.example/a.png"))
-    assert type(error) is refusals.InvalidType
+    assert type(error) is gateway_answers.InvalidType
     assert not error.retry
 
 
@@ -160,49 +160,59 @@ def test_a_conflict_at_an_endpoint_without_keys_is_a_refusal(server: Peer, gatew
     server.answers(NO_TYPE, NO_TYPE, refused("conflict", 409))
     for _ in range(2):
         failure(gateway, BUTTONS)
-    assert type(failure(gateway, BUTTONS)) is errors.Refused
+    assert type(failure(gateway, BUTTONS)) is gateway_answers.GatewayRefused
 
 
 def test_a_result_with_the_status_failed_is_a_failure(server: Peer, gateway: Gateway) -> None:
     server.answers(answer(200, {"success": True, "data": {"messageId": "m1", "status": "failed"}}))
-    assert isinstance(failure(gateway), refusals.SendFailed)
+    assert isinstance(failure(gateway), gateway_answers.SendFailed)
 
 
 @pytest.mark.parametrize("status", [200, 400, 422, 500, 502])
 def test_the_code_decides_at_any_http_status(server: Peer, gateway: Gateway, status: int) -> None:
     server.answers(refused("WHATSAPP_TEMPLATE_REQUIRED", status, "window closed", field="type"))
     error = failure(gateway)
-    assert isinstance(error, refusals.TemplateRequired)
+    assert isinstance(error, gateway_answers.TemplateRequired)
     assert (error.message, error.details) == ("window closed", {"field": "type"})
 
 
-CASES: list[tuple[str, Answer, type[errors.GatewayError], bool]] = [
-    ("unknown code, 4xx", refused("NEW_CODE", 400), errors.Refused, False),
-    ("unknown code, 2xx", refused("NEW_CODE", 200), errors.Refused, False),
-    ("unknown code, 401", refused("bad_key", 401), refusals.Unauthorized, False),
-    ("unknown code, 429", refused("slow_down", 429), refusals.RateLimited, True),
-    ("unknown code, 5xx", refused("INTERNAL", 500), errors.OutcomeUnknown, True),
-    ("code as a number", answer(400, {"success": False, "error": {"code": 132012}}), refusals.TemplateNotFound, False),
-    ("error as a text", answer(400, {"success": False, "error": "no"}), errors.Refused, False),
-    ("no error object", answer(200, {"success": False}), errors.Refused, False),
-    ("bare 302", answer(302, b""), errors.NotTheGateway, True),
-    ("bare 404", answer(404, b"<html>"), errors.NotTheGateway, True),
-    ("bare 401", answer(401, b""), refusals.Unauthorized, False),
-    ("bare 429", answer(429, b""), refusals.RateLimited, True),
-    ("bare 500", answer(500, b"oops"), errors.OutcomeUnknown, True),
-    ("bare 503, JSON", answer(503, {"oops": 1}), errors.OutcomeUnknown, True),
-    ("no JSON, 200", answer(200, b"<html>"), errors.OutcomeUnknown, True),
-    ("deep JSON, 200", answer(200, b"[" * 100_000), errors.OutcomeUnknown, True),
-    ("a list, 200", answer(200, b"[1]"), errors.OutcomeUnknown, True),
-    ("reset", reset, errors.OutcomeUnknown, True),
-    ("hang up", hang_up, errors.OutcomeUnknown, True),
-    ("cut", raw(b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"success": true'), errors.OutcomeUnknown, True),
+CASES: list[tuple[str, Answer, type[gateway_answers.GatewayError], bool]] = [
+    ("unknown code, 4xx", refused("NEW_CODE", 400), gateway_answers.GatewayRefused, False),
+    ("unknown code, 2xx", refused("NEW_CODE", 200), gateway_answers.GatewayRefused, False),
+    ("unknown code, 401", refused("bad_key", 401), gateway_answers.GatewayUnauthorized, False),
+    ("unknown code, 429", refused("slow_down", 429), gateway_answers.GatewayRateLimited, True),
+    ("unknown code, 5xx", refused("INTERNAL", 500), gateway_answers.OutcomeUnknown, True),
+    (
+        "code as a number",
+        answer(400, {"success": False, "error": {"code": 132012}}),
+        gateway_answers.TemplateNotFound,
+        False,
+    ),
+    ("error as a text", answer(400, {"success": False, "error": "no"}), gateway_answers.GatewayRefused, False),
+    ("no error object", answer(200, {"success": False}), gateway_answers.GatewayRefused, False),
+    ("bare 302", answer(302, b""), gateway_answers.NotTheGateway, True),
+    ("bare 404", answer(404, b"<html>"), gateway_answers.NotTheGateway, True),
+    ("bare 401", answer(401, b""), gateway_answers.GatewayUnauthorized, False),
+    ("bare 429", answer(429, b""), gateway_answers.GatewayRateLimited, True),
+    ("bare 500", answer(500, b"oops"), gateway_answers.OutcomeUnknown, True),
+    ("bare 503, JSON", answer(503, {"oops": 1}), gateway_answers.OutcomeUnknown, True),
+    ("no JSON, 200", answer(200, b"<html>"), gateway_answers.OutcomeUnknown, True),
+    ("deep JSON, 200", answer(200, b"[" * 100_000), gateway_answers.OutcomeUnknown, True),
+    ("a list, 200", answer(200, b"[1]"), gateway_answers.OutcomeUnknown, True),
+    ("reset", reset, gateway_answers.OutcomeUnknown, True),
+    ("hang up", hang_up, gateway_answers.OutcomeUnknown, True),
+    (
+        "cut",
+        raw(b'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"success": true'),
+        gateway_answers.OutcomeUnknown,
+        True,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("given", "expected", "retry"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_each_answer_means_one_thing(
-    server: Peer, gateway: Gateway, given: Answer, expected: type[errors.GatewayError], retry: bool
+    server: Peer, gateway: Gateway, given: Answer, expected: type[gateway_answers.GatewayError], retry: bool
 ) -> None:
     server.answers(given)
     error = failure(gateway)
@@ -212,7 +222,7 @@ def test_each_answer_means_one_thing(
 
 def test_no_connection_means_not_sent(server: Peer, gateway: Gateway) -> None:
     server.close()
-    assert isinstance(failure(gateway), errors.NotReached)
+    assert isinstance(failure(gateway), gateway_answers.GatewayNotReached)
 
 
 @pytest.mark.parametrize(("refusals", "keyed"), [(0, True), (2, False)])
@@ -223,7 +233,7 @@ def test_an_unknown_outcome_says_whether_the_endpoint_took_the_key(
     for _ in range(refusals):
         failure(gateway, BUTTONS)
     error = failure(gateway, BUTTONS)
-    assert isinstance(error, errors.OutcomeUnknown)
+    assert isinstance(error, gateway_answers.OutcomeUnknown)
     assert error.keyed is keyed
 
 

@@ -7,18 +7,19 @@ from pathlib import Path
 import pytest
 
 from bot.emulator.answers import CODES
-from bot.gateway.errors import GatewayError, Refused
-from bot.gateway.refusals import (
+from bot.gateway.gateway_answers import (
     BY_CODE,
     ChannelNotFound,
+    GatewayError,
+    GatewayRateLimited,
+    GatewayRefused,
+    GatewayUnauthorized,
     InteractiveError,
     InvalidRequest,
     InvalidUrl,
-    RateLimited,
     SendFailed,
     TemplateError,
     TemplateRequired,
-    Unauthorized,
 )
 
 VALIDATION = ["INVALID_PHONE", "MISSING_TYPE", "MISSING_FIELD", "INVALID_TYPE", "INVALID_URL", "FILE_TOO_LARGE"]
@@ -31,8 +32,8 @@ SPECIFIED: dict[str, type[GatewayError]] = {
     "WHATSAPP_TEMPLATE_REQUIRED": TemplateRequired,
     "WHATSAPP_SEND_FAILED": SendFailed,
     "WHATSAPP_CHANNEL_NOT_FOUND": ChannelNotFound,
-    "RATE_LIMIT_EXCEEDED": RateLimited,
-    "unauthorized": Unauthorized,
+    "RATE_LIMIT_EXCEEDED": GatewayRateLimited,
+    "unauthorized": GatewayUnauthorized,
 }
 
 
@@ -51,7 +52,7 @@ def test_each_class_says_what_it_means_and_what_to_do(code: str) -> None:
     error = BY_CODE[code]
     assert issubclass(error, SPECIFIED[code])
     assert error.__doc__ and error.advice
-    assert error.retry is (error is RateLimited)
+    assert error.retry is (error is GatewayRateLimited)
 
 
 def test_a_text_has_the_gateways_words_its_details_and_the_advice() -> None:
@@ -96,5 +97,5 @@ def test_each_class_without_a_code_is_documented_as_it_is() -> None:
 
 
 def test_an_unknown_code_is_kept() -> None:
-    error = Refused("no such luck", code="BAD_LUCK")
+    error = GatewayRefused("no such luck", code="BAD_LUCK")
     assert (error.code, str(error)) == ("BAD_LUCK", "BAD_LUCK: no such luck")

@@ -14,8 +14,7 @@ from bot.core.events import (
     HandoffClosed,
     StatusReported,
 )
-from bot.gateway.payloads import UnreadableEvent
-from bot.gateway.webhook import envelope, read
+from bot.gateway.webhook_events import UnreadableEvent, envelope, read
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 ANN = {"id": 1, "phone": "+49 15", "name": "Ann"}

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.gateway.rate import Rate, read_rate
+from bot.gateway.gateway_answers import Rate, read_rate
 
 NOW = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from bot.core import codec
 from bot.core.events import HandoffClosed, MessageReceived, Tapped
 from bot.core.values import Location, Media
-from bot.gateway.payloads import UnreadableEvent
-from bot.gateway.webhook import Envelope, Verdict, envelope, read, verify
+from bot.gateway.webhook_events import Envelope, UnreadableEvent, Verdict, envelope, read, verify
 
 NOW = datetime(2030, 5, 1, 12, 0, tzinfo=UTC)
 STAMP = str(int(NOW.timestamp()))

@@ -16,7 +16,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
-from bot.gateway import wire
+from bot.gateway import gateway_client
 
 CASES: list[tuple[Message, str, dict[str, Any]]] = [
     (TextMessage("Hello"), "text", {"body": "Hello"}),
@@ -134,5 +134,5 @@ CASES: list[tuple[Message, str, dict[str, Any]]] = [
 def test_a_message_has_the_documented_fields_and_no_others(
     message: Message, kind: str, content: dict[str, Any]
 ) -> None:
-    assert wire.type_of(message) == kind
-    assert wire.content(message) == content
+    assert gateway_client.type_of(message) == kind
+    assert gateway_client.content(message) == content

@@ -10,7 +10,7 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock, time_of
 from bot.core.effects import Send
 from bot.core.messages import Message, TextMessage
-from bot.gateway.client import Gateway
+from bot.gateway.gateway_client import Gateway
 from bot.http_client import HttpClient
 from bot.runtime.delivery import Delivery
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter

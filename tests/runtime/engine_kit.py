@@ -16,7 +16,7 @@ from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, S
 from bot.core.messages import TextMessage
 from bot.core.session import Frame, Session
 from bot.core.turn import Trace, Turn
-from bot.gateway import webhook
+from bot.gateway import webhook_events
 from bot.metrics import EngineMetrics
 from bot.runtime.engine_loop import EngineLoop
 from bot.runtime.performers import CallResult
@@ -37,7 +37,7 @@ def read(body: bytes, received_at: datetime) -> Event | None:
     """The bodies of these tests: the gateway's, or ``{"id", "contact", "text"}``; no text is no event for a session."""
     said = json.loads(body)
     if "event" in said:
-        return webhook.read(body, received_at)
+        return webhook_events.read(body, received_at)
     if "text" not in said:
         return None
     return MessageReceived(said["id"], said["contact"], received_at, received_at, "text", said["text"])

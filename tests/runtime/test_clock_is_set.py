@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.ai.breaker import Breaker
+from bot.ai.model_breaker import ModelBreaker
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.lang.handlers import handler
@@ -170,7 +170,7 @@ def test_an_answer_is_remembered_for_as_long(by: timedelta) -> None:
 
 def test_a_model_that_failed_is_tried_again_when_it_would_have_been(by: timedelta) -> None:
     clock = MovableClock(NOON)
-    breaker = Breaker(clock)
+    breaker = ModelBreaker(clock)
     for number in range(FAILURES):
         breaker.failed("a", f"contact {number}")
     clock.step(by)

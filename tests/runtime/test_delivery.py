@@ -14,10 +14,8 @@ from bot.clock import MovableClock
 from bot.core.effects import PutContact, Send
 from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
-from bot.gateway.client import Gateway
-from bot.gateway.errors import NotReached
-from bot.gateway.rate import Rate
-from bot.gateway.refusals import RateLimited
+from bot.gateway.gateway_answers import GatewayNotReached, GatewayRateLimited, Rate
+from bot.gateway.gateway_client import Gateway
 from bot.runtime import delivery
 from bot.runtime.delivery import Delivery
 from bot.runtime.gateway_commands import NoPermit
@@ -1163,16 +1161,16 @@ def test_a_borrowed_permit_counts_and_gives_back_what_the_answer_said(bench: Ben
 
 def test_a_request_that_never_left_gives_its_permit_back(server: Peer) -> None:
     bench = Bench(server, limits=(1, 100))
-    with pytest.raises(NotReached), bench.delivery.borrow(1):
-        raise NotReached("no connection")
+    with pytest.raises(GatewayNotReached), bench.delivery.borrow(1):
+        raise GatewayNotReached("no connection")
     bench.offer(bench.row())
     bench.after(1)
     bench.delivery.stop(5)
 
 
 def test_what_the_gateway_refuses_for_its_limits_pauses_everybody(bench: Bench) -> None:
-    with pytest.raises(RateLimited), bench.delivery.borrow(1):
-        raise RateLimited("slow down", rate=Rate(retry_after=timedelta(seconds=30)))
+    with pytest.raises(GatewayRateLimited), bench.delivery.borrow(1):
+        raise GatewayRateLimited("slow down", rate=Rate(retry_after=timedelta(seconds=30)))
     bench.offer(bench.row())
     bench.nothing_more(0)
     assert bench.move_to_next() == 30

@@ -21,7 +21,7 @@ from bot.core.messages import (
     TextMessage,
 )
 from bot.emulator import API_KEY, SECRET, Emulator, MessageTemplate, TemplateButton
-from bot.gateway.webhook import Verdict, envelope, read, verify
+from bot.gateway.webhook_events import Verdict, envelope, read, verify
 from tests.gateway.peer import Request, peer
 from tests.runtime.delivering import NOON, Bench
 

@@ -14,9 +14,8 @@ import pytest
 from bot.alarms import Alarms
 from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
-from bot.gateway.client import Gateway
-from bot.gateway.errors import OutcomeUnknown
-from bot.gateway.refusals import RateLimited, Unauthorized
+from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
+from bot.gateway.gateway_client import Gateway
 from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
@@ -84,7 +83,7 @@ def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
 ) -> None:
     assert "VALIDATION_INVALID_PHONE" in errands.run(PUT | {"phone": "0812"})["refused"]
     gateway.faults.add("unauthorized", count=1)
-    with pytest.raises(Unauthorized):
+    with pytest.raises(GatewayUnauthorized):
         errands.run(PUT)
     gateway.faults.add("error_before", count=1)
     with pytest.raises(OutcomeUnknown):
@@ -105,7 +104,7 @@ def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Pat
         commands_without_server(account(gateway), tmp_path / "bot.db", clock) as errands,
     ):
         gateway.faults.add("rate_limited", count=1, seconds=30)
-        with pytest.raises(RateLimited):
+        with pytest.raises(GatewayRateLimited):
             errands.run({"call": "templates"})
         asking = threading.Thread(target=errands.run, args=({"call": "templates"},), daemon=True)
         asking.start()
@@ -145,7 +144,7 @@ def test_each_request_is_noted_before_it_is_made_and_counts_from_then_on(tmp_pat
         with commands_without_server(account(gateway), store, clock) as errands:
             errands.run({"call": "templates"})
             gateway.faults.add("unauthorized", count=1)
-            with pytest.raises(Unauthorized):
+            with pytest.raises(GatewayUnauthorized):
                 errands.run(PUT)
     with closing(StoreReader(store)) as reader:
         assert reader.requests(NOON) == [(0.0, 2)]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot.ai import assembly, errors
-from bot.ai.breaker import Breaker
-from bot.ai.chat import ChatRequest
-from bot.ai.client import Completions
-from bot.ai.errors import CompletionError
+from bot.ai import ai_errors, completion_assembly
+from bot.ai.ai_client import Completions
+from bot.ai.ai_errors import CompletionError
+from bot.ai.chat_request import ChatRequest
+from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
@@ -79,7 +79,7 @@ class Bench:
 
         functions = {function.__name__: function for function in (allows, breaks, answers_nothing, notes)}
         moderator = PythonCalls(extensions_in([functions])).call
-        breaker = Breaker(self.clock)
+        breaker = ModelBreaker(self.clock)
         return ModelCalls(
             self.client, breaker, models, FactIndex(FACTS), self.tokens_used, moderator, self.clock, self.alarms
         )
@@ -528,8 +528,8 @@ def test_a_message_that_alone_is_too_long_is_not_asked_about_again(bench: Bench)
 
 
 def test_every_error_has_a_row() -> None:
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CompletionError)]
-    assert FAILURE_ROWS.keys() == {*kinds} - {CompletionError, errors.Refused}
+    kinds = [kind for kind in vars(ai_errors).values() if isinstance(kind, type) and issubclass(kind, CompletionError)]
+    assert FAILURE_ROWS.keys() == {*kinds} - {CompletionError, ai_errors.ServiceRefused}
 
 
 def test_a_model_whose_quota_is_used_up_is_left_alone_until_it_is_renewed(bench: Bench) -> None:
@@ -615,7 +615,7 @@ def reports(service: CompletionService, asked: int, answered: int) -> None:
 
 
 def test_a_usage_that_cannot_be_is_estimated_and_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    assembly._warn_of.cache_clear()
+    completion_assembly._warn_of.cache_clear()
     for asked, answered in ((2_000_000_000, 0), (0, 2_000_000_000), (9_000, 9_000), (1 << 70, 1)):
         reports(bench.service, asked, answered)
         (usage,) = bench.ask().usage

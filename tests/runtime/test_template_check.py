@@ -1,5 +1,5 @@
 from bot.flow.library import template_uses
-from bot.gateway.account import TemplateInfo
+from bot.gateway.gateway_account import TemplateInfo
 from bot.runtime.template_check import misfits
 from tests.talk import library_of
 

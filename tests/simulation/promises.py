@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from bot.core import codec
 from bot.core.effects import PutContact, Send, effect_ref
-from bot.gateway import wire
+from bot.gateway import gateway_client
 from tests.simulation.world import World
 
 UNDER_WAY = 3
@@ -68,9 +68,11 @@ def sent_once(world: World) -> Iterator[str]:
     for _, contact, _, _, effects in world.seen.turns:
         for effect in codec.loads(effects):
             if isinstance(effect, Send) and contact is not None:
-                decided[contact, _content(wire.type_of(effect.message), wire.content(effect.message))] += 1
+                decided[
+                    contact, _content(gateway_client.type_of(effect.message), gateway_client.content(effect.message))
+                ] += 1
                 if effect.instead is not None:
-                    decided[contact, _content("template", wire.content(effect.instead))] += 1
+                    decided[contact, _content("template", gateway_client.content(effect.instead))] += 1
     for contact, text in world.operated:
         decided[contact, _content("text", {"body": text})] += 1
     for sent, times in Counter((s.to, _content(s.type, s.body[s.type])) for s in world.gateway.sent).items():

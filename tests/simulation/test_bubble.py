@@ -14,7 +14,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
-from bot.gateway.wire import content, type_of
+from bot.gateway.gateway_client import content, type_of
 from bot.simulation.bubble import Bubble, File, Link, Row, bubble_of
 
 ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")

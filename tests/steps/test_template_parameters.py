@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from bot.emulator import Emulator
-from bot.gateway.client import Gateway
-from bot.gateway.wire import content
+from bot.gateway.gateway_client import Gateway, content
 from bot.simulation.approved import approved_templates
 from tests.talk import CONTACT, Talk, library_of, problems_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.breaker import Breaker
+from bot.ai.model_breaker import ModelBreaker
 from bot.core.session import Session
 from bot.emulator.completion import Answer, CompletionService
 from bot.folder import read_folder
@@ -140,8 +140,8 @@ def closed(brief: briefs.Brief, name: str) -> Exit | None:
 
 def test_a_contact_who_closes_the_model_to_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     failed: list[bool] = []
-    monkeypatch.setattr(Breaker, "allows", lambda *_: not failed)
-    monkeypatch.setattr(Breaker, "failed", lambda *_: failed.append(True))
+    monkeypatch.setattr(ModelBreaker, "allows", lambda *_: not failed)
+    monkeypatch.setattr(ModelBreaker, "failed", lambda *_: failed.append(True))
     assert "others" in found(suite_of(ATTACKED), "model-down")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.client import Completions
+from bot.ai.ai_client import Completions
 from bot.emulator.completion import Answer, CompletionService, Model
 from bot.folder import Folder, read_folder
 from bot.program import Program

@@ -16,7 +16,7 @@ from bot.clock import MovableClock
 from bot.core import codec
 from bot.core.events import StartRequested
 from bot.engine.scheduled_flows import objections
-from bot.gateway.webhook import envelope
+from bot.gateway.webhook_events import envelope
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate

@@ -16,7 +16,7 @@ import bot.web.web_endpoints
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
-from bot.gateway.webhook import Envelope, read
+from bot.gateway.webhook_events import Envelope, read
 from bot.local_socket import NotRunning
 from bot.metrics import WebMetrics
 from bot.store.files import inbox_path

@@ -1,15 +1,20 @@
-"""What each event's ``data`` means, shown in the specification or not (spec: Payloads).
+"""The gateway's webhook: is a delivery genuine, which event is it, and what does it mean (spec: Events).
 
-Payloads that it does not show are read tolerantly: from every place where what is needed may stand.
+Pure: time and secrets are arguments. Nothing in a body, however strange, makes any of this raise.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from enum import Enum
 from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.events import (
+    STARTS,
     ContactChanged,
     ConversationAssigned,
     ConversationOpened,
@@ -20,11 +25,10 @@ from bot.core.events import (
     Tapped,
 )
 from bot.core.messages import MEDIA_KINDS
-from bot.core.text import clean, digits, line
+from bot.core.text import clean, digits, json_object, line
 from bot.core.values import Location, Media
-from bot.gateway.account import person, read_contact, read_tags
-from bot.gateway.answers import words_of
-from bot.gateway.refusals import BY_CODE
+from bot.gateway.gateway_account import person, read_contact, read_tags
+from bot.gateway.gateway_answers import BY_CODE, words_of
 
 INBOUND = "message.inbound"
 TAP = "message.interactive_reply"
@@ -46,7 +50,7 @@ class UnreadableEvent(BotError):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class WebhookDelivery:
     """An event on its way to its meaning. ``contact`` is whom it is about, where it says; ``at`` is when it came."""
 
     id: str
@@ -62,7 +66,7 @@ class Delivery:
         return _optional_name(self.data.get("conversation_id"))
 
 
-def _inbound(delivery: Delivery) -> MessageReceived:
+def _inbound(delivery: WebhookDelivery) -> MessageReceived:
     data, contact = delivery.data, delivery.contact
     if contact is None:
         raise UnreadableEvent("`data.from` is no phone number")
@@ -85,7 +89,7 @@ def _inbound(delivery: Delivery) -> MessageReceived:
     )
 
 
-def _tap(delivery: Delivery) -> Tapped:
+def _tap(delivery: WebhookDelivery) -> Tapped:
     contact = delivery.contact
     interactive = child(delivery.data, "interactive")
     choice = child(interactive, "button") or child(interactive, "list_reply") or child(interactive, "button_reply")
@@ -98,7 +102,7 @@ def _tap(delivery: Delivery) -> Tapped:
     return Tapped(delivery.id, contact, delivery.at, delivery.sent_at, reply, title, message)
 
 
-def _status(delivery: Delivery) -> StatusReported:
+def _status(delivery: WebhookDelivery) -> StatusReported:
     """The specification does not show this payload, only that statuses are matched by the ids of a send's result."""
     messages = tuple(dict.fromkeys(_message_ids(delivery.data)))[:_MESSAGES]
     if not messages and delivery.contact is None:
@@ -127,7 +131,7 @@ def _reason(data: Mapping[str, Any]) -> str:
     return (line(": ".join(part for part in (code, message) if part), _WORDS) or "the gateway gave no reason") + advice
 
 
-def _changed(delivery: Delivery) -> ContactChanged:
+def _changed(delivery: WebhookDelivery) -> ContactChanged:
     if delivery.contact is None:
         raise UnreadableEvent("`data.phone` is no phone number")
     fields = child(delivery.data, "contact") or delivery.data
@@ -137,14 +141,14 @@ def _changed(delivery: Delivery) -> ContactChanged:
     return ContactChanged(delivery.id, contact.phone, delivery.at, delivery.name, contact.name, contact.email, tags)
 
 
-def _opened(delivery: Delivery) -> ConversationOpened:
+def _opened(delivery: WebhookDelivery) -> ConversationOpened:
     _name_somebody(delivery)
     return ConversationOpened(
         delivery.id, delivery.contact or "", delivery.at, delivery.conversation, _contact_name(delivery)
     )
 
 
-def _assigned(delivery: Delivery) -> ConversationAssigned:
+def _assigned(delivery: WebhookDelivery) -> ConversationAssigned:
     _name_somebody(delivery)
     agent = child(delivery.data, "agent")
     who = line(agent.get("name"), _NAME) or line(agent.get("email"), _NAME) or _optional_name(agent.get("id"))
@@ -153,22 +157,22 @@ def _assigned(delivery: Delivery) -> ConversationAssigned:
     )
 
 
-def _resolved(delivery: Delivery) -> HandoffClosed:
+def _resolved(delivery: WebhookDelivery) -> HandoffClosed:
     _name_somebody(delivery)
     return HandoffClosed(delivery.id, delivery.contact or "", delivery.at, delivery.conversation)
 
 
-def _name_somebody(delivery: Delivery) -> None:
+def _name_somebody(delivery: WebhookDelivery) -> None:
     """The contact of an event is ``""`` where only the conversation is named: one of the two it has to name."""
     if delivery.contact is None and delivery.conversation is None:
         raise UnreadableEvent("`data` names neither a contact nor a conversation")
 
 
-def _contact_name(delivery: Delivery) -> str | None:
+def _contact_name(delivery: WebhookDelivery) -> str | None:
     return person(child(delivery.data, "contact").get("name"), delivery.contact or "")
 
 
-MEANINGS: Mapping[str, Callable[[Delivery], Event]] = {
+MEANINGS: Mapping[str, Callable[[WebhookDelivery], Event]] = {
     INBOUND: _inbound,
     TAP: _tap,
     **dict.fromkeys(STATUSES, _status),
@@ -237,3 +241,104 @@ def _degrees(value: Any, limit: int) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -limit <= value <= limit:
         return None
     return float(value)
+
+
+_EVENT_ID = 100  # characters; a longer one is none
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+
+
+class Verdict(Enum):
+    """What a delivery's signature and timestamp say."""
+
+    GENUINE = "genuine"
+    STALE = "stale"
+    """Rightly signed, but the timestamp is too far off: a replay, or a retry that was not stamped anew."""
+    FORGED = "forged"
+    MALFORMED = "malformed"
+    """The signature or the timestamp is missing, or the timestamp is no number."""
+
+
+def verify(
+    secrets: Iterable[str],
+    timestamp: str | None,
+    signature: str | None,
+    raw: bytes,
+    now: datetime,
+    tolerance: timedelta,
+) -> Verdict:
+    """Judge a delivery by its two headers. Any of the secrets will do, so that one can replace another."""
+    if not timestamp or not signature or _TIMESTAMP.fullmatch(timestamp) is None:
+        return Verdict.MALFORMED
+    given = signature.strip().removeprefix("sha256=").lower().encode("utf-8", "replace")
+    signed = timestamp.encode() + b"." + raw
+    matches = [
+        hmac.compare_digest(hmac.digest(secret.encode(), signed, "sha256").hex().encode(), given)
+        for secret in secrets
+        if secret
+    ]
+    if not any(matches):
+        return Verdict.FORGED
+    age = abs(now.timestamp() - int(timestamp))
+    return Verdict.GENUINE if age <= tolerance.total_seconds() else Verdict.STALE
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What is known of a delivery before its meaning: its unique id, its event's name, and whom it concerns.
+
+    A body without a usable id has one made of its hash. ``readable`` is False for what is no event at all.
+    """
+
+    id: str
+    event: str
+    contact: str | None
+    readable: bool
+
+
+def envelope(raw: bytes) -> Envelope:
+    """Read just enough of a body to file it."""
+    body = _object(raw)
+    data = child(body, "data")
+    event = name_of(body, data)
+    return Envelope(_event_id(body, raw), event, contact_of(event, data), readable=bool(event))
+
+
+def read(body: bytes, received_at: datetime) -> Event | None:
+    """The event of a stored body; None for one that means nothing to a session.
+
+    ``received_at`` is when the delivery came: a timestamp later than that does not count as later. Raises
+    `UnreadableEvent` for one that would mean something and does not say to whom, or what.
+    """
+    fields = _object(body)
+    data = child(fields, "data")
+    name = name_of(fields, data)
+    meaning = MEANINGS.get(name)
+    if meaning is None:
+        return None
+    stamps = (data.get("timestamp"), fields.get("timestamp"))
+    sent_at = _sent_at(stamps, received_at)
+    return meaning(WebhookDelivery(_event_id(fields, body), name, data, contact_of(name, data), received_at, sent_at))
+
+
+def _object(raw: bytes) -> Mapping[str, Any]:
+    """The body's object. It is UTF-8 without a byte order mark, or none at all."""
+    try:
+        return json_object(raw.decode())
+    except UnicodeDecodeError:
+        return {}
+
+
+def _event_id(fields: Mapping[str, Any], raw: bytes) -> str:
+    value = fields.get("id")
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if 0 < len(text) <= _EVENT_ID and text.isprintable() and not text.startswith(STARTS):
+        return text
+    return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _sent_at(stamps: Iterable[Any], received_at: datetime) -> datetime:
+    """The first stamp that is a time. One from the future would keep the window open for longer than it is."""
+    for stamp in stamps:
+        if isinstance(stamp, int | float) and not isinstance(stamp, bool) and stamp > 0:
+            return received_at if stamp >= received_at.timestamp() else datetime.fromtimestamp(stamp, UTC)
+    return received_at

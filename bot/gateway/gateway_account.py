@@ -7,9 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from bot.core.text import digits, line
 from bot.core.values import UnstorableValue, plain
-from bot.gateway.answers import Result
-from bot.gateway.errors import EndlessList
-from bot.gateway.rate import Rate
+from bot.gateway.gateway_answers import EndlessList, GatewayResult, Rate
 
 PER_PAGE = 100
 """How many items a page has: the most that the gateway gives."""
@@ -63,7 +61,7 @@ class ContactPut:
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class RegisteredWebhook:
     """A webhook that was registered. No later answer shows its ``secret`` again."""
 
     id: str
@@ -109,7 +107,7 @@ def pages(fetch: Callable[[int], Page[T]]) -> Iterator[T]:
     raise EndlessList(f"the list has more than {MOST_PAGES} pages")
 
 
-def read_page(result: Result, read: Callable[[Mapping[str, Any]], T | None]) -> Page[T]:
+def read_page(result: GatewayResult, read: Callable[[Mapping[str, Any]], T | None]) -> Page[T]:
     """The items of an answer, without those that make no sense."""
     items = result.data if isinstance(result.data, list) else []
     found = (read(item) for item in items if isinstance(item, dict))
@@ -171,12 +169,14 @@ def read_tags(value: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(tag for tag in found if tag is not None))
 
 
-def read_webhook(result: Result, name: str, url: str, events: tuple[str, ...], secret: str | None) -> Webhook:
+def read_webhook(
+    result: GatewayResult, name: str, url: str, events: tuple[str, ...], secret: str | None
+) -> RegisteredWebhook:
     """A registration, from the answer that shows its secret; what the answer leaves out is as it was asked for."""
     data = result.data if isinstance(result.data, dict) else {}
     named = data.get("events")
     shown = data.get("secret")
-    return Webhook(
+    return RegisteredWebhook(
         id=read_id(data),
         name=line(data.get("name"), _NAME) or name,
         url=line(data.get("url"), 2000) or url,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.ai.errors import InvalidRequest
+from bot.ai.ai_errors import InvalidRequest
 from bot.core.text import estimate, estimate_messages, most_tokens
 from bot.core.values import Usage
 
@@ -83,7 +83,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ListedModel:
     """A model that can be asked."""
 
     id: str

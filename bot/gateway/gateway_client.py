@@ -4,35 +4,130 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
-from bot.core.messages import Message, violations
-from bot.gateway import wire
-from bot.gateway.account import (
+from bot.core.messages import (
+    Buttons,
+    Choice,
+    LinkButton,
+    ListMessage,
+    LocationMessage,
+    MediaMessage,
+    Message,
+    TemplateMessage,
+    TextMessage,
+    violations,
+)
+from bot.gateway.gateway_account import (
     PER_PAGE,
     ContactInfo,
     ContactPut,
     Page,
+    RegisteredWebhook,
     TemplateInfo,
-    Webhook,
     read_contact,
     read_id,
     read_page,
     read_template,
     read_webhook,
 )
-from bot.gateway.answers import Result, Sent, read_result, read_sent
-from bot.gateway.errors import (
+from bot.gateway.gateway_answers import (
     EndpointRefused,
     GatewayError,
+    GatewayNotReached,
+    GatewayRefused,
+    GatewayResult,
     InvalidMessage,
-    NotReached,
+    InvalidType,
     NotTheGateway,
     OutcomeUnknown,
-    Refused,
+    Sent,
+    read_result,
+    read_sent,
 )
-from bot.gateway.refusals import InvalidType
 from bot.http_client import Ambiguous, HttpClient, NotSent, ReachListener, Response
+
+Json = dict[str, Any]
+
+
+def type_of(message: Message) -> str:
+    """The gateway's name for the message's type: also the name of the field that holds its content."""
+    match message:
+        case TextMessage():
+            return "text"
+        case MediaMessage(kind):
+            return kind
+        case LocationMessage():
+            return "location"
+        case TemplateMessage():
+            return "template"
+    return "interactive"
+
+
+def content(message: Message) -> Json:
+    """What stands in the field of the message's type."""
+    match message:
+        case TextMessage(body, preview_url):
+            return {"body": body, **_given(preview_url=preview_url or None)}
+        case MediaMessage(_, link, caption, filename):
+            return {"link": link, **_given(caption=caption, filename=filename)}
+        case LocationMessage(latitude, longitude, name, address):
+            return {"latitude": latitude, "longitude": longitude, **_given(name=name, address=address)}
+        case TemplateMessage():
+            return _template(message)
+    return _interactive(message)
+
+
+def _interactive(message: Buttons | LinkButton | ListMessage) -> Json:
+    body = {"text": message.body}
+    match message:
+        case Buttons(_, buttons, header):
+            replies = [{"type": "reply", "reply": {"id": item.id, "title": item.title}} for item in buttons]
+            return {"type": "button", **_header(header), "body": body, "action": {"buttons": replies}}
+        case LinkButton(_, title, url, header, footer):
+            action: Json = {"display_text": title, "url": url}
+            return {"type": "cta_url", **_header(header), "body": body, **_footer(footer), "action": action}
+        case ListMessage(_, button, sections, footer):
+            listed = [{"title": section.title, "rows": [_row(row) for row in section.rows]} for section in sections]
+            action = {"button": button, "sections": listed}
+            return {"type": "list", "body": body, **_footer(footer), "action": action}
+
+
+def _header(text: str | None) -> Json:
+    return {"header": {"type": "text", "text": text}} if text else {}
+
+
+def _footer(text: str | None) -> Json:
+    return {"footer": {"text": text}} if text else {}
+
+
+def _row(row: Choice) -> Json:
+    return {"id": row.id, "title": row.title, **_given(description=row.description)}
+
+
+def _template(message: TemplateMessage) -> Json:
+    components: list[Json] = []
+    if message.header is not None:
+        components.append({"type": "header", "parameters": [message.header] if message.header else []})
+    if message.body:
+        components.append({"type": "body", "parameters": list(message.body)})
+    taken = {index for index, _ in message.url_buttons}
+    places = (index for index in count() if index not in taken)
+    for index, payload in zip(places, message.replies, strict=False):
+        components.append(_button("quick_reply", index, {"type": "payload", "payload": payload}))
+    for index, text in message.url_buttons:
+        components.append(_button("url", index, {"type": "text", "text": text}))
+    template = {"name": message.name, "language": {"code": message.language}}
+    return {**template, **({"components": components} if components else {})}
+
+
+def _button(sub_type: str, index: int, parameter: Json) -> Json:
+    return {"type": "button", "sub_type": sub_type, "index": index, "parameters": [parameter]}
+
+
+def _given(**fields: Any) -> Json:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +162,7 @@ class Gateway:
 
     ``channel_id`` is the account's channel; ``channels`` are the channels by their numbers where it has several.
     Which endpoint takes a type is learned from definite refusals and remembered for as long as this object lives.
-    Every method raises the tree of `bot.gateway.errors`; every answer has the limits in ``rate``. ``reach`` hears whether
+    Every method raises the tree of `bot.gateway.gateway_answers`; every answer has the limits in ``rate``. ``reach`` hears whether
     it is the gateway that answers: a redirect, or another's page, is no answer of its own.
     """
 
@@ -91,7 +186,7 @@ class Gateway:
 
     def keyed(self, message: Message) -> bool:
         """Whether the endpoint that this message goes to honours the key, as far as is known now."""
-        return self._endpoint(wire.type_of(message)).keyed
+        return self._endpoint(type_of(message)).keyed
 
     def use_channels(self, channels: Mapping[str, str]) -> None:
         """Go by these channels from now on."""
@@ -113,14 +208,14 @@ class Gateway:
         """
         if broken := violations(message):
             raise InvalidMessage("; ".join(broken))
-        kind = wire.type_of(message)
+        kind = type_of(message)
         endpoint = self._endpoint(kind)
         common = {"to": to, "type": kind, "channel_id": self.channel_id(channel)}
         body = {name: common[name] for name in endpoint.fields if common[name] is not None}
         headers = {**self._headers, "Idempotency-Key": key} if endpoint.keyed else self._headers
         try:
             with self._reaching(), _certainty(endpoint.keyed):
-                response = self._http.post(endpoint.path, _json({**body, kind: wire.content(message)}), headers)
+                response = self._http.post(endpoint.path, _json({**body, kind: content(message)}), headers)
                 return read_sent(self._without_key(response), endpoint.keyed, to)
         except InvalidType as error:
             raise self._refused(kind, endpoint, error) from error
@@ -132,7 +227,7 @@ class Gateway:
     def chat_templates_page(self, page: int) -> Page[TemplateInfo]:
         """A page of templates, of which only name and language are certain (spec: GET chat/templates).
 
-        `bot.gateway.account.pages` goes through all pages of a list; the first is page 1.
+        `bot.gateway.gateway_account.pages` goes through all pages of a list; the first is page 1.
         """
         return read_page(self._get(CHAT_TEMPLATES, page), read_template)
 
@@ -149,7 +244,9 @@ class Gateway:
         result = self._post(CONTACTS, given, repeatable=True)
         return ContactPut(read_id(result.data), result.rate)
 
-    def register_webhook(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:
+    def register_webhook(
+        self, name: str, url: str, events: Iterable[str], secret: str | None = None
+    ) -> RegisteredWebhook:
         """Register a webhook for these events (spec: POST webhooks). Its secret is made there when none is given."""
         events = tuple(events)
         given = {"name": name, "url": url, "events": list(events), "secret": secret}
@@ -159,13 +256,13 @@ class Gateway:
         """Close idle connections."""
         self._http.close()
 
-    def _get(self, path: str, page: int | None = None) -> Result:
+    def _get(self, path: str, page: int | None = None) -> GatewayResult:
         query = {} if page is None else {"page": str(page), "per_page": str(PER_PAGE)}
         with self._reaching(), _certainty(keyed=True):
             response = self._http.get(path, self._headers, query)
             return read_result(self._without_key(response), keyed=True)
 
-    def _post(self, path: str, fields: Mapping[str, Any], *, repeatable: bool) -> Result:
+    def _post(self, path: str, fields: Mapping[str, Any], *, repeatable: bool) -> GatewayResult:
         body = {name: value for name, value in fields.items() if value is not None}
         with self._reaching(), _certainty(repeatable):
             response = self._http.post(path, _json(body), self._headers)
@@ -175,7 +272,7 @@ class Gateway:
     def _reaching(self) -> Iterator[None]:
         try:
             yield
-        except (NotReached, NotTheGateway, OutcomeUnknown) as error:
+        except (GatewayNotReached, NotTheGateway, OutcomeUnknown) as error:
             if self._reach is not None:
                 self._reach.failed(error.message, error.advice)
             raise
@@ -195,7 +292,7 @@ class Gateway:
     def _endpoint(self, kind: str) -> Endpoint:
         return _endpoints(kind)[self._refusals.get(kind, 0)]
 
-    def _refused(self, kind: str, endpoint: Endpoint, error: InvalidType) -> Refused:
+    def _refused(self, kind: str, endpoint: Endpoint, error: InvalidType) -> GatewayRefused:
         following = _endpoints(kind).index(endpoint) + 1
         if following == len(_endpoints(kind)):
             return error
@@ -217,6 +314,6 @@ def _certainty(keyed: bool) -> Iterator[None]:
     try:
         yield
     except NotSent as error:
-        raise NotReached(str(error), advice=error.advice) from error
+        raise GatewayNotReached(str(error), advice=error.advice) from error
     except Ambiguous as error:
         raise OutcomeUnknown(str(error), keyed) from error

@@ -16,7 +16,7 @@ class _Trouble:
     until: float | None = None  # by `Clock.elapsed`, the model is left alone until then
 
 
-class Breaker:
+class ModelBreaker:
     """Says which models may be asked. Safe to use from many threads.
 
     However often one contact's questions fail, they count once: nobody can close a model to others alone.
