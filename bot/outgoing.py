@@ -8,8 +8,8 @@ from typing import ClassVar, Protocol
 
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
+from bot.expressions.templates import TemplateFailed
 from bot.http_client import DeadlinePassed, HttpClient, HttpError, NotSent, Oversized, Silent, is_address, proxy_of
-from bot.lang.templates import TemplateFailed
 from bot.public_addresses import (
     MOST_REDIRECTS,
     REDIRECTS,

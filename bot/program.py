@@ -16,13 +16,13 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from bot.core.errors import BotError
+from bot.expressions.sandbox import OutOfTime
+from bot.extensions.decorators import BadDeclaration
+from bot.extensions.gathered import Extensions, extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.folder import Folder
-from bot.lang.declarations import BadDeclaration
-from bot.lang.extensions import Extensions, extensions_in
 from bot.lang.nodes import Map, Mark
-from bot.lang.own import OutOfTime
 from bot.lang.problems import Problem, Problems
 from bot.steps.taken import refuse_taken
 from bot.watchdog import WATCHDOG, guarded

@@ -15,7 +15,7 @@ from math import inf
 from time import monotonic, sleep
 from typing import Any
 
-from bot.lang.own import OutOfTime
+from bot.expressions.sandbox import OutOfTime
 
 SECONDS = 1.0  # for what runs within a turn: nobody else's turn is taken meanwhile
 STUCK_SECONDS = 2.0  # after which something that was stopped should have ended

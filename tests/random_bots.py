@@ -6,9 +6,9 @@ from typing import Any
 
 from bot import handler
 from bot.core.session import BUSY
+from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
-from bot.lang.extensions import extensions_in
 from tests.talk import sources_of
 
 

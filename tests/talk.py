@@ -25,10 +25,10 @@ from bot.core.session import Session
 from bot.core.turn import Turn
 from bot.core.values import Media
 from bot.engine.advance import advance, as_parked, merged
+from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
-from bot.lang.durations import parse
-from bot.lang.extensions import extensions_in
+from bot.lang.wall_clock import parse_duration
 
 CONTACT = "6281234567890"
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -111,7 +111,7 @@ class Talk:
 
     def wait(self, duration: str) -> list[Any]:
         """Let time pass, waking the session whenever it asked for it."""
-        passed = parse(duration)
+        passed = parse_duration(duration)
         assert passed is not None
         until = self.now + passed
         said: list[Any] = []

@@ -8,8 +8,8 @@ import pytest
 from bot import handler
 from bot.core.effects import Call, Complete
 from bot.core.events import ContactChanged, ConversationAssigned
-from bot.lang.wordings import SORRY as SORRIES
-from bot.lang.wordings import WORDINGS
+from bot.lang.languages import SORRY as SORRIES
+from bot.lang.languages import WORDINGS
 from tests.talk import CONTACT, Talk
 
 BOT = """\

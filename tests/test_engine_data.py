@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.lang.draws import drawn
+from bot.expressions.filters import drawn
 from tests.talk import Talk, library_of, problems_of
 
 MOST_ELEMENTS = 100

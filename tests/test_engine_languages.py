@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from bot.core.effects import Send
 from bot.core.messages import ListMessage, TemplateMessage
 from bot.core.session import Session
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import extracted
 from bot.flow.library import Library, load
 from bot.flow.translations import Locale, all_spots
-from bot.lang.extensions import Extensions
+from bot.keys.text_shapes import Spot
 from bot.lang.nodes import Scalar
 from bot.lang.problems import Problems
-from bot.lang.shapes import Spot
 from tests.talk import CONTACT, Talk, choices_of, said
 
 BOT = """

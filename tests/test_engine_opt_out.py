@@ -8,9 +8,9 @@ from bot import handler
 from bot.core.effects import PutContact
 from bot.core.events import ContactChanged, ConversationAssigned, ConversationOpened, MessageReceived, SendEnded
 from bot.core.session import Session
+from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import load
-from bot.lang.extensions import extensions_in
 from tests.talk import BOT, CONTACT, Talk
 
 OPT_OUT = BOT + "opt_out: {words: [stop, stop it], say: No more messages., back: [start]}\n"

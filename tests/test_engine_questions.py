@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.core.messages import Buttons, ListMessage, TextMessage, violations
+from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import load
-from bot.lang.extensions import extensions_in
 from tests.searches import tries
 from tests.talk import Talk, problems_of, said, sources_of
 

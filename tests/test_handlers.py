@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.extensions.gathered import Extensions
 from bot.folder import read_folder
-from bot.lang.extensions import Extensions
 from bot.lang.problems import Problem
 from bot.program import load_handlers, load_program
 from tests.talk import Talk

@@ -9,6 +9,10 @@ ROOT = Path(__file__).parent.parent
 LAYERS = (
     ("core",),
     ("lang",),
+    ("extensions",),
+    ("expressions",),
+    ("keys",),
+    ("types",),
     ("steps",),
     ("flow",),
     ("engine",),
@@ -37,10 +41,10 @@ LAYERS = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {
     "yaml": ("lang",),
-    "jinja2": ("lang",),
-    "regex": ("lang",),
+    "jinja2": ("expressions", "types/length_bounds.py"),
+    "regex": ("lang", "keys", "types"),
     "croniter": ("lang/cron.py",),
-    "rapidfuzz": ("lang",),
+    "rapidfuzz": ("lang", "keys"),
     "transitions": ("flow/machine.py",),
     "flask": ("web", "emulator"),
     "werkzeug": ("web", "emulator"),
@@ -56,7 +60,7 @@ ONLY_IN = {
 IMPURE = {"os", "io", "time", "threading", "socket", "logging", "random", "secrets", "uuid", "subprocess", "pathlib",
           "asyncio", "concurrent", "queue", "sqlite3", "requests", "flask", "multiprocessing"}  # fmt: skip
 CLOCKS_AND_FILES = ("open", "print", "input", "datetime.now", "date.today")
-PURE = ("core", "lang", "steps", "flow", "engine", "checker")
+PURE = ("core", "lang", "extensions", "expressions", "keys", "types", "steps", "flow", "engine", "checker")
 
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from bot import telemetry
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
-from bot.lang.extensions import Extensions
 
 FLOW = Source("main.yml", b"flow: main\nsteps: {a: {say: x}}")
 SECRET = "key-of-the-gateway"

@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from bot.lang.own import OutOfTime
+from bot.expressions.sandbox import OutOfTime
 from bot.watchdog import Watchdog
 
 SHORT = 0.02
@@ -143,7 +143,7 @@ def test_a_process_that_works_and_sleeps_goes_on() -> None:
 def test_after_something_was_stopped_a_profiler_still_comes_to_an_end() -> None:
     code = """
 import sys
-from bot.lang.own import OutOfTime
+from bot.expressions.sandbox import OutOfTime
 from bot.watchdog import Watchdog
 
 def endless():

@@ -14,7 +14,7 @@ from bot.core.errors import BotError
 from bot.core.text import json_object, line
 from bot.core.values import Usage
 from bot.http_client import DeadlinePassed, HttpError, NotSent, Oversized, Silent
-from bot.lang import durations
+from bot.lang import wall_clock
 
 QUOTA_KINDS = ("5h", "weekly", "monthly_exhausted")
 
@@ -41,7 +41,7 @@ class CompletionError(BotError):
 
     def _text(self) -> str:
         words = f"{self.code}: {self.message}" if self.code else self.message
-        notes = [f"renewed in {durations.words(self.reset_in)}"] if self.reset_in is not None else []
+        notes = [f"renewed in {wall_clock.duration_words(self.reset_in)}"] if self.reset_in is not None else []
         notes += [self.advice] if self.advice else []
         return f"{words} ({'; '.join(notes)})" if notes else words
 

@@ -16,7 +16,7 @@ from bot.cli.screen import Screen
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.folder import find_bot, read_folder
-from bot.lang import durations
+from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class _Chat:
 
     def wait(self, text: str) -> None:
         """``/wait 24h``."""
-        duration = durations.parse(text)
+        duration = wall_clock.parse_duration(text)
         if duration is None:
             self._screen.print(styled("Write how long, such as /wait 30m or /wait 24h.", fg="red"))
             return

@@ -14,9 +14,9 @@ from bot.flow.documents import LOCALES, Documents, language_of, read_documents
 from bot.flow.extraction import Originals, extracted
 from bot.flow.translations import Locale, all_spots, read_translations, wording_spots
 from bot.folder import Folder, find_bot, read_folder
+from bot.keys.text_shapes import Spot, texts_of
 from bot.lang.nodes import Map, Mark, plain
 from bot.lang.problems import CODES, Problems
-from bot.lang.shapes import Spot, texts_of
 from bot.steps.custom import all_kinds
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more

@@ -8,7 +8,7 @@ import click
 from bot.cli.operate import bot_option, open_store
 from bot.cli.output import echo_json
 from bot.cli.spans import span
-from bot.lang import durations
+from bot.lang import wall_clock
 from bot.store.engine_tables import USAGE_BY
 
 
@@ -34,7 +34,7 @@ def command(since: timedelta, by: str, folder: Path | None, as_json: bool) -> No
         echo_json([{by: row.name, **{name: getattr(row, name) for name in names}} for row in sums])
         return
     if not sums:
-        click.echo(f"No model has answered in the last {durations.words(since)}.")
+        click.echo(f"No model has answered in the last {wall_clock.duration_words(since)}.")
         return
     width = max(len(by), 5, *(len(row.name) for row in sums))
     click.echo(f"{by:{width}}  {'answers':>9}  {'prompt':>12}  {'completion':>12}  {'tokens':>12}")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from bot.doctor.finding import Finding, warn
+from bot.expressions.templates import Template
 from bot.flow.library import Library
-from bot.lang.templates import Template
 from bot.steps.points_in_time import end_of
 
 

@@ -41,12 +41,11 @@ from bot.engine.outside_events import (
 )
 from bot.engine.timers import keep_to_the_clock, take_time, wake_at
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
+from bot.extensions.decorators import END as CONVERSATION_END
 from bot.flow.definition import Flow
 from bot.flow.library import Library
-from bot.lang import hidden
-from bot.lang.hooks import END as CONVERSATION_END
-from bot.lang.wordings import wording
-from bot.lang.words import normalise
+from bot.lang.languages import OWN_WORDINGS, wording
+from bot.lang.word_matching import normalise
 from bot.steps import agreement
 from bot.steps.exchange import from_contact
 from bot.steps.kind import Reply
@@ -479,7 +478,7 @@ def _apologise(turn: TurnContext) -> None:
         turn.send(TextMessage(wording(turn.scope(), "sorry")))
     except FAILURES as failed:  # the bot's own wording cannot be rendered
         turn.trace.notes.append(f"ai: sorry: {failed}")
-        turn.send(TextMessage(wording({**turn.scope(), hidden.WORDINGS: {}}, "sorry")))
+        turn.send(TextMessage(wording({**turn.scope(), OWN_WORDINGS: {}}, "sorry")))
 
 
 def _keep_quiet(turn: TurnContext) -> None:

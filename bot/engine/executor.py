@@ -15,16 +15,16 @@ from bot.core.turn import StepTaken
 from bot.engine.migration import StepChange, edited_step, name_now, target_when_gone
 from bot.engine.scheduled_flows import arrange, can_start, cancel
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
+from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, Step
 from bot.flow.machine import ResolvedTransition
 from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
-from bot.lang.failures import TemplateFailed
-from bot.lang.variables import Answer, Mismatch, Unfit
-from bot.lang.wordings import wording
+from bot.lang.languages import wording
 from bot.steps import agreement
 from bot.steps.kind import NOTHING, Awaited, FlowEnded, Reply, StepContext, StepFailed, StepResult, ending
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
+from bot.types.type_registry import Answer, Mismatch, Unfit
 
 MOST_STEPS = 500  # a turn; a loop that the checks could not see ends here
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from bot.core.session import Plan
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
+from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
-from bot.lang.templates import Template
-from bot.lang.variables import Mismatch
 from bot.steps.kind import StepFailed
 from bot.steps.points_in_time import no_later
 from bot.steps.schedule import name_in
 from bot.steps.step_options import StepOptions
+from bot.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact
 MOST_DUE = 100  # that come due for one contact within an hour, without a word from them

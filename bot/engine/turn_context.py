@@ -13,16 +13,19 @@ from bot.core.messages import Message, TemplateMessage, clipped, violations
 from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
 from bot.core.turn import Trace
 from bot.core.values import Record
+from bot.expressions.filters import DRAW
+from bot.expressions.opening_hours import HOURS
+from bot.expressions.sandbox import OWN_FUNCTIONS
+from bot.expressions.template_failures import EFFORT, Effort
+from bot.expressions.templates import TemplateFailed
+from bot.extensions.decorators import ERROR
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
-from bot.lang import hidden
-from bot.lang.effort import Effort
-from bot.lang.hooks import ERROR
-from bot.lang.templates import TemplateFailed
-from bot.lang.variables import Mismatch
+from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
 from bot.steps.kind import Reply, StepContext, StepFailed
 from bot.steps.step_options import Defaults
 from bot.steps.transition import AGAIN, BACK, Assignment
+from bot.types.type_registry import Mismatch
 
 Failure = StepFailed | TemplateFailed | Mismatch
 FAILURES = (StepFailed, TemplateFailed, Mismatch)
@@ -406,14 +409,14 @@ class TextScope:
             "today": self._now.date(),
             "came_from": None,
             "message": self._message(),
-            hidden.DRAW: self._draw,
-            hidden.EFFORT: self._effort,
-            hidden.OWN: self._library.own,
-            hidden.HOURS: library.bot.hours,
-            hidden.WORDINGS: library.bot.wordings,
+            DRAW: self._draw,
+            EFFORT: self._effort,
+            OWN_FUNCTIONS: self._library.own,
+            HOURS: library.bot.hours,
+            OWN_WORDINGS: library.bot.wordings,
         }
         if library.bot.languages:
-            names[LANGUAGE] = names[hidden.LANGUAGE] = _language(session, library.bot.languages)
+            names[LANGUAGE] = names[CONTACT_LANGUAGE] = _language(session, library.bot.languages)
         return names
 
     def _names_in(self, frame: Frame, library: Library) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from datetime import date
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from bot.core.messages import BUTTON_TITLE
+from bot.expressions.opening_hours import Hours, Span
+from bot.expressions.templates import Template
+from bot.extensions.gathered import Extensions
 from bot.flow.definition import LANGUAGE, BotDefinition, OptOut
-from bot.lang.extensions import Extensions
-from bot.lang.fields import Fields
-from bot.lang.hours import Hours, Span
-from bot.lang.keys import (
+from bot.keys.fields import Fields, name_of, text_of
+from bot.keys.key_schemas import (
     ANY_TEXT,
     EMPTY,
     WORDING,
@@ -23,15 +24,11 @@ from bot.lang.keys import (
     record,
     takes,
 )
+from bot.lang.languages import SENTENCES, SORRY, WORDINGS
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems
-from bot.lang.scalars import name_of, text_of
-from bot.lang.templates import Template
-from bot.lang.texts import ChoiceVariable
-from bot.lang.variables import Variable
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
-from bot.lang.wordings import SENTENCES, SORRY, WORDINGS
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS_KEYS, AiSettings, read_ai_settings
 from bot.steps.limits import check_length
 from bot.steps.services import SECRETS, SERVICES, read_secrets, read_services
@@ -39,6 +36,8 @@ from bot.steps.step_option_keys import DEFAULTS
 from bot.steps.step_options import Defaults, read_defaults
 from bot.steps.transition_keys import WORDS
 from bot.steps.words import read_words
+from bot.types.text_types import ChoiceVariable
+from bot.types.type_registry import Variable
 
 _OWN_KEYS = ("zone", "holidays")
 _DAYS_OFF = either(ANY_TEXT, list_of(ANY_TEXT), map_of(either(one_or_several(ANY_TEXT), EMPTY)))

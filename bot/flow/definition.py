@@ -6,13 +6,12 @@ from functools import cached_property
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
+from bot.expressions.opening_hours import Hours
+from bot.expressions.templates import Template
 from bot.flow.machine import FlowMachine, ResolvedTransition
 from bot.flow.triggers import Trigger
-from bot.lang.hours import Hours
+from bot.lang.languages import VALUES
 from bot.lang.nodes import Mark
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
-from bot.lang.wordings import VALUES
 from bot.steps.ai_settings import AiSettings
 from bot.steps.declared import Offered, Outcome, SentTemplate, Used
 from bot.steps.kind import StepKind
@@ -21,6 +20,7 @@ from bot.steps.step_options import Defaults, StepOptions
 from bot.steps.transition import END, Transition
 from bot.steps.uses import transitions_of, uses_of, uses_of_defaults, uses_of_words
 from bot.steps.words import Words
+from bot.types.type_registry import Variable
 
 LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""

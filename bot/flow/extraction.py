@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.flow.translations import TITLE, WORDS, Locale
-from bot.lang.comments import comments
+from bot.keys.text_shapes import Part, Path, Spot, texts_of
 from bot.lang.nodes import Map, Mark, plain
-from bot.lang.shapes import Part, Path, Spot, texts_of
+from bot.lang.source import comments
 from bot.lang.writing import INDENT, block_style
 
 HEAD = "# What the bot says in"

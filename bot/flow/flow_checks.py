@@ -3,6 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from bot.expressions.grammar import check_calls
+from bot.expressions.opening_hours import no_hours
+from bot.expressions.templates import FUNCTIONS, Expression
+from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
     BotDefinition,
     Flow,
@@ -14,18 +18,14 @@ from bot.flow.definition import (
 )
 from bot.flow.target_checks import Targets, check_loops, failing_flows
 from bot.flow.triggers import Trigger
-from bot.lang.calls import check_calls
-from bot.lang.functions import FunctionSpec
-from bot.lang.hours import no_hours
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.templates import FUNCTIONS, Expression
-from bot.lang.variables import Mismatch, Variable, check_written
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.declared import Used
 from bot.steps.notes import STRUCTURES
 from bot.steps.transition import Assignment, evaluate, templates_in
 from bot.steps.words import Word, Words
+from bot.types.type_registry import Mismatch, Variable, check_written
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
 _ELSEWHERE = {

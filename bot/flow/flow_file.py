@@ -3,26 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from bot.extensions.gathered import Extensions
 from bot.flow.definition import BotDefinition, Flow, Step
 from bot.flow.triggers import TRIGGER_KEYS, read_trigger
-from bot.lang.extensions import Extensions
-from bot.lang.fields import Fields
-from bot.lang.keys import (
-    ANY_TEXT,
-    NAME,
-    Schema,
-    Schemas,
-    by_key,
-    choice,
-    map_of,
-    record,
-    takes,
-)
+from bot.keys.fields import Fields, name_of
+from bot.keys.key_schemas import ANY_TEXT, NAME, Schema, Schemas, by_key, choice, map_of, record, takes
 from bot.lang.nodes import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import name_of
-from bot.lang.texts import TextVariable
-from bot.lang.variables import VARIABLE, Variable, read_variable
 from bot.steps import KINDS
 from bot.steps.custom import all_kinds
 from bot.steps.declared import Falls
@@ -32,6 +19,8 @@ from bot.steps.step_options import Defaults, read_defaults, read_step_options
 from bot.steps.transition import RESERVED
 from bot.steps.transition_keys import WORDS
 from bot.steps.words import read_words
+from bot.types.text_types import TextVariable
+from bot.types.type_registry import VARIABLE, Variable, read_variable
 
 INTERRUPTED = ("resume", "drop", "ask")
 

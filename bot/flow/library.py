@@ -5,6 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from bot.core.text import in_letters
+from bot.expressions import formats
+from bot.expressions.filters import Draw, drawn
+from bot.expressions.sandbox import OwnCall, own_calls
+from bot.extensions.decorators import HookSpec
+from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
 from bot.flow.definition import BotDefinition, Flow, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
@@ -13,12 +18,7 @@ from bot.flow.flow_file import read_flow
 from bot.flow.translations import Translations, read_translations
 from bot.flow.triggers import Triggers
 from bot.flow.wiring import wired
-from bot.lang import formats
-from bot.lang.draws import Draw, drawn
-from bot.lang.extensions import Extensions
-from bot.lang.hooks import HookSpec
 from bot.lang.nodes import Map, Mark
-from bot.lang.own import OwnCall, own_calls
 from bot.lang.problems import Problem, Problems
 from bot.steps.declared import SentTemplate
 from bot.steps.notice import Notice

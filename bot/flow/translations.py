@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from bot.extensions.gathered import Extensions
 from bot.flow.definition import BotDefinition
 from bot.flow.documents import Documents
-from bot.lang.extensions import Extensions
-from bot.lang.languages import ENGLISH
+from bot.keys.fields import text_of
+from bot.keys.text_shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
+from bot.lang.languages import ENGLISH, WORDINGS, built_in
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import text_of
-from bot.lang.shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
-from bot.lang.wordings import WORDINGS, built_in
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.custom import all_kinds
 from bot.steps.kind import StepKind
 from bot.steps.step_options import DEFAULTS_TEXTS, STEP_OPTIONS_TEXTS

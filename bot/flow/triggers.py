@@ -15,13 +15,13 @@ from bot.core.events import (
     StatusReported,
     Tapped,
 )
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, one_or_several, takes
-from bot.lang.matching import MATCH_KEYS, PATTERN_KEYS, named_parts, read_match, read_pattern
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, Schemas, choice, one_or_several, takes
+from bot.keys.patterns import MATCH_KEYS, PATTERN_KEYS, named_parts, read_match, read_pattern
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import did_you_mean
-from bot.lang.variables import Variable
-from bot.lang.words import ANYWHERE, CLOSE, WHOLE, match_wider, normalise
+from bot.lang.word_matching import ANYWHERE, CLOSE, WHOLE, match_wider, normalise
+from bot.types.type_registry import Variable
 
 CONTACTS = FIRST, RETURNING = ("first", "returning")
 """Contacts who have never been in a flow, and all others."""
@@ -39,7 +39,7 @@ TRIGGER_KEYS: Schemas = {
 class Trigger:
     """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
 
-    ``how`` says how its words are matched (`bot.lang.words.WAYS`). The pattern's named groups are variables of the
+    ``how`` says how its words are matched (`bot.lang.word_matching.WAYS`). The pattern's named groups are variables of the
     flow. ``contact`` is one of `CONTACTS_TRACED`: nobody else starts it.
     """
 

@@ -1,5 +1,8 @@
 """Codes of languages: ``en``, ``pt-BR``."""
 
+from collections.abc import Mapping
+from typing import Any
+
 ENGLISH = "en"
 """What is spoken where a bot names no language, and understood beside every other."""
 
@@ -7,3 +10,85 @@ ENGLISH = "en"
 def without_country(language: str) -> str:
     """``pt`` for ``pt-BR``."""
     return language.partition("-")[0]
+
+
+WORDINGS: dict[str, dict[str, str]] = {
+    "yes": {
+        "en": "Yes", "id": "Ya", "es": "Sí", "pt": "Sim", "fr": "Oui", "de": "Ja", "it": "Sì", "nl": "Ja",
+        "tr": "Evet", "ru": "Да", "ar": "نعم", "hi": "हाँ",
+    },
+    "no": {
+        "en": "No", "id": "Tidak", "es": "No", "pt": "Não", "fr": "Non", "de": "Nein", "it": "No", "nl": "Nee",
+        "tr": "Hayır", "ru": "Нет", "ar": "لا", "hi": "नहीं",
+    },
+    "go_on": {
+        "en": "Go on with {flow}?", "id": "Lanjutkan yang tadi?", "es": "¿Seguimos donde estábamos?",
+        "pt": "Continuamos de onde paramos?", "fr": "On reprend où on en était ?", "de": "Dort weitermachen, wo wir waren?",
+        "it": "Riprendiamo da dove eravamo?", "nl": "Verdergaan waar we waren?", "tr": "Kaldığımız yerden devam edelim mi?",
+        "ru": "Продолжим с того места?", "ar": "هل نتابع من حيث توقفنا؟", "hi": "जहाँ थे, वहीं से आगे बढ़ें?",
+    },
+    "old_tap": {
+        "en": "That was an earlier question.", "id": "Itu pertanyaan sebelumnya.", "es": "Esa era una pregunta anterior.",
+        "pt": "Essa era uma pergunta anterior.", "fr": "C'était une question précédente.",
+        "de": "Das war eine frühere Frage.", "it": "Quella era una domanda precedente.",
+        "nl": "Dat was een eerdere vraag.", "tr": "Bu önceki bir soruydu.", "ru": "Это был предыдущий вопрос.",
+        "ar": "كان ذلك سؤالا سابقا.", "hi": "वह पहले का सवाल था।",
+    },
+    "choose": {
+        "en": "Choose", "id": "Pilih", "es": "Elegir", "pt": "Escolher", "fr": "Choisir", "de": "Auswählen",
+        "it": "Scegli", "nl": "Kiezen", "tr": "Seç", "ru": "Выбрать", "ar": "اختر", "hi": "चुनें",
+    },
+    "more": {
+        "en": "More …", "id": "Lainnya …", "es": "Más …", "pt": "Mais …", "fr": "Plus …", "de": "Mehr …", "it": "Altro …",
+        "nl": "Meer …", "tr": "Daha fazla …", "ru": "Ещё …", "ar": "المزيد …", "hi": "और …",
+    },
+    "back": {
+        "en": "Back", "id": "Kembali", "es": "Atrás", "pt": "Voltar", "fr": "Retour", "de": "Zurück", "it": "Indietro",
+        "nl": "Terug", "tr": "Geri", "ru": "Назад", "ar": "رجوع", "hi": "वापस",
+    },
+    "done": {
+        "en": "Done", "id": "Selesai", "es": "Listo", "pt": "Pronto", "fr": "Terminé", "de": "Fertig", "it": "Fatto",
+        "nl": "Klaar", "tr": "Tamam", "ru": "Готово", "ar": "تم", "hi": "हो गया",
+    },
+}  # fmt: skip
+"""By name, then by language. A title of a button has 20 characters at most."""
+
+SORRY = {
+    "en": "Sorry, I can't answer that right now.", "id": "Maaf, saya belum bisa menjawabnya sekarang.",
+    "es": "Lo siento, ahora mismo no puedo responder.", "pt": "Desculpe, não consigo responder agora.",
+    "fr": "Je ne peux malheureusement pas répondre pour le moment.", "de": "Entschuldigung, das kann ich gerade nicht beantworten.",
+    "it": "Mi dispiace, in questo momento non posso rispondere.", "nl": "Sorry, daar kan ik nu geen antwoord op geven.",
+    "tr": "Üzgünüm, şu anda buna yanıt veremiyorum.", "ru": "Извините, сейчас я не могу на это ответить.",
+    "ar": "عذرا، لا أستطيع الإجابة عن ذلك الآن.", "hi": "क्षमा करें, अभी इसका उत्तर नहीं दिया जा सकता।",
+}  # fmt: skip
+"""What is said where a model fails and the flow says nothing; a bot has its own under `ai`, not under `wordings`."""
+
+SENTENCES = ("go_on", "old_tap", "sorry")
+"""Those that are no titles: they may be as long as a message."""
+VALUES = {"go_on": frozenset({"flow"})}
+"""What is put into a wording, where something is."""
+_BUILT_IN = {**WORDINGS, "sorry": SORRY}
+
+
+def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
+    """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
+    English one. Raises `TemplateFailed` where the bot's own cannot be worked out.
+    """
+    own = scope.get(OWN_WORDINGS, {}).get(name)
+    if own is not None:
+        text: str = own.render({**scope, **values})
+        return text
+    known = built_in(name, scope.get(CONTACT_LANGUAGE) or ENGLISH)
+    return (known or _BUILT_IN[name][ENGLISH]).format(**values)
+
+
+def built_in(name: str, language: str) -> str | None:
+    """One of `OWN_WORDINGS`, or ``sorry``, as it is built in for a language, or for it without its country."""
+    known = _BUILT_IN[name]
+    return known.get(language) or known.get(without_country(language))
+
+
+CONTACT_LANGUAGE = " language"  # the contact's language as a code such as en or pt-BR; it may be missing
+
+
+OWN_WORDINGS = " wordings"  # the bot's own wordings in place of the built-in ones, by name; it may be missing

@@ -72,3 +72,57 @@ def months_later(day: Day, months: int) -> Day:
 
 def _day(name: str) -> int | None:
     return next((index for index, day in enumerate(WEEKDAYS) if name in (day, day[:3])), None)
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+LONGEST = timedelta(days=366)
+_PART = r"(\d{1,9})\s*([smhdw])"
+_WHOLE = re.compile(rf"\s*(?:{_PART}\s*)+", re.IGNORECASE)
+
+
+def parse_duration(text: str) -> timedelta | None:
+    """Read a duration; None when it is none, nothing at all, or longer than a year."""
+    if len(text) > 100 or not _WHOLE.fullmatch(text):
+        return None
+    seconds = sum(int(number) * UNITS[unit.lower()] for number, unit in re.findall(_PART, text, re.IGNORECASE))
+    return timedelta(seconds=seconds) if 0 < seconds <= LONGEST.total_seconds() else None
+
+
+def duration_words(duration: timedelta, units: int = 2) -> str:
+    """Write a duration, to the second at most, in so many units, its largest: ``2h 30m``."""
+    left = int(duration.total_seconds())
+    parts = []
+    for unit in ("d", "h", "m", "s"):
+        count, left = divmod(left, UNITS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:units]) or "0s"
+
+
+ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+ISO_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
+_SHORT_HOUR = re.compile(r"(?<=[T ])\d(?=:)")  # which people write, and ISO does not
+
+
+def read_iso(text: str, form: re.Pattern[str] | None = None) -> date | None:
+    """The day or the date-time that a text is; None for any other text.
+
+    ``form`` is `ISO_DAY` or `ISO_MOMENT` where it has to be written out like that, and not in another way that ISO has.
+    """
+    if form is not None and form.fullmatch(text) is None:
+        return None
+    text = _SHORT_HOUR.sub(r"0\g<0>", text.strip())
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
+
+
+def read_clock(text: str) -> time | None:
+    """A time of day as programs and flows write it: ``9:00``, ``15:30``, ``15:30:10``."""
+    try:
+        return time.fromisoformat(text.zfill(5)) if ":" in text else None
+    except ValueError:
+        return None

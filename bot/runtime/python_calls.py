@@ -11,11 +11,9 @@ from typing import Any
 from bot.core import codec
 from bot.core.effects import Call, Tell
 from bot.core.values import UnstorableValue
-from bot.lang.arguments import Arguments, BadArgument
-from bot.lang.extensions import Extensions
-from bot.lang.handlers import KEY_PARAMETER, HandlerSpec
-from bot.lang.hooks import DEAD_LETTER, START, STOP, HookSpec
-from bot.lang.providers import ProviderSpec
+from bot.extensions.annotations import Arguments, BadArgument
+from bot.extensions.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
+from bot.extensions.gathered import Extensions
 from bot.runtime.performers import CallAttempt, Say
 from bot.steps.prompt import cut
 from bot.store.rows import CallRow

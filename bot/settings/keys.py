@@ -1,6 +1,6 @@
 """What the settings in ``bot.yml`` say: for editors. Secrets are known there, and not offered."""
 
-from bot.lang.keys import ANY_TEXT, Schemas, takes, unseen
+from bot.keys.key_schemas import ANY_TEXT, Schemas, takes, unseen
 
 _HIDDEN = unseen(ANY_TEXT)
 SETTINGS_KEYS: Schemas = {

@@ -8,7 +8,7 @@ from bot.lang.problems import Problems, nearest
 from bot.settings import texts
 
 if TYPE_CHECKING:
-    from bot.lang.fields import Fields
+    from bot.keys.fields import Fields
 
 PREFIX = "BOT_"
 OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
@@ -57,7 +57,7 @@ def _setting_meant(name: str) -> str:
 
 def problems_in(settings: Node) -> Problems:
     """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
-    from bot.lang.fields import Fields  # slow to import, and a server that starts reads no more than values
+    from bot.keys.fields import Fields  # slow to import, and a server that starts reads no more than values
 
     problems = Problems()
     fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")

@@ -7,13 +7,12 @@ from typing import Any
 from bot.core.errors import BotError
 from bot.core.messages import INTERACTIVE_BODY, Buttons, Choice, clip
 from bot.core.text import visible
-from bot.lang.formats import as_spoken
-from bot.lang.hidden import LANGUAGE
-from bot.lang.wordings import wording
-from bot.lang.words import normalise
-from bot.lang.yes_no import yes_or_no
+from bot.expressions.formats import as_spoken
+from bot.lang.languages import CONTACT_LANGUAGE, wording
+from bot.lang.word_matching import normalise
 from bot.steps.kind import Reply, StepContext
 from bot.steps.replies import ReplyId, value_hash
+from bot.types.yes_no import yes_or_no
 
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
@@ -39,7 +38,7 @@ def agreed(context: StepContext, reply: Reply, number: int = 0) -> bool | None:
     if reply.text is None:
         return None
     titles = {normalise(wording(context.scope, name)): name == "yes" for name in _ANSWERS}
-    return titles.get(normalise(reply.text), yes_or_no(reply.text, context.scope.get(LANGUAGE)))
+    return titles.get(normalise(reply.text), yes_or_no(reply.text, context.scope.get(CONTACT_LANGUAGE)))
 
 
 def asked_about(values: Mapping[str, Any], scope: Mapping[str, Any]) -> Iterator[str]:

@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Self
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.core.text import is_blank
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
+from bot.keys.text_shapes import TEXT, Keys, Shape, one_or_more_of
 from bot.lang.nodes import Mark, Scalar
-from bot.lang.shapes import TEXT, Keys, Shape, one_or_more_of
-from bot.lang.variables import Variable
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief
 from bot.steps.declared import Falls, Need, Outcome, Spends, Used
@@ -23,6 +22,7 @@ from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
 from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
 from bot.steps.transition_keys import TRANSITION
+from bot.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
 MOST_ROUNDS = 8  # requests in one turn

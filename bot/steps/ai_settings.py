@@ -7,9 +7,20 @@ from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import TokenBudget
-from bot.lang.fields import Fields
-from bot.lang.handlers import HandlerSpec
-from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, choice, either, integer, number, one_or_several, record, takes
+from bot.extensions.decorators import HandlerSpec
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import (
+    ANY_TEXT,
+    BOOLEAN,
+    Schemas,
+    choice,
+    either,
+    integer,
+    number,
+    one_or_several,
+    record,
+    takes,
+)
 from bot.lang.problems import did_you_mean
 from bot.steps.error_names import check_error_names
 from bot.steps.guard import has_letters

@@ -5,7 +5,7 @@ A decision without an outcome goes on: the question is to be shown once more, wi
 
 from typing import Any
 
-from bot.lang.words import Option, match, normalise
+from bot.lang.word_matching import Option, match, normalise
 from bot.steps.choices import Shown
 from bot.steps.kind import Reply, StepResult, ending
 from bot.steps.many import Many, named

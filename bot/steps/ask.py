@@ -8,14 +8,12 @@ from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, WORDING, Schemas, takes
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, WORDING, Schemas, takes
+from bot.keys.text_shapes import TEXT, WORDS, Shape
 from bot.lang.nodes import Map
-from bot.lang.shapes import TEXT, WORDS, Shape
-from bot.lang.structures import MediaVariable
-from bot.lang.templates import Template
-from bot.lang.variables import Answer, Unfit, Variable
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import meaning
 from bot.steps.ask_checks import check_choices, check_message, check_saved, form_of
 from bot.steps.ask_texts import texts_of
@@ -29,6 +27,8 @@ from bot.steps.offer import Offer
 from bot.steps.step_option_keys import SOME_HAVE
 from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at, transition_from
 from bot.steps.transition_keys import TRANSITION
+from bot.types.structured_types import MediaVariable
+from bot.types.type_registry import Answer, Unfit, Variable
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)

@@ -3,11 +3,11 @@
 from collections import Counter
 
 from bot.core import messages as limits
-from bot.lang.fields import Fields
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.limits import check_length, check_text
+from bot.types.type_registry import Variable
 
 TEXT, BUTTONS, LIST, OPEN = "text", "buttons", "list", "open"  # how a question is shown; open: the run will tell
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.core import messages as limits
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
 from bot.steps.choices import Choices
 from bot.steps.declared import SentText, only_if
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bot.lang.fields import Fields
-from bot.lang.keys import EXPRESSION, NEVER, Schemas, list_of, record, takes, with_key
-from bot.lang.templates import Expression
+from bot.expressions.templates import Expression
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import EXPRESSION, NEVER, Schemas, list_of, record, takes, with_key
 from bot.steps.declared import Falls, Given, Outcome, Used
 from bot.steps.kind import Reading, StepContext, StepKind, StepResult, ending
 from bot.steps.transition import Target, Transition, target_or_end

@@ -8,9 +8,8 @@ from typing import Any, Self
 
 from bot.core.effects import Complete
 from bot.core.text import estimate
-from bot.lang.fields import Fields
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
 from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
 from bot.steps.declared import Used
 from bot.steps.exchange import Exchange, most_of_turn
@@ -33,6 +32,7 @@ from bot.steps.prompt import (
     system_text,
 )
 from bot.steps.tools import Tool, read_tools
+from bot.types.type_registry import Variable
 
 WITHIN = 60.0  # seconds for one answer of the model's
 

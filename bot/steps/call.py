@@ -7,20 +7,19 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
-from bot.lang.cases import Kind
-from bot.lang.domains import kinds_of_type
-from bot.lang.fields import Fields
-from bot.lang.handlers import HandlerSpec
-from bot.lang.keys import ANY_TEXT, DURATION, Schemas, integer, takes
+from bot.expressions.abstract_values import Kind
+from bot.expressions.templates import Template
+from bot.extensions.decorators import HandlerSpec
+from bot.keys.fields import Fields, refuse_altered
+from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
-from bot.lang.scalars import refuse_altered
-from bot.lang.templates import Template
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Result, Used
 from bot.steps.error_names import check_error_names
 from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.transition import Assignment, assignments
 from bot.steps.transition_keys import ASSIGNMENTS
+from bot.types.domains import kinds_of_type
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10

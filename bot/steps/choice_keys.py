@@ -1,6 +1,6 @@
 """What the choices of a question take: for editors."""
 
-from bot.lang.keys import (
+from bot.keys.key_schemas import (
     ANY_TEXT,
     BOOLEAN,
     EMPTY,
@@ -17,7 +17,7 @@ from bot.lang.keys import (
     takes,
     with_key,
 )
-from bot.lang.matching import MATCH_KEYS
+from bot.keys.patterns import MATCH_KEYS
 from bot.steps.transition_keys import CONDITION, TARGET, TEXTS, TRANSITION_KEYS
 
 _CHOICE: Schemas = {

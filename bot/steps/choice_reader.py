@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.core import messages as limits
-from bot.lang.fields import Fields
-from bot.lang.matching import read_match
+from bot.expressions.templates import compile_template
+from bot.keys.fields import Fields, refuse_altered, text_of
+from bot.keys.patterns import read_match
+from bot.keys.text_shapes import TEXT, Keys, Part, Shape
 from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.scalars import refuse_altered, text_of
-from bot.lang.shapes import TEXT, Keys, Part, Shape
-from bot.lang.templates import compile_template
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.made_choices import MadeChoices
 from bot.steps.many import Many

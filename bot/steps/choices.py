@@ -7,9 +7,9 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import clip
+from bot.expressions.templates import Expression, Template
 from bot.lang.nodes import Mark, Scalar
-from bot.lang.templates import Expression, Template
-from bot.lang.words import LONGEST, WHOLE, Option
+from bot.lang.word_matching import LONGEST, WHOLE, Option
 from bot.steps.declared import AnswerText, Falls, Null, Offered, Outcome, Result, Saved, Used, only_if
 from bot.steps.kind import StepContext, StepFailed
 from bot.steps.made_choices import MadeChoices
@@ -113,7 +113,7 @@ class Shown:
 class Choices:
     """All that a question offers. ``form`` is options, buttons or list: the key that it is written under.
 
-    ``how`` says how an answer in writing is matched (`bot.lang.words`); ``numbered``: shown as a text with numbers.
+    ``how`` says how an answer in writing is matched (`bot.lang.word_matching`); ``numbered``: shown as a text with numbers.
     """
 
     form: str

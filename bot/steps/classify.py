@@ -8,11 +8,10 @@ from typing import ClassVar, Self
 from bot.core.effects import Complete
 from bot.core.events import CallEnded
 from bot.core.text import estimate, without_invisible
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, DURATION, Schemas, record, takes
-from bot.lang.shapes import Keys, Shape
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, record, takes
+from bot.keys.text_shapes import Keys, Shape
 from bot.steps.ai_settings import (
     ANSWER_TOKENS,
     BUDGET_ABOUT,
@@ -29,6 +28,7 @@ from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, Ste
 from bot.steps.prompt import instructions_of, most_instructions
 from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
 from bot.steps.transition_keys import TRANSITION
+from bot.types.type_registry import Variable
 
 WITHIN = 20.0  # seconds
 NONE = "none"

@@ -1,4 +1,4 @@
-"""Verbs of a bot's own: steps whose keys, outcomes and work a Python class declares (`bot.lang.verbs`)."""
+"""Verbs of a bot's own: steps whose keys, outcomes and work a Python class declares (`bot.extensions.verbs`)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,10 +9,13 @@ from bot.core import codec
 from bot.core.effects import Call
 from bot.core.events import CallEnded
 from bot.core.messages import Message, TextMessage
-from bot.lang.docstrings import named_in, summary
-from bot.lang.fields import Fields
-from bot.lang.functions import NOW_PARAMETER
-from bot.lang.keys import (
+from bot.expressions.sandbox import call_own, kept
+from bot.expressions.templates import Expression, Template
+from bot.extensions.decorators import NOW_PARAMETER, named_in, summary
+from bot.extensions.verbs import Expression as Bare
+from bot.extensions.verbs import Key, Leave, VerbSpec, left_by, messages_of
+from bot.keys.fields import Fields, refuse_altered
+from bot.keys.key_schemas import (
     ANY,
     ANY_TEXT,
     BOOLEAN,
@@ -27,12 +30,7 @@ from bot.lang.keys import (
     number,
     takes,
 )
-from bot.lang.own import call_own, kept
-from bot.lang.scalars import refuse_altered
-from bot.lang.shapes import MAY, Shape
-from bot.lang.templates import Expression, Template
-from bot.lang.verbs import Expression as Bare
-from bot.lang.verbs import Key, Leave, VerbSpec, left_by, messages_of
+from bot.keys.text_shapes import MAY, Shape
 from bot.steps import KINDS
 from bot.steps.call import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used

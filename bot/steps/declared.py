@@ -6,8 +6,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from bot.expressions.templates import Expression, Template
 from bot.lang.nodes import Mark, Scalar
-from bot.lang.templates import Expression, Template
 from bot.steps.transition import Assignment, Transition
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
 

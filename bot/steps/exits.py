@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
+from bot.expressions.templates import Expression
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
 from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import did_you_mean
-from bot.lang.templates import Expression
-from bot.lang.variables import Variable
 from bot.steps.declared import Falls, Outcome, Used, only_if
 from bot.steps.transition import Transition, transition_from, transition_of
 from bot.steps.transition_keys import CONDITION, TARGET, TRANSITION_KEYS
+from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
 

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Mapping
 
 from bot.core.text import estimate
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
 
 UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text

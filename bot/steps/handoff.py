@@ -6,12 +6,12 @@ from typing import ClassVar, Self
 
 from bot.core.events import HandoffClosed
 from bot.core.messages import TEXT_BODY, TextMessage
-from bot.lang.fields import Fields
-from bot.lang.hooks import HANDOFF
-from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
+from bot.expressions.templates import Template
+from bot.extensions.decorators import HANDOFF
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, Schemas, either, record, takes
+from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.nodes import Map
-from bot.lang.shapes import TEXT, Shape
-from bot.lang.templates import Template
 from bot.steps.declared import Falls, Outcome, Rest, RestFor, Sent, SentText, Used
 from bot.steps.kind import Awaited, Reading, StepContext, StepKind, StepResult, ending
 from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at

@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
+from bot.expressions.templates import Expression, TemplateFailed
+from bot.keys.fields import Fields, refuse_altered
+from bot.keys.key_schemas import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
-from bot.lang.scalars import refuse_altered
-from bot.lang.templates import Expression, TemplateFailed
 from bot.steps.call import WITHIN_AND_TRIES
 from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
 from bot.steps.error_names import check_error_names

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from bot.lang.fields import Fields
-from bot.lang.pieces import Pieces, pieces_of
+from bot.expressions.templates import Pieces, Template, pieces_of
+from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
-from bot.lang.templates import Template
 from bot.steps.kind import StepFailed
 from bot.steps.services import Service
 from bot.steps.wire import word

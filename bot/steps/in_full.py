@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-from bot.lang import durations
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
+from bot.lang import wall_clock
 from bot.lang.nodes import Map, Node, Scalar
 from bot.lang.writing import flow_style
 
@@ -57,7 +57,7 @@ def _in_full(node: Node, forms: Mapping[str, Callable[[Value], Mapping[str, Valu
 
 
 def _sort_of(node: Scalar) -> str:
-    if durations.parse(node.text) is not None:
+    if wall_clock.parse_duration(node.text) is not None:
         return "duration"
     if isinstance(node.value, int):
         return "number"

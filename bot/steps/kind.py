@@ -10,20 +10,20 @@ from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
 from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.core.values import Location, Media
-from bot.lang.fields import Fields
-from bot.lang.handlers import HandlerSpec
-from bot.lang.hours import Hours
-from bot.lang.keys import Schemas
+from bot.expressions.opening_hours import Hours
+from bot.expressions.templates import Template
+from bot.extensions.decorators import HandlerSpec
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas
+from bot.keys.text_shapes import Shape
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.shapes import Shape
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
 from bot.steps.ai_settings import AiSettings
 from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Spends, Used
 from bot.steps.replies import ReplyId
 from bot.steps.services import Service
 from bot.steps.transition import Transition
+from bot.types.type_registry import Variable
 
 
 class StepFailed(BotError):

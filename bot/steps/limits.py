@@ -1,8 +1,8 @@
 """Checks at load against the gateway's limits, where what is written is known before it is sent."""
 
 from bot.core.messages import MEDIA_SUFFIXES, URL, wrong_suffix
-from bot.lang.fields import Fields
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
 
 
 def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:

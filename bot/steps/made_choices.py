@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.lang.shown import shown
-from bot.lang.templates import Expression, Template
+from bot.expressions.formats import shown
+from bot.expressions.templates import Expression, Template
 from bot.steps.declared import Null, Result, Saved, Used, only_if
 from bot.steps.kind import StepFailed
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from bot.lang.templates import Template
-from bot.lang.words import ANYWHERE, CLOSE, LONGEST, WHOLE, Option, are_numbered, by_number, closest, normalise
+from bot.expressions.templates import Template
+from bot.lang.word_matching import ANYWHERE, CLOSE, LONGEST, WHOLE, Option, are_numbered, by_number, closest, normalise
 
 MOST_WORDS = 50  # of a text that names several answers
 MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
@@ -15,7 +15,7 @@ MARK = "✓ "  # before the title of what is chosen
 _AND = frozenset(
     map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
 )
-"""The word before the last of several answers, in the languages of `bot.lang.wordings` and a few more."""
+"""The word before the last of several answers, in the languages of `bot.lang.languages` and a few more."""
 _NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
 _SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
 

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from bot.core.text import without_controls
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
 from bot.lang.problems import did_you_mean
-from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
-from bot.lang.variables import Answer, Mismatch, Unfit, Variable
 from bot.steps.kind import StepContext
+from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 # nothing that somebody says becomes one of these
 STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)

@@ -6,11 +6,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.core import messages
-from bot.lang.fields import Fields
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields, template_of
+from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.nodes import List, Map, Node
-from bot.lang.scalars import template_of
-from bot.lang.shapes import MAY, TEXT, Shape
-from bot.lang.templates import Template
 from bot.steps.declared import SentFile, SentText, Used
 from bot.steps.kind import StepFailed
 from bot.steps.limits import check_media

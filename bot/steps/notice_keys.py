@@ -1,6 +1,6 @@
 """What the keys of a template take: for editors."""
 
-from bot.lang.keys import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
+from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
 from bot.steps.notice import BODY_KINDS, HEADER_KINDS
 from bot.steps.place import COORDINATES, PLACE_KEYS
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
-from bot.lang.wordings import wording
+from bot.lang.languages import wording
 from bot.steps.choices import MOST, Choices, Shown
 from bot.steps.kind import StepContext
 from bot.steps.many import MARK, Many

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.core.messages import LocationMessage
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, STRING, Schemas, either, number, takes
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, STRING, Schemas, either, number, takes
 from bot.steps.kind import StepFailed
 
 PLACE_KEYS: Schemas = {

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from bot.lang.failures import kind_of
-from bot.lang.fields import Fields
-from bot.lang.iso import read_iso
-from bot.lang.templates import Template
-from bot.lang.wall_clock import A_DAY, later, on_the_clock, zone_of
+from bot.expressions.template_failures import kind_of
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.lang.wall_clock import A_DAY, later, on_the_clock, read_iso, zone_of
 from bot.steps.kind import StepFailed
 
 CLOCK = frozenset({"now", "today"})
@@ -32,7 +31,7 @@ def read_point(fields: Fields, key: str, *, days: bool = True) -> Template | Non
 def point_of(text: Template, scope: Mapping[str, Any], now: datetime) -> datetime:
     """The date-time of a text, in UTC; one without a zone is in the bot's, which is ``now``'s.
 
-    Raises `StepFailed` for everything else, also for a day, and `bot.lang.templates.TemplateFailed`.
+    Raises `StepFailed` for everything else, also for a day, and `bot.expressions.templates.TemplateFailed`.
     """
     return _worked_out(text, scope, now)
 

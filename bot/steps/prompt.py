@@ -9,10 +9,10 @@ from typing import Any
 from bot.core.messages import clip
 from bot.core.text import estimate, without_invisible
 from bot.core.values import Record
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
+from bot.expressions.templates import Template
 from bot.steps.exits import Exit
 from bot.steps.wire import jsonable
+from bot.types.type_registry import Variable
 
 REMEMBER = "remember"
 LEAVE = "leave_"

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bot.core.values import Record
-from bot.lang.fields import Fields
-from bot.lang.keys import EXPRESSION, NAME, NAME_PATTERN, Schemas, either, map_of, one_or_several, pattern, takes
+from bot.expressions.templates import Expression
+from bot.keys.fields import Fields, text_of
+from bot.keys.key_schemas import EXPRESSION, NAME, NAME_PATTERN, Schemas, either, map_of, one_or_several, pattern, takes
+from bot.keys.text_shapes import Shape
 from bot.lang.nodes import List, Map, Mark, Scalar
-from bot.lang.scalars import text_of
-from bot.lang.shapes import Shape
-from bot.lang.templates import Expression
 from bot.steps.declared import Falls, FlowRun, Null, Outcome, Rest, RestFor, Used
 from bot.steps.kind import Awaited, FlowEnded, Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.transition import TRANSITION_TEXTS, Assignment, Transition, assignments, transition_at

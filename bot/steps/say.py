@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
+from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.nodes import Map, Node
-from bot.lang.shapes import MAY, TEXT, Shape
-from bot.lang.templates import Template
 from bot.steps.declared import REFUSED_WITHIN, Rest, RestFor, Sent, SentFile, SentText, Used
 from bot.steps.error_names import SENDING, check_error_names
 from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.core.session import BUSY, Plan
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
 from bot.lang.cron import next_after, read_every
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
 from bot.lang.nodes import Map
-from bot.lang.templates import Template
 from bot.steps.kind import StepFailed
 from bot.steps.points_in_time import end_of, in_time, point_of, read_point
 from bot.steps.transition import Assignment, Target, assignments, target_of
@@ -59,7 +59,7 @@ class Schedule:
     def plan(self, scope: Mapping[str, Any], now: datetime) -> Plan | None:
         """What is to start and when; None where its time has passed. ``now`` is in the bot's time zone.
 
-        Raises `StepFailed` and `bot.lang.templates.TemplateFailed`.
+        Raises `StepFailed` and `bot.expressions.templates.TemplateFailed`.
         """
         until = None if self.until is None else end_of(self.until, scope, now)
         at = self._first(scope, now)

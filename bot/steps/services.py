@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from bot.core.values import Record
-from bot.lang.calls import check_calls
-from bot.lang.fields import Fields
-from bot.lang.keys import ANY_TEXT, BOOLEAN, Schemas, map_of, one_or_several, pattern, record, takes
+from bot.expressions.grammar import check_calls
+from bot.expressions.templates import FUNCTIONS, Template
+from bot.keys.fields import Fields, name_of, template_of
+from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, Schemas, map_of, one_or_several, pattern, record, takes
 from bot.lang.problems import did_you_mean
-from bot.lang.scalars import name_of, template_of
-from bot.lang.templates import FUNCTIONS, Template
 
 SECRET = "secret"
 OURS = "BOT_"  # the settings, which are nobody else's

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from bot.lang.fields import Fields
-from bot.lang.keys import Schemas
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas
 from bot.steps.kind import Reading, StepContext, StepKind, StepResult, ending
 from bot.steps.step_option_keys import STEP_OPTIONS
 

@@ -1,6 +1,6 @@
 """What options and defaults take: for editors."""
 
-from bot.lang.keys import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
+from bot.keys.key_schemas import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
 from bot.steps.notice_keys import NOTICE
 from bot.steps.schedule import SCHEDULE
 from bot.steps.transition_keys import EFFECTS_KEYS, TRANSITION, TRANSITION_KEYS, WORDS

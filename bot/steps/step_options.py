@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
 
-from bot.lang.fields import Fields
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang.nodes import Mark
-from bot.lang.shapes import Keys, Part, Shape
-from bot.lang.templates import Template
 from bot.steps.in_full import fields_in_full
 from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
 from bot.steps.schedule import Schedule, read_schedules

@@ -2,11 +2,10 @@
 
 from functools import cache
 
-from bot.lang.declarations import BadDeclaration
-from bot.lang.extensions import Extensions
-from bot.lang.fields import Fields
-from bot.lang.filters import FILTERS, FUNCTIONS
-from bot.lang.functions import FUNCTION
+from bot.expressions.filters import FILTERS, FUNCTIONS
+from bot.extensions.decorators import FUNCTION, BadDeclaration
+from bot.extensions.gathered import Extensions
+from bot.keys.fields import Fields
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problems
 from bot.steps import KINDS

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import UNSENT, SendEnded
-from bot.lang.fields import Fields
-from bot.lang.keys import Schemas, either, map_of, record, takes
+from bot.expressions.templates import Expression
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas, either, map_of, record, takes
+from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang.nodes import Map
-from bot.lang.shapes import Keys, Part, Shape
-from bot.lang.templates import Expression
-from bot.lang.words import Option, match
+from bot.lang.word_matching import Option, match
 from bot.steps.declared import (
     REFUSED_WITHIN,
     AnswerText,

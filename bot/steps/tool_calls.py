@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
 from bot.core.text import texts_in
-from bot.lang.arguments import BadArgument
+from bot.extensions.annotations import BadArgument
 from bot.steps.agreement import TooLong, agreed, question
 from bot.steps.brief import Brief
 from bot.steps.exchange import Exchange

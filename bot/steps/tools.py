@@ -9,14 +9,24 @@ from typing import Any
 from bot.core.effects import Call
 from bot.core.messages import INTERACTIVE_BODY
 from bot.core.values import UnstorableValue, plain
-from bot.lang.arguments import Arguments, BadArgument
-from bot.lang.docstrings import summary
-from bot.lang.fields import Fields
-from bot.lang.handlers import HandlerSpec
-from bot.lang.keys import ANY_TEXT, BOOLEAN, DURATION, STRING, Schemas, either, integer, one_or_several, record, takes
+from bot.expressions.templates import Template
+from bot.extensions.annotations import Arguments, BadArgument
+from bot.extensions.decorators import HandlerSpec, summary
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import (
+    ANY_TEXT,
+    BOOLEAN,
+    DURATION,
+    STRING,
+    Schemas,
+    either,
+    integer,
+    one_or_several,
+    record,
+    takes,
+)
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.problems import did_you_mean
-from bot.lang.templates import Template
 from bot.steps.agreement import TooLong, asked_about, harmless
 from bot.steps.call import UNDECLARED, argument_uses, check_known
 from bot.steps.declared import Used
@@ -200,7 +210,10 @@ def _tool(
     spec: HandlerSpec,
     given: tuple[Assignment, ...] = (),
 ) -> Tool | None:
-    from bot.lang.schemas import NoSchema, parameters_schema  # pydantic: only where there are tools
+    from bot.extensions.annotations import (
+        NoSchema,
+        parameters_schema,  # pydantic: only where there are tools
+    )
 
     name = _SIGNS.sub("_", spec.name)[:64]
     if name == REMEMBER or name.startswith(LEAVE):

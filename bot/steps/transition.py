@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bot.lang.fields import Fields
+from bot.expressions.templates import Expression, Template
+from bot.keys.fields import Fields, refuse_altered, template_of
+from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.scalars import refuse_altered, template_of
-from bot.lang.shapes import TEXT, Shape
-from bot.lang.templates import Expression, Template
 
 TRANSITION_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"

@@ -1,6 +1,6 @@
 """What the keys of a transition take, and of what is made of transitions: for editors."""
 
-from bot.lang.keys import (
+from bot.keys.key_schemas import (
     ANY,
     ANY_TEXT,
     EXPRESSION,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
 from bot.steps.declared import Outcome, Used
 from bot.steps.kind import StepKind
 from bot.steps.step_options import Defaults, StepOptions

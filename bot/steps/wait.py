@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 
-from bot.lang.failures import TemplateFailed
-from bot.lang.fields import Fields
-from bot.lang.hours import Hours, no_hours
-from bot.lang.iso import read_iso
-from bot.lang.keys import ANY_TEXT, Schemas, either, record, takes
+from bot.expressions.opening_hours import Hours, no_hours
+from bot.expressions.template_failures import TemplateFailed
+from bot.expressions.templates import Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, Schemas, either, record, takes
 from bot.lang.nodes import Map
-from bot.lang.templates import Template
+from bot.lang.wall_clock import read_iso
 from bot.steps.declared import Null, Rest, RestFor, Used
 from bot.steps.kind import Reading, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.points_in_time import CLOCK, duration_of, in_time, start_of

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bot.core.values import Location, Media
-from bot.lang.shown import shown
+from bot.expressions.formats import shown
 from bot.steps.kind import StepFailed
 
 

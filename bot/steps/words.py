@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bot.lang.fields import Fields
+from bot.expressions.templates import Expression, Template
+from bot.keys.fields import Fields
 from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.templates import Expression, Template
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.transition import Transition, transition_from, transition_of
 
 

@@ -9,10 +9,9 @@ from bot.core.events import EVENTS
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
 from bot.gateway.gateway_answers import BY_CODE
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields, plain_of
 from bot.lang.nodes import Map, Mark, Scalar
 from bot.lang.problems import did_you_mean
-from bot.lang.scalars import plain_of
 from bot.simulation.happenings import HAPPENINGS
 from bot.testing.known import Known
 from bot.testing.transcript import Fault, Happens, Line, Pick, Send, Start, Tap, User, Wait

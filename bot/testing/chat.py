@@ -10,11 +10,11 @@ from typing import Any
 
 from bot.core.errors import BotError
 from bot.core.session import Session
+from bot.expressions.formats import shown
 from bot.folder import Folder
-from bot.lang.durations import parse
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import did_you_mean
-from bot.lang.shown import shown
+from bot.lang.wall_clock import parse_duration
 from bot.program import Program
 from bot.testing.expectations import EXPECTED, LISTS, TEXTS
 from bot.testing.player import Player
@@ -213,7 +213,7 @@ class Chat:
 
 def _duration(text: str) -> timedelta:
     """Raises `ValueError`."""
-    duration = parse(text) if text else timedelta()
+    duration = parse_duration(text) if text else timedelta()
     if duration is None:
         raise ValueError(f"{text!r} is no duration: write one like 90s, 10m or 2h30m")
     return duration

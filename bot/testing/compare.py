@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import Session
+from bot.expressions.formats import shown
 from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
-from bot.lang.shown import shown
 from bot.simulation.bubble import Bubble
 from bot.testing.matching import is_meant
 from bot.testing.stand_ins import Made

@@ -13,7 +13,7 @@ from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 from bot.steps.words import Words
 from bot.store.trace_rows import TurnTraced
 

@@ -8,11 +8,11 @@ from bot.core.effects import Complete, Effect, effect_ref
 from bot.core.events import CallEnded
 from bot.core.session import Session
 from bot.core.text import json_object
+from bot.expressions.template_failures import TemplateFailed
 from bot.flow.library import Library
-from bot.lang.failures import TemplateFailed
-from bot.lang.variables import Answer, Mismatch, Unfit, Variable
 from bot.steps.prompt import LEAVE, REMEMBER
 from bot.store.trace_rows import TurnTraced
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 EXIT = "exits."
 """What the outcomes of exits begin with."""

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from bot.core.messages import MEDIA_KINDS
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields, text_of
 from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import text_of
 from bot.testing.deeds import EXIT
 from bot.testing.known import Known
 from bot.testing.stage import named_value

@@ -7,7 +7,7 @@ from typing import TypeVar
 from bot.checker.exploring.answers import Responds, Returns, Speaks
 from bot.checker.exploring.hints import Hints
 from bot.checker.exploring.moves import Starts
-from bot.lang.extensions import Extensions
+from bot.extensions.gathered import Extensions
 from bot.testing.matching import is_meant
 from bot.testing.transcript import Http, HttpLine, Line, Model, ModelLine, Result, Stage, Start, Transcript, User
 

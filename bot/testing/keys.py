@@ -5,9 +5,10 @@ from typing import Any
 
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY
+from bot.extensions.verbs import VerbSpec
 from bot.flow.bot_file import bot_schema
 from bot.flow.flow_file import flow_schema
-from bot.lang.keys import (
+from bot.keys.key_schemas import (
     ANY,
     ANY_TEXT,
     DURATION,
@@ -30,7 +31,6 @@ from bot.lang.keys import (
     whole,
     with_key,
 )
-from bot.lang.verbs import VerbSpec
 from bot.settings.keys import SETTINGS_KEYS
 from bot.simulation.happenings import HAPPENINGS
 from bot.steps.custom import all_kinds

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bot.extensions.decorators import HandlerSpec
 from bot.flow.definition import Flow
-from bot.lang.handlers import HandlerSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from bot.core.errors import BotError
 from bot.emulator import Fault as Hit
-from bot.lang.durations import words
 from bot.lang.nodes import Map
+from bot.lang.wall_clock import duration_words
 from bot.simulation.bubble import Bubble
 from bot.simulation.simulation import Simulation
 from bot.testing.compare import NOTHING, Difference, Seen, differences_in, differences_of, texts_of
@@ -240,7 +240,7 @@ def _in_words(act: Act) -> tuple[str, str]:
         case Send(kind=kind, caption=caption):
             return "send", f"{kind}: {caption}" if caption else kind
         case Wait(duration=duration):
-            return "wait", words(duration)
+            return "wait", duration_words(duration)
         case Happens(event=event):
             return "event", event
         case Start(flow=flow):

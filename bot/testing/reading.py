@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.core.text import digits, is_phone
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems, did_you_mean
 from bot.testing.acts import ACTS, Reader

@@ -11,7 +11,7 @@ from typing import Any
 from bot.checker.stories.written import document
 from bot.core.effects import Complete, Effect, HttpRequest
 from bot.core.events import CallEnded, CallProgressed
-from bot.lang.durations import UNITS, words
+from bot.lang.wall_clock import UNITS, duration_words
 from bot.outgoing import Unreachable
 from bot.program import Program
 from bot.simulation.bubble import Bubble
@@ -61,7 +61,7 @@ class RecordedSimulation(Simulation):
 
     def wait(self, duration: timedelta) -> None:
         """Time passes."""
-        with self._recorded({"wait": words(duration, len(UNITS))}):
+        with self._recorded({"wait": duration_words(duration, len(UNITS))}):
             super().wait(duration)
 
     def become_somebody_new(self) -> None:
@@ -116,7 +116,7 @@ class RecordedSimulation(Simulation):
         """Note what came by itself since something happened last, since the clock runs: there was a wait."""
         passed, at = self.clock.now() - self._quiet_since, len(self._lines)
         if self._note_what_came():
-            self._lines.insert(at, {"wait": words(passed + timedelta(seconds=1), len(UNITS))})
+            self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
 
     def _note_what_came(self) -> bool:
         """What services, models and the bot have said since this was asked last; False where that is nothing."""

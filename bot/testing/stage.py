@@ -5,11 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bot.lang.fields import Fields
-from bot.lang.handlers import HandlerSpec
+from bot.extensions.decorators import HandlerSpec
+from bot.keys.fields import Fields, plain_of, text_of
 from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
-from bot.lang.scalars import plain_of, text_of
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call import UNDECLARED
 from bot.testing.known import Known

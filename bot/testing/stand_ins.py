@@ -13,10 +13,10 @@ from bot.core.effects import HttpRequest
 from bot.emulator.completion import Answer, Failure, failure
 from bot.emulator.completion.requests import asked
 from bot.emulator.completion.script import echo
-from bot.lang.extensions import Extensions
-from bot.lang.handlers import HandlerSpec
-from bot.lang.results import Results
-from bot.lang.verbs import VerbSpec
+from bot.extensions.annotations import Results
+from bot.extensions.decorators import HandlerSpec
+from bot.extensions.gathered import Extensions
+from bot.extensions.verbs import VerbSpec
 from bot.outgoing import HttpAnswer, NotAllowed
 from bot.program import Program
 from bot.testing.matching import is_meant

@@ -2,9 +2,9 @@
 
 from bot.checker.findings import Finding
 from bot.checker.prove import prove
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
-from bot.lang.extensions import Extensions
 
 BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
 

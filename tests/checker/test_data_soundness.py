@@ -14,11 +14,11 @@ from bot.checker.graph import Graph
 from bot.checker.rules.constant_conditions import find_constants
 from bot.checker.rules.uninitialised import find_uninitialised
 from bot.core.effects import HttpRequest
+from bot.expressions import templates
+from bot.expressions.formats import written as shown_as
+from bot.expressions.templates import Expression, Template, TemplateFailed
 from bot.flow.library import Library
-from bot.lang import templates
 from bot.lang.nodes import Mark
-from bot.lang.shown import written as shown_as
-from bot.lang.templates import Expression, Template, TemplateFailed
 from tests.checker.random_faults import FILLED, Forgetful, written_by
 from tests.searches import tries
 from tests.test_engine_random import EVENTS, Contact
@@ -72,7 +72,7 @@ class Nulls:
             self.truths.add((text.mark, bool(value)))
             return value
 
-        monkeypatch.setattr("bot.lang.templates.written", noting_null)
+        monkeypatch.setattr("bot.expressions.templates.written", noting_null)
         monkeypatch.setattr(Template, "render", rendering)
         monkeypatch.setattr(templates._Program, "_single", working_out)
 

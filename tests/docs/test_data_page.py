@@ -12,17 +12,17 @@ import pytest
 from bot.core.events import TimeReached
 from bot.core.session import Frame, Session
 from bot.engine.turn_context import TurnContext
+from bot.expressions.filters import FILTERS, FUNCTIONS
+from bot.expressions.formats import shown
+from bot.expressions.templates import compile_expression
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
-from bot.lang.extensions import Extensions
-from bot.lang.filters import FILTERS, FUNCTIONS
-from bot.lang.hidden import LANGUAGE
+from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.lang.shown import shown
 from bot.lang.source import read
-from bot.lang.templates import compile_expression
-from bot.lang.variables import TYPES, Answer, Unfit, read_variable
+from bot.types.type_registry import TYPES, Answer, Unfit, read_variable
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language" / "data.md").read_text()
 MONDAY = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))
@@ -87,7 +87,7 @@ def test_an_answer_means_what_the_page_says(declaration: str, language: str, ans
     variable = read_variable("v", node, problems)
     assert problems.sorted() == []
     try:
-        found = shown(variable.accept(Answer(answer.strip("`")), MONDAY, {LANGUAGE: language}))
+        found = shown(variable.accept(Answer(answer.strip("`")), MONDAY, {CONTACT_LANGUAGE: language}))
     except Unfit:
         found = "–"
     assert found == value

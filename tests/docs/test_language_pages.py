@@ -12,13 +12,13 @@ import pytest
 
 from bot.flow.library import Library
 from bot.folder import read_folder
-from bot.lang import fields
-from bot.lang.fields import Fields
+from bot.keys import fields
+from bot.keys.fields import Fields
 from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
-from bot.lang.variables import TYPES
 from bot.program import load_program
 from bot.steps import KINDS
+from bot.types.type_registry import TYPES
 from tests.docs.test_bots import BOTS
 from tests.docs.test_docs import OF_THE_LANGUAGE, load_page
 

@@ -12,8 +12,8 @@ import bot
 from bot.clock import MovableClock
 from bot.emulator import Emulator, MessageTemplate
 from bot.emulator.completion import CompletionService
+from bot.extensions.gathered import extensions_in
 from bot.folder import read_folder
-from bot.lang.extensions import extensions_in
 from bot.program import load_program
 from bot.simulation.simulation import Simulation
 

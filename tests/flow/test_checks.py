@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from bot import handler
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
-from bot.lang.extensions import Extensions
 from tests.talk import BOT, problems_of
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.expressions.templates import Template
+from bot.extensions.gathered import Extensions
 from bot.flow.definition import Step, uses_of_bot, uses_of_flow
 from bot.flow.documents import Source, read_documents
 from bot.flow.library import Library, LoadResult, load, template_uses
 from bot.flow.translations import all_spots
-from bot.lang.extensions import Extensions
 from bot.lang.problems import Problems
-from bot.lang.templates import Template
 from bot.lang.writing import block_style
 from bot.steps import KINDS
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import load
 from bot.folder import Folder, read_folder
-from bot.lang.extensions import Extensions
 from bot.program import load_handlers
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

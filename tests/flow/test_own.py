@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bot import function, template_filter
-from bot.lang.declarations import BadDeclaration
-from bot.lang.extensions import extensions_in
+from bot.extensions.decorators import BadDeclaration
+from bot.extensions.gathered import extensions_in
 from tests.talk import Talk, problems_of
 
 

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang.comments import comments
 from bot.lang.nodes import Map, Scalar
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import comments, read
 
 
 def found(text: str) -> list[tuple[int, int, str, bool]]:

@@ -2,10 +2,9 @@
 
 import pytest
 
-from bot.lang import hidden
+from bot.expressions.templates import Template
+from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS, SENTENCES, VALUES, WORDINGS, built_in, wording
 from bot.lang.nodes import Mark
-from bot.lang.templates import Template
-from bot.lang.wordings import SENTENCES, VALUES, WORDINGS, built_in, wording
 
 BUTTON_TITLE = 20
 LANGUAGES = WORDINGS["yes"].keys()
@@ -30,19 +29,19 @@ def test_yes_and_no_differ_in_every_language() -> None:
     ("language", "text"), [(None, "Yes"), ("en", "Yes"), ("de", "Ja"), ("pt-BR", "Sim"), ("sw", "Yes")]
 )
 def test_a_wording_is_in_the_contacts_language_or_in_english(language: str | None, text: str) -> None:
-    assert wording({hidden.LANGUAGE: language} if language else {}, "yes") == text
+    assert wording({CONTACT_LANGUAGE: language} if language else {}, "yes") == text
 
 
 def test_the_bots_own_wording_comes_first_and_sees_what_texts_see() -> None:
     own = {"yes": Template.plain("Aye", Mark("bot.yml", 1, 1))}
-    assert wording({hidden.LANGUAGE: "de", hidden.WORDINGS: own}, "yes") == "Aye"
-    assert wording({hidden.LANGUAGE: "de", hidden.WORDINGS: own}, "no") == "Nein"
+    assert wording({CONTACT_LANGUAGE: "de", OWN_WORDINGS: own}, "yes") == "Aye"
+    assert wording({CONTACT_LANGUAGE: "de", OWN_WORDINGS: own}, "no") == "Nein"
 
 
 @pytest.mark.parametrize("name", WORDINGS)
 def test_what_is_put_in_is_put_in(name: str) -> None:
     values = dict.fromkeys(VALUES.get(name, ()), "order")
-    assert all("{" not in wording({hidden.LANGUAGE: language}, name, **values) for language in LANGUAGES)
+    assert all("{" not in wording({CONTACT_LANGUAGE: language}, name, **values) for language in LANGUAGES)
 
 
 def test_a_language_without_its_country_stands_in_for_one_with_it() -> None:

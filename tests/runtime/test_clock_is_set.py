@@ -9,7 +9,7 @@ import pytest
 from bot.ai.model_breaker import ModelBreaker
 from bot.clock import MovableClock
 from bot.core.effects import Call
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
 from bot.outgoing import HttpAnswer
 from tests.gateway.peer import Peer, accepted, peer, refused, reset
 from tests.runtime.delivering import NOON, Bench

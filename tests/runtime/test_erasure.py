@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.effects import Fetch
 from bot.core.values import Media
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
 from bot.store.contact_data import export_contact
 from bot.store.files import contact_files
 from bot.store.rows import CallRow

@@ -20,8 +20,8 @@ from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
 from bot.emulator.completion import CompletionService, Model, failure
-from bot.lang.extensions import extensions_in
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
+from bot.extensions.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
 from bot.runtime.model_calls import ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers

@@ -14,8 +14,8 @@ import pytest
 from bot.clock import MovableClock, time_of
 from bot.core.effects import Call
 from bot.core.values import Record, Usage
-from bot.lang.extensions import extensions_in
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
+from bot.extensions.gathered import extensions_in
 from bot.runtime.performers import CallAttempt, CallResult, Performers, Say
 from bot.runtime.python_calls import PythonCalls
 from bot.store.rows import CallRow

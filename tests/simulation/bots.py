@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from bot import handler
+from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import load
-from bot.lang.extensions import extensions_in
 from bot.program import Program
 
 CONTACTS = tuple(f"62812345678{number:02d}" for number in range(6))

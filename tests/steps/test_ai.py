@@ -10,7 +10,7 @@ import pytest
 from bot.core import codec
 from bot.core.effects import TokenBudget
 from bot.core.text import estimate_messages
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 

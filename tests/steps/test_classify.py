@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
 from tests.talk import BOT, Talk
 
 FLOW = """\

@@ -8,8 +8,8 @@ import pytest
 from bot import Expression, Leave, step_kind
 from bot.core.effects import Call
 from bot.core.messages import Buttons, Choice
-from bot.lang.declarations import BadDeclaration
-from bot.lang.extensions import extensions_in
+from bot.extensions.decorators import BadDeclaration
+from bot.extensions.gathered import extensions_in
 from bot.steps.kind import Reply
 from bot.steps.taken import refuse_taken
 from tests.talk import Talk, problems_of

@@ -16,7 +16,7 @@ from bot.core.codec import dumps
 from bot.core.effects import Call, Send
 from bot.core.messages import TextMessage, violations
 from bot.core.values import Location, Media
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
 from bot.steps.exchange import Exchange
 from bot.steps.kind import Reply
 from bot.steps.links import foreign_link

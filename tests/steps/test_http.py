@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
 from bot.core.values import Record
+from bot.expressions.templates import pieces_of
 from bot.lang.nodes import Mark
-from bot.lang.pieces import pieces_of
 from bot.lang.problems import Problems
 from bot.steps.http_address import Address
 from bot.steps.kind import StepFailed

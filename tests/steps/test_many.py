@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang import words
-from bot.lang.words import CLOSE, WAYS, WHOLE, Option, normalise
+from bot.lang import word_matching
+from bot.lang.word_matching import CLOSE, WAYS, WHOLE, Option, normalise
 from bot.steps import many
 from bot.steps.many import Many, named
 
@@ -73,7 +73,7 @@ def test_however_many_numbers_a_text_names_each_phrase_is_folded_a_few_times(
         folded.append(text)
         return normalise(text)
 
-    for module in (words, many):
+    for module in (word_matching, many):
         monkeypatch.setattr(module, "normalise", counted)
     assert named("1-50", options, how) == list(range(50))
     phrases = sum(1 + len(option.words) for option in options)

@@ -9,8 +9,8 @@ from bot.core.events import MessageReceived
 from bot.core.values import Location, Media
 from bot.lang.problems import Problems
 from bot.lang.source import read
-from bot.lang.structures import MediaVariable
-from bot.lang.variables import read_variable
+from bot.types.structured_types import MediaVariable
+from bot.types.type_registry import read_variable
 from tests.talk import BOT, CONTACT, Talk, problems_of
 
 URL = "https://files.example/1.jpg"

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft7Validator
 
+from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
 from bot.flow.documents import Documents, Source, read_documents
 from bot.flow.flow_file import read_flow, step_schema
 from bot.flow.library import load
 from bot.folder import Folder
-from bot.lang.extensions import Extensions
-from bot.lang.fields import Fields
+from bot.keys.fields import Fields
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, plain
 from bot.lang.problems import Problems
 from bot.lang.source import read

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot import handler
-from bot.lang.extensions import extensions_in
+from bot.extensions.gathered import extensions_in
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
 from bot.lang.source import read

@@ -11,10 +11,10 @@ from bot.checker.analysis.transfer_functions import NullState, bits_of
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Flow
-from bot.lang.domains import KINDS, may_fit
-from bot.lang.groups import certain_groups
-from bot.lang.texts import LONGEST, TextVariable
-from bot.lang.variable import Variable
+from bot.keys.patterns import certain_groups
+from bot.types.domains import KINDS, may_fit
+from bot.types.text_types import LONGEST, TextVariable
+from bot.types.variable import Variable
 
 _CUTS_IN = "interrupt"
 _ANYBODY: Place = ("", "")  # stands for the beginnings of all flows that cut in on others

@@ -11,14 +11,14 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
+from bot.expressions.abstract_texts import Reads
+from bot.expressions.abstract_values import Cases, Kind
+from bot.expressions.templates import Template
 from bot.flow.definition import Step
 from bot.flow.library import Library
-from bot.lang.cases import Cases, Kind
-from bot.lang.domains import values_of
-from bot.lang.reads import Reads
-from bot.lang.templates import Template
 from bot.steps.declared import RestFor
 from bot.steps.points_in_time import CLOCK
+from bot.types.domains import values_of
 
 
 @dataclass(frozen=True, slots=True)

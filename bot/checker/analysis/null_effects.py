@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bot.checker.graph import Graph
+from bot.expressions.abstract_texts import Reads
+from bot.expressions.abstract_values import ANYTHING, LOST, Cases, Kind, some
+from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Flow
-from bot.lang.cases import ANYTHING, LOST, Cases, Kind, some
-from bot.lang.domains import KINDS
-from bot.lang.reads import Reads
-from bot.lang.templates import Expression, Template
 from bot.steps.declared import Given, Null, Used
+from bot.types.domains import KINDS
 
 VariableSet = int
 """A set of names of variables: a bit for each."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEffect, ProvingCondition, VariableSet
 from bot.checker.graph import Edge
+from bot.expressions.templates import Template
 from bot.flow.definition import ANSWER, Flow, Step
-from bot.lang.domains import surely_fits
-from bot.lang.templates import Template
 from bot.steps.declared import Given, Null, Outcome, Result, SentText, Used, only_if
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import Transition, templates_in
+from bot.types.domains import surely_fits
 
 WrittenValue = tuple[str, Any]
 """A variable's name, and its value as `bot.steps.transition.value_of` read it."""

@@ -19,9 +19,9 @@ from bot.core.events import CallEnded, Event, SendEnded, TimeReached
 from bot.core.messages import TemplateMessage
 from bot.core.session import Session
 from bot.engine.advance import advance
+from bot.extensions.annotations import Results
+from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
-from bot.lang.extensions import Extensions
-from bot.lang.results import Results
 
 _MOST_TURNS = 500  # that one move makes, until all rests
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway

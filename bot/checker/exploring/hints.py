@@ -12,11 +12,11 @@ from typing import Any
 from bot.checker.exploring.answers import Responds, Returns, Speaks
 from bot.checker.exploring.moves import Starts
 from bot.checker.exploring.samples import words_for
+from bot.expressions.templates import Expression, Template
+from bot.extensions.gathered import Extensions
 from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.flow.library import Library
-from bot.lang.extensions import Extensions
-from bot.lang.quantities import NumberVariable
-from bot.lang.templates import Expression, Template
+from bot.types.number_types import NumberVariable
 
 _CONSTANT = re.compile(r"\"([^\"]*)\"|'([^']*)'|(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
 _PATH = re.compile(r"[a-z_][\w.]*")

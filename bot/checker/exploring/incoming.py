@@ -23,7 +23,7 @@ from bot.core.events import (
 )
 from bot.core.messages import MEDIA_KINDS
 from bot.core.values import Location, Media
-from bot.lang.results import Results
+from bot.extensions.annotations import Results
 
 Asked = Call | Complete | Fetch | HttpRequest
 """What the world is asked, and what somebody waits for."""

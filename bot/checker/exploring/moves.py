@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.checker.exploring.answers import Answer
 from bot.checker.exploring.phrases import quoted, spelt_out
-from bot.lang.durations import UNITS, words
+from bot.lang.wall_clock import UNITS, duration_words
 
 Line = Mapping[str, Any]
 
@@ -83,7 +83,7 @@ class Waits:
     @property
     def line(self) -> Line:
         """The line of a test."""
-        return {"wait": words(self.duration, len(UNITS))}
+        return {"wait": duration_words(self.duration, len(UNITS))}
 
     @property
     def sentence(self) -> str:

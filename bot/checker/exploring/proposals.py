@@ -17,10 +17,10 @@ from bot.core.events import TimeReached
 from bot.core.session import Frame
 from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Flow, Step
-from bot.lang.structures import LocationVariable, MediaVariable
-from bot.lang.variables import Variable
 from bot.steps.kind import Reply
 from bot.steps.replies import ReplyId
+from bot.types.structured_types import LocationVariable, MediaVariable
+from bot.types.type_registry import Variable
 
 JUNK = "What is all this about?"
 """A text that is an answer to no question but a free one."""

@@ -13,9 +13,9 @@ from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
-from bot.lang.variables import Answer as Written
-from bot.lang.variables import Variable
 from bot.steps.call import UNDECLARED
+from bot.types.type_registry import Answer as Written
+from bot.types.type_registry import Variable
 
 _STATUSES = (404, 400, 500)
 _PASSING = (408, 425, 429)

@@ -12,13 +12,13 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from bot.checker.exploring.patterns import text_like
-from bot.lang.addresses import EmailVariable, PhoneVariable
-from bot.lang.moments import DateTimeVariable, DateVariable, TimeVariable
-from bot.lang.quantities import NumberVariable
-from bot.lang.structures import ListVariable, LocationVariable, MediaVariable, ObjectVariable
-from bot.lang.texts import BooleanVariable, ChoiceVariable, TextVariable
-from bot.lang.variables import Variable
 from bot.steps.run import MOST_ELEMENTS
+from bot.types.address_types import EmailVariable, PhoneVariable
+from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
+from bot.types.number_types import NumberVariable
+from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
+from bot.types.type_registry import Variable
 
 NAME, EMAIL, PHONE, ADDRESS = "Ann", "ann@shop.example", "+6281234567890", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)

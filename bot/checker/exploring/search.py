@@ -14,7 +14,7 @@ from bot.checker.exploring.state import State
 from bot.checker.graph import Cause, Edge
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
-from bot.lang.words import normalise
+from bot.lang.word_matching import normalise
 
 _OF_HOLD = ("sent", "until")  # what tells visits of a step from each other, and nothing else
 _UNLIKELY = 3  # moves that one counts as which does not look like one of the next edges

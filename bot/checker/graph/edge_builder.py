@@ -4,17 +4,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.checker.graph.edges import Cause, Edge, Place
 from bot.checker.graph.traversal import reachable
+from bot.expressions.abstract_texts import Reads
+from bot.expressions.abstract_values import LOST, Cases
+from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.flow.machine import ResolvedTransition
 from bot.flow.target_checks import failing_flows
-from bot.lang.cases import LOST, Cases
-from bot.lang.domains import values_of
-from bot.lang.reads import Reads
-from bot.lang.templates import Expression, Template
 from bot.steps.declared import RestFor
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
 from bot.steps.uses import uses_on_leaving
+from bot.types.domains import values_of
 
 _BY_REST = {
     RestFor.CONTACT: Cause.REPLY,

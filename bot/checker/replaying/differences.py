@@ -9,8 +9,8 @@ from bot.checker.replaying.effects import differs_in_choices, has_result, lines_
 from bot.core.effects import Effect, Send
 from bot.core.events import Event
 from bot.core.session import Session
+from bot.expressions.formats import shown
 from bot.lang.nodes import Mark
-from bot.lang.shown import shown
 
 
 class Kind(Enum):

@@ -17,7 +17,7 @@ from bot.core.messages import (
     TemplateMessage,
     TextMessage,
 )
-from bot.lang.shown import shown
+from bot.expressions.formats import shown
 
 _PERFORMED = get_args(Performed)
 

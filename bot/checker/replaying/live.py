@@ -13,8 +13,8 @@ from bot.engine.migration import StepChange, edited_step, target_when_gone
 from bot.engine.scheduled_flows import is_there
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
-from bot.lang.variables import Mismatch
 from bot.steps.transition import END
+from bot.types.type_registry import Mismatch
 
 
 class Becomes(Enum):

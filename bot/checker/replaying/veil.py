@@ -22,10 +22,10 @@ from bot.core.events import (
 )
 from bot.core.session import Session
 from bot.core.values import Location, Media
+from bot.expressions.formats import shown
+from bot.expressions.templates import Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
-from bot.lang.shown import shown
-from bot.lang.templates import Template
 
 HIDDEN = "‹…›"
 _WORD = re.compile(r"[^\W_]+")

@@ -9,17 +9,17 @@ from typing import Any
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Opening, Place
+from bot.expressions.abstract_texts import Reads
+from bot.expressions.abstract_values import NULL, UNKNOWN, Case, Cases, bounded, just
+from bot.expressions.formats import shown
+from bot.expressions.templates import Expression
 from bot.flow.definition import Flow, Step
-from bot.lang.cases import NULL, UNKNOWN, Case, Cases, bounded, just
-from bot.lang.domains import values_of
 from bot.lang.problems import did_you_mean
-from bot.lang.reads import Reads
-from bot.lang.shown import shown
-from bot.lang.templates import Expression
-from bot.lang.texts import ChoiceVariable
-from bot.lang.variables import Mismatch, Variable
 from bot.steps.declared import Given, Outcome, Result, Saved, only_if
 from bot.steps.transition import evaluate, templates_in
+from bot.types.domains import values_of
+from bot.types.text_types import ChoiceVariable
+from bot.types.type_registry import Mismatch, Variable
 
 _MOST = 256  # ways in which the variables of a condition may be, all together
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")

@@ -9,15 +9,15 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.traversal import reachable
+from bot.expressions.abstract_values import Kind
+from bot.expressions.templates import Template
 from bot.flow.definition import Flow, Step, uses_of_flow
-from bot.lang.cases import Kind
-from bot.lang.domains import KINDS, kinds_of_type, may_be_taken, may_fit
 from bot.lang.nodes import Mark
-from bot.lang.templates import Template
-from bot.lang.variables import Variable
 from bot.steps.declared import Null, Saved, Used
 from bot.steps.transition import Assignment
 from bot.steps.uses import uses_on_leaving
+from bot.types.domains import KINDS, kinds_of_type, may_be_taken, may_fit
+from bot.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2}")

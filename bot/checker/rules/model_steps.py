@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from bot.checker.findings import Finding
 from bot.checker.graph import Cause, Edge, Graph, Place
-from bot.lang.languages import ENGLISH
-from bot.lang.wordings import SORRY
+from bot.lang.languages import ENGLISH, SORRY
 from bot.steps.declared import RestFor
 from bot.steps.transition import BACK, ROUTE
 

@@ -8,18 +8,18 @@ from bot.checker.findings import Finding
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
-from bot.lang.failures import TemplateFailed
-from bot.lang.hidden import LANGUAGE
+from bot.expressions.template_failures import TemplateFailed
+from bot.expressions.templates import Expression
+from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.nodes import Mark
-from bot.lang.structures import ListVariable
-from bot.lang.templates import Expression
-from bot.lang.texts import TextVariable
-from bot.lang.trials import Values, told
-from bot.lang.variable import Answer, Unfit, Variable
-from bot.lang.words import LONGEST, normalise
+from bot.lang.word_matching import LONGEST, normalise
 from bot.steps.declared import Offered, Result, SentText
 from bot.steps.made_choices import IT
 from bot.steps.words import Word
+from bot.types.structured_types import ListVariable
+from bot.types.text_types import TextVariable
+from bot.types.trials import Values, told
+from bot.types.variable import Answer, Unfit, Variable
 
 
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
@@ -164,7 +164,7 @@ def _named(word: Word, said: str) -> str:
 
 def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
     try:
-        variable.accept(Answer(text), _SOME_DAY, {LANGUAGE: language})
+        variable.accept(Answer(text), _SOME_DAY, {CONTACT_LANGUAGE: language})
     except (Unfit, TemplateFailed):
         return False
     return True

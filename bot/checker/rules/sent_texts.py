@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from bot.core import messages as limits
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
-from bot.lang.bounds import Bounds
-from bot.lang.trials import Trials
-from bot.lang.variable import Variable
-from bot.lang.wordings import SENTENCES
+from bot.lang.languages import SENTENCES
 from bot.steps.declared import SentText
 from bot.steps.transition import Transition
 from bot.steps.words import Words
+from bot.types.length_bounds import Bounds
+from bot.types.trials import Trials
+from bot.types.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
+from bot.expressions.abstract_texts import Reads
+from bot.expressions.abstract_values import LOST, Cases, just
+from bot.expressions.template_failures import TemplateFailed
+from bot.expressions.templates import Template
 from bot.flow.library import Library
-from bot.lang.bounds import is_plain
-from bot.lang.cases import LOST, Cases, just
-from bot.lang.failures import TemplateFailed
 from bot.lang.nodes import Mark
-from bot.lang.reach import Reach
-from bot.lang.reads import Reads
-from bot.lang.templates import Template
-from bot.lang.trials import Values, told
 from bot.steps.declared import SentText
+from bot.types.length_bounds import Reach, is_plain
+from bot.types.trials import Values, told
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)

@@ -9,8 +9,8 @@ from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
+from bot.expressions.templates import Expression
 from bot.lang.nodes import Mark
-from bot.lang.templates import Expression
 from bot.steps.declared import Need
 from bot.steps.notes import STRUCTURES
 

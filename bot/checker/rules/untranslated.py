@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.checker.findings import Finding
+from bot.expressions.templates import Template, compile_template, shown, used
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import Originals, original_of
 from bot.flow.library import Library
 from bot.flow.translations import Locale, all_spots, read_locale, wording_spots
+from bot.keys.text_shapes import Part, Spot, texts_of
 from bot.lang.nodes import Map, Node
-from bot.lang.placeholders import shown, used
 from bot.lang.problems import Problems
-from bot.lang.shapes import Part, Spot, texts_of
-from bot.lang.templates import Template, compile_template
 from bot.steps import KINDS
 
 _NAMED = 3  # of the texts that are missing

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.checker.findings import RULES, Finding
+from bot.expressions.templates import Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
 from bot.flow.library import Library
-from bot.lang.comments import Comment, comments
 from bot.lang.nodes import Mark
-from bot.lang.templates import Template
+from bot.lang.source import Comment, comments
 
 _PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have none, and need not be parsed again
 _LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; comments have a space, and words

@@ -15,9 +15,9 @@ from bot.core.errors import BotError
 from bot.core.events import TimeReached
 from bot.core.turn import StepTaken
 from bot.engine.turn_context import TurnContext
+from bot.expressions.templates import Expression, Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
-from bot.lang.templates import Expression, Template
 
 SOMETHING = "something"
 """What a test expects where any value would be right."""

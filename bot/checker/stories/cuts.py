@@ -7,7 +7,7 @@ from bot.checker.exploring.phrases import quoted
 from bot.checker.exploring.state import State
 from bot.checker.stories.case import REFUSED, Case, Shown, messages
 from bot.checker.stories.holes import MARK
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
 from bot.steps.declared import Offered, SentText
 
 _ELLIPSIS, _SECOND = "…", " (2)"

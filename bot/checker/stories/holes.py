@@ -2,7 +2,7 @@
 
 import re
 
-from bot.lang.templates import Template
+from bot.expressions.templates import Template
 
 _VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 MARK = "…"

@@ -7,8 +7,8 @@ from bot.checker.exploring.state import State
 from bot.checker.stories.case import Case, Shown, messages, messages_before
 from bot.checker.stories.unset import show_misfit
 from bot.core.turn import StepTaken
+from bot.expressions.templates import Expression
 from bot.flow.definition import Step
-from bot.lang.templates import Expression
 from bot.steps.declared import SentText
 from bot.steps.transition import END
 

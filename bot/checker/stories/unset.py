@@ -9,7 +9,7 @@ from bot.checker.stories.case import REFUSED, SOMETHING, Case, Shown, messages
 from bot.checker.stories.holes import MARK, filled
 from bot.checker.stories.written import Line
 from bot.core.errors import BotError
-from bot.lang.templates import Expression, Template
+from bot.expressions.templates import Expression, Template
 
 _MISMATCH = ": mismatch: "
 _Way = Callable[[State, Case, Template | Expression, str], Shown | None]

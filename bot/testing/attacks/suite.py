@@ -17,8 +17,8 @@ from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import Answer, failure
 from bot.emulator.completion.script import Item, Speaker
+from bot.extensions.decorators import HandlerSpec
 from bot.folder import Folder
-from bot.lang.handlers import HandlerSpec
 from bot.outgoing import HttpAnswer
 from bot.program import Program, load_program
 from bot.simulation.bubble import Bubble

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from bot.checker.exploring.patterns import text_like
 from bot.checker.exploring.samples import answers_to, lengthened, value_by, values_of
-from bot.lang.arguments import Arguments
-from bot.lang.handlers import spec_of
+from bot.extensions.annotations import Arguments, parameters_schema, reader
+from bot.extensions.decorators import spec_of
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.results import reader
-from bot.lang.schemas import parameters_schema
 from bot.lang.source import read
-from bot.lang.variables import Answer, Unfit, Variable, read_variable
+from bot.types.type_registry import Answer, Unfit, Variable, read_variable
 from tests.searches import tries
 
 NOW = datetime(2030, 5, 6, 10, tzinfo=UTC)

@@ -4,8 +4,8 @@ import pytest
 
 from bot.checker.graph import Graph
 from bot.checker.rules.uninitialised import find_uninitialised
-from bot.lang.extensions import extensions_in
-from bot.lang.handlers import handler
+from bot.extensions.decorators import handler
+from bot.extensions.gathered import extensions_in
 from tests.checker.proved import BOT, library
 from tests.talk import library_of
 

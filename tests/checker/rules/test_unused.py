@@ -4,7 +4,7 @@ import pytest
 
 from bot.checker.graph import Graph
 from bot.checker.rules.misfits import find_unused
-from bot.lang.hooks import on
+from bot.extensions.decorators import on
 from tests.checker.proved import BOT, library
 from tests.talk import library_of
 

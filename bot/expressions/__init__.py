@@ -1,0 +1,1 @@
+"""Templates and expressions: parsed, checked, worked out in a sandbox, evaluated abstractly."""

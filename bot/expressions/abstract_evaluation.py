@@ -1,0 +1,316 @@
+"""What an expression comes to, worked out with what its variables may be instead of with what they are.
+
+It says more than can be, never less: what nobody knows may be anything.
+"""
+
+import inspect
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from jinja2 import nodes
+
+from bot.expressions import date_filters, filters, formats, list_filters, opening_hours
+from bot.expressions.abstract_values import (
+    ANYTHING,
+    GONE,
+    LOST,
+    Case,
+    Cases,
+    Kind,
+    bounded,
+    equal,
+    just,
+    kind_of_type,
+    ordered,
+    some,
+    truths,
+    yes_or_no,
+)
+from bot.expressions.filters import FILTERS, FUNCTIONS
+
+_DAYS = frozenset({Kind.DATE, Kind.DATETIME})
+_NUMBERS = frozenset({Kind.NUMBER})
+_LISTS = frozenset({Kind.LIST})
+_RECORDS = frozenset({Kind.RECORD})
+_TAKES: dict[str, frozenset[Kind]] = {  # a filter that does not stand here shows its value, and so takes any
+    **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
+    **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
+    **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
+    **dict.fromkeys(("keys", "merge", "values"), _RECORDS),
+    **dict.fromkeys(("first", "last"), _LISTS | {Kind.TEXT}),
+    "length": _LISTS | _RECORDS | {Kind.TEXT},
+    **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {Kind.TEXT}),
+    "date": _DAYS,
+    "time": frozenset({Kind.DATETIME, Kind.TIME}),
+    **dict.fromkeys(("currency", "number"), _NUMBERS),
+    "abs": _NUMBERS | {Kind.BOOLEAN, Kind.DURATION},
+    "round": _NUMBERS | {Kind.BOOLEAN},
+    "as_number": _NUMBERS | {Kind.TEXT},
+}
+_FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null
+_NOTHING = frozenset({"find", "first", "last", "max", "min", "pick"})  # of an empty list, which null is
+_SPARED: dict[str, range] = {  # which arguments may be null, counted from the first in the brackets
+    **dict.fromkeys(("append", "default", "map", "max", "merge", "min", "number", "sort", "split", "sum", "unique",
+                     "without"), range(1)),
+    **dict.fromkeys(("find", "reject", "where"), range(1, 2)),
+    **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
+}  # fmt: skip
+_ALL = frozenset(Kind)
+_RETURNS = {name: kind_of_type(inspect.signature(function).return_annotation)
+            for functions in (FILTERS, FUNCTIONS) for name, function in functions.items()}  # fmt: skip
+
+
+def takes(name: str) -> frozenset[Kind]:
+    """The kinds of values that a filter works with, null aside; of all others it fails."""
+    return _TAKES.get(name, _ALL)
+
+
+def takes_null(name: str, argument: int) -> bool:
+    """Whether an argument of a filter or a function may be null, counted from the first in its brackets."""
+    return argument in _SPARED.get(name, ())
+
+
+def of_null(name: str) -> Cases:
+    """What a filter makes of null; no case where it fails. A text that is empty because of it is `lost`."""
+    if name in _FAILING:
+        return frozenset()
+    if name in filters.TEXT_FILTERS:
+        return some(Kind.LIST) if name == "split" else frozenset({Case(Kind.TEXT, "", lost=True)})
+    if name in _NOTHING:
+        return frozenset({LOST})
+    match name:
+        case "length" | "sum":
+            return frozenset({just(0)})
+        case "join":
+            return frozenset({just("")})
+    return returned(name)
+
+
+def returned(name: str) -> Cases:
+    """What a filter or a function gives."""
+    kind = _RETURNS[name]
+    return ANYTHING if kind is Kind.ANY else some(kind)
+
+
+_KNOWN = {"now": some(Kind.DATETIME), "today": some(Kind.DATE)}
+_ORDER: dict[str, Callable[[Any, Any], bool]] = {
+    "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
+}  # fmt: skip
+_SAME_KIND = (nodes.Add, nodes.Sub)
+_MOMENTS = {Kind.DATE, Kind.DATETIME}
+_NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+NONE: Cases = frozenset()
+"""The cases of what always fails."""
+
+
+class Worth:
+    """Works out the expressions of one text. Notes what becomes of the cases that are `lost`.
+
+    ``hole``: one was shown, and there is nothing to see; ``fails``: something fails because of one.
+    """
+
+    def __init__(self, known: Mapping[str, Cases]) -> None:
+        self.known = known
+        self.hole = False
+        self.fails = False
+
+    def of(self, node: nodes.Node) -> Cases:
+        """The cases of an expression; none where it always fails."""
+        work = _WORK.get(type(node))
+        return ANYTHING if work is None else bounded(work(self, node))
+
+    def shows(self, value: Cases) -> bool:
+        """Show a value. False where it is never there."""
+        there = self.there(value)
+        self.hole = self.hole or any(found.lost for found in there)
+        return bool(there)
+
+    def there(self, value: Cases) -> Cases:
+        """The cases that are there: what is not makes whatever touches it fail."""
+        return self._without(value, lambda found: found.kind is Kind.GONE)
+
+    def _not_null(self, value: Cases) -> Cases:
+        """The cases that are there and not null."""
+        return self._without(value, lambda found: found.kind in (Kind.GONE, Kind.NULL))
+
+    def _without(self, value: Cases, failing: Callable[[Case], bool]) -> Cases:
+        gone = [found for found in value if failing(found)]
+        self.fails = self.fails or any(found.lost for found in gone)
+        return value - frozenset(gone) if gone else value
+
+    def _name(self, node: nodes.Name) -> Cases:
+        found = self.known.get(node.name)
+        return _KNOWN.get(node.name, ANYTHING) if found is None else found
+
+    def _field(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[Case]:
+        for found in self.of(node.node):
+            if found.kind in (Kind.NULL, Kind.GONE):
+                yield Case(Kind.GONE, lost=found.lost)
+            else:
+                yield from ANYTHING
+
+    def _filter(self, node: nodes.Filter) -> Iterator[Case]:
+        assert node.node is not None
+        value, arguments = self.of(node.node), [self.of(each) for each in node.args]
+        arguments += [self.of(each.value) for each in node.kwargs]
+        if node.name == "default":
+            yield from self._default(value, arguments[0] if arguments else frozenset({just("")}))
+            return
+        if node.name not in FILTERS:
+            yield from self._own([value, *arguments])
+            return
+        there = self.there(value)
+        if not self._taken(node.name, arguments):
+            return
+        wanted = takes(node.name) | {Kind.ANY, Kind.NULL}
+        for found in (found for found in there if found.kind in wanted):
+            made = returned(node.name) if found.kind is not Kind.NULL else of_null(node.name)
+            self.fails = self.fails or (found.lost and not made)
+            yield from made if found.lost else (Case(each.kind, each.value, each.full) for each in made)
+
+    def _taken(self, name: str, arguments: Iterable[Cases]) -> bool:
+        """Whether a filter or a function takes what stands in its brackets."""
+        found = (
+            self.there(argument) if takes_null(name, number) else self._not_null(argument)
+            for number, argument in enumerate(arguments)
+        )
+        return all(bool(each) for each in found)
+
+    def _own(self, arguments: Iterable[Cases]) -> Cases:
+        """The bot's own Python may take null, and give anything."""
+        return ANYTHING if all(bool(self.there(each)) for each in arguments) else NONE
+
+    def _default(self, value: Cases, instead: Cases) -> Iterator[Case]:
+        for found in value:
+            if found.kind in (Kind.NULL, Kind.GONE, Kind.ANY) or (found.kind is Kind.TEXT and not found.full):
+                yield from instead
+            if found.kind not in (Kind.NULL, Kind.GONE) and found.value != "":
+                yield found
+
+    def _test(self, node: nodes.Test) -> Iterator[Case]:
+        for found in self.of(node.node):
+            if node.name == "none":
+                yield from yes_or_no((True, False) if found.kind is Kind.ANY else (found.kind is Kind.NULL,))
+            else:
+                there = (True, False) if found.kind is Kind.ANY else (found.kind is not Kind.GONE,)
+                yield from yes_or_no(each == (node.name == "defined") for each in there)
+
+    def _call(self, node: nodes.Call) -> Cases:
+        arguments = [self.of(each) for each in (*node.args, *(each.value for each in node.kwargs))]
+        if not isinstance(node.node, nodes.Name) or node.node.name not in FUNCTIONS:
+            return self._own(arguments)
+        return returned(node.node.name) if self._taken(node.node.name, arguments) else NONE
+
+    def _and(self, node: nodes.And) -> Iterator[Case]:
+        left = self.there(self.of(node.left))
+        yield from (found for found in left if False in truths(frozenset({found})))
+        if True in truths(left):
+            yield from self.of(node.right)
+
+    def _or(self, node: nodes.Or) -> Iterator[Case]:
+        left = self.there(self.of(node.left))
+        yield from (found for found in left if True in truths(frozenset({found})))
+        if False in truths(left):
+            yield from self.of(node.right)
+
+    def _not(self, node: nodes.Not) -> Cases:
+        return yes_or_no(not found for found in truths(self.there(self.of(node.node))))
+
+    def _either(self, node: nodes.CondExpr) -> Iterator[Case]:
+        found = truths(self.there(self.of(node.test)))
+        if True in found:
+            yield from self.of(node.expr1)
+        if False in found:
+            yield from GONE if node.expr2 is None else self.of(node.expr2)
+
+    def _compare(self, node: nodes.Compare) -> Cases:
+        left, found = self.of(node.expr), frozenset({True})
+        for operand in node.ops:
+            step = self._compared(left, operand)
+            found = frozenset(both and each for both in found for each in step)
+            left = NONE if operand.op in ("in", "notin") else self.of(operand.expr)
+        return yes_or_no(found)
+
+    def _compared(self, left: Cases, operand: nodes.Operand) -> frozenset[bool]:
+        if operand.op in ("in", "notin"):
+            return frozenset(found == (operand.op == "in") for found in self._contained(left, operand.expr))
+        if operand.op in ("eq", "ne"):
+            both = product(self.there(left), self.there(self.of(operand.expr)))
+            return frozenset(same == (operand.op == "eq") for pair in both for same in equal(*pair))
+        both = product(self._not_null(left), self._not_null(self.of(operand.expr)))
+        return frozenset(found for pair in both for found in ordered(*pair, _ORDER[operand.op]))
+
+    def _contained(self, left: Cases, right: nodes.Node) -> Iterator[bool]:
+        sought = self.there(left)
+        if not isinstance(right, nodes.List | nodes.Tuple):
+            within = self._not_null(self.of(right))
+            texts = all(found.kind is Kind.TEXT for found in within)
+            yield from (True, False) if within and (self._not_null(sought) if texts else sought) else ()
+            return
+        elements = [self.there(self.of(item)) for item in right.items]
+        for found in sought:
+            same = [frozenset(each for e in element for each in equal(found, e)) for element in elements]
+            if any(True in each for each in same):
+                yield True
+            if all(False in each for each in same):
+                yield False
+
+    def _sign(self, node: nodes.UnaryExpr) -> Cases:
+        return some(Kind.NUMBER) if self._not_null(self.of(node.node)) else NONE
+
+    def _calculate(self, node: nodes.BinExpr) -> Iterator[Case]:
+        left, right = self._not_null(self.of(node.left)), self._not_null(self.of(node.right))
+        for one, other in product(left, right):
+            if Kind.ANY in (one.kind, other.kind):
+                yield from some(Kind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
+            elif isinstance(node, _SAME_KIND):
+                yield from _added(one.kind, other.kind, adds=isinstance(node, nodes.Add))
+            elif {one.kind, other.kind} <= {Kind.NUMBER, Kind.BOOLEAN}:
+                yield from some(Kind.NUMBER)
+
+    def _join(self, node: nodes.Concat) -> Cases:
+        return some(Kind.TEXT) if all(self.shows(self.of(part)) for part in node.nodes) else NONE
+
+    def _several(self, node: nodes.List | nodes.Tuple) -> Cases:
+        return some(Kind.LIST) if all(bool(self.there(self.of(item))) for item in node.items) else NONE
+
+    def _record(self, node: nodes.Dict) -> Cases:
+        there = [bool(self.there(self.of(pair.value))) for pair in node.items]
+        return some(Kind.RECORD) if all(there) else NONE
+
+
+def _added(one: Kind, other: Kind, *, adds: bool) -> Cases:
+    """What `+` and `-` make of two kinds; no case where they do not go together."""
+    kinds = {Kind.NUMBER if kind is Kind.BOOLEAN else kind for kind in (one, other)}
+    if len(kinds) == 1 and kinds <= ({Kind.TEXT, Kind.LIST} if adds else _MOMENTS):
+        return some(one if adds else Kind.DURATION)
+    if kinds <= {Kind.NUMBER} or kinds <= {Kind.DURATION}:
+        return frozenset(case for kind in kinds for case in some(kind))
+    moments = kinds - {Kind.DURATION}
+    return some(*moments) if len(moments) == 1 and moments <= _MOMENTS and len(kinds) == 2 else NONE
+
+
+_WORK: dict[type[nodes.Node], Callable[[Worth, Any], Iterable[Case]]] = {
+    nodes.Const: lambda worth, node: frozenset({just(node.value)}),
+    nodes.TemplateData: lambda worth, node: frozenset({just(node.data)}),
+    nodes.Name: Worth._name,
+    nodes.Getattr: Worth._field,
+    nodes.Getitem: Worth._field,
+    nodes.Filter: Worth._filter,
+    nodes.Test: Worth._test,
+    nodes.Call: Worth._call,
+    nodes.And: Worth._and,
+    nodes.Or: Worth._or,
+    nodes.Not: Worth._not,
+    nodes.CondExpr: Worth._either,
+    nodes.Compare: Worth._compare,
+    nodes.Neg: Worth._sign,
+    nodes.Pos: Worth._sign,
+    **dict.fromkeys((*_SAME_KIND, *_NUMERIC), Worth._calculate),
+    nodes.Concat: Worth._join,
+    nodes.List: Worth._several,
+    nodes.Tuple: Worth._several,
+    nodes.Dict: Worth._record,
+}

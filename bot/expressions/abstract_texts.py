@@ -1,0 +1,237 @@
+"""What null does in a text or an expression: holes and failures; and what conditions may come to."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from jinja2 import nodes
+
+from bot.expressions.abstract_evaluation import NONE, Worth, takes
+from bot.expressions.abstract_values import ANYTHING, Cases, Kind, some, truths
+from bot.expressions.filters import FILTERS, FUNCTIONS
+from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
+from bot.expressions.templates import Expression, Template
+
+_PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing but values, which need not be parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text or an expression comes to. ``cases`` are none where it fails.
+
+    ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason; ``blank``: it
+    is shown, and there is nothing to see.
+    """
+
+    cases: Cases
+    hole: bool = False
+    fails: bool = False
+    blank: bool = False
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it may be null."""
+        return any(found.kind is Kind.NULL for found in self.cases)
+
+    @property
+    def only_nothing(self) -> bool:
+        """Whether it is null, if it is anything."""
+        return all(found.kind is Kind.NULL for found in self.cases)
+
+    @property
+    def truths(self) -> frozenset[bool]:
+        """What it may count as in a condition."""
+        return truths(self.cases)
+
+
+class Reads:
+    """One text or expression, to be worked out as often as need be."""
+
+    def __init__(self, text: Template | Expression) -> None:
+        self._wordings = text.wordings if isinstance(text, Template) else (text,)
+        self._expression = isinstance(text, Expression)
+        self._single = isinstance(text, Expression) or text.single
+
+    @cached_property
+    def _trees(self) -> list[nodes.Template]:
+        return [each.tree for each in self._wordings]
+
+    def reading(self, known: Mapping[str, Cases], *, shown: bool = False) -> Reading:
+        """What it comes to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
+        found = [self._read(tree, known, shown=shown or not self._single) for tree in self._trees]
+        if len(found) == 1:
+            return found[0]
+        every = frozenset().union(*(each.cases for each in found))
+        hole, fails = any(each.hole for each in found), any(each.fails for each in found)
+        return Reading(every, hole, fails, all(each.blank for each in found))
+
+    def never_fails(self, known: Mapping[str, Cases]) -> bool:
+        """Whether it can be worked out whatever its variables are, but for null."""
+        plain = all(_PLAIN.fullmatch(each.source) for each in self._wordings if isinstance(each, Template))
+        return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
+
+    def _read(self, tree: nodes.Template, known: Mapping[str, Cases], *, shown: bool) -> Reading:
+        worth = Worth(known)
+        if not shown:
+            return Reading(worth.there(worth.of(_alone(tree))), worth.hole, worth.fails)
+        showing = _Showing(worth)
+        return Reading(showing.text(tree), worth.hole, worth.fails, showing.blank)
+
+
+def _alone(tree: nodes.Template) -> nodes.Node:
+    """The expression of a text that is nothing else."""
+    (output,) = tree.body
+    assert isinstance(output, nodes.Output)
+    return output.nodes[0]
+
+
+class _Showing:
+    """Shows a text part by part. ``blank``: there was nothing to see in any."""
+
+    def __init__(self, worth: Worth) -> None:
+        self._worth = worth
+        self.blank = True
+
+    def text(self, tree: nodes.Template) -> Cases:
+        """All of it as a text."""
+        return some(Kind.TEXT) if self.goes_through(tree.body) else NONE
+
+    def goes_through(self, body: Iterable[nodes.Node]) -> bool:
+        """Show a text's parts in order. False: that always fails."""
+        return all(self._passes(node) for node in body)
+
+    def _passes(self, node: nodes.Node) -> bool:
+        match node:
+            case nodes.Output(nodes=parts):
+                return all(self._shows(part) for part in parts)
+            case nodes.If():
+                return self._if(node)
+            case nodes.For():
+                return self._for(node)
+        return True
+
+    def _shows(self, part: nodes.Node) -> bool:
+        if isinstance(part, nodes.TemplateData):
+            self.blank = self.blank and not part.data.strip()
+            return True
+        value = self._worth.of(part)
+        self.blank = self.blank and all(found.kind is Kind.NULL for found in value)
+        return self._worth.shows(value)
+
+    def _if(self, node: nodes.If) -> bool:
+        """Some way through it goes on."""
+        passes, left = False, True
+        for test, body in ((node.test, node.body), *((each.test, each.body) for each in node.elif_)):
+            if left:
+                found = truths(self._worth.there(self._worth.of(test)))
+                passes = (True in found and self.goes_through(body)) or passes
+                left = False in found
+        return (left and self.goes_through(node.else_)) or passes
+
+    def _for(self, node: nodes.For) -> bool:
+        elements = self._worth.there(self._worth.of(node.iter))
+        names = {name.name for name in (node.target, *node.target.find_all(nodes.Name)) if isinstance(name, nodes.Name)}
+        outer, passes = self._worth.known, False
+        if any(found.kind is not Kind.NULL for found in elements):
+            self._worth.known = {**outer, **dict.fromkeys((*names, "loop"), ANYTHING)}
+            passes = node.test is None or bool(self._worth.there(self._worth.of(node.test)))
+            passes = self.goes_through(node.body) and passes
+            self._worth.known = outer
+        return (self.goes_through(node.else_) and bool(elements)) or passes
+
+
+_NEVER_FAIL = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.If, nodes.And, nodes.Or, nodes.Not,
+    nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Operand, nodes.Keyword,
+)  # fmt: skip
+_NUMBERS = frozenset({Kind.NUMBER})
+_DAYS = frozenset({Kind.DATE, Kind.DATETIME})
+_DURATIONS = frozenset({Kind.DURATION})
+_LISTS = frozenset({Kind.LIST})
+_SAFE = frozenset({
+    "abs", "age", "date", "days_until", "first", "join", "last", "length", "number", "pick", "reverse", "round", "shuffle",
+    "time", "weekday",
+})  # fmt: skip
+"""The filters that never fail with what they take, where their arguments are written out."""
+_ADDED = (_NUMBERS, frozenset({Kind.TEXT}), _LISTS)
+
+
+def is_safe(tree: nodes.Node, known: Mapping[str, Cases]) -> bool:
+    """Whether a text can be worked out whatever its variables are, where they are of these kinds."""
+    return _Safety(known).all_of([tree])
+
+
+class _Safety:
+    """Looks at each node of a tree."""
+
+    def __init__(self, known: Mapping[str, Cases]) -> None:
+        self._worth = Worth(known)
+
+    def all_of(self, trees: Iterable[nodes.Node]) -> bool:
+        """Whether none of these ever fails."""
+        waiting = list(trees)
+        while waiting:
+            node = waiting.pop()
+            if not self._is_safe(node):
+                return False
+            waiting += _below(node)
+        return True
+
+    def _is_safe(self, node: nodes.Node) -> bool:
+        if isinstance(node, _NEVER_FAIL):  # as most are
+            return True
+        match node:
+            case nodes.Filter(name=name):
+                return self._filters(node, name)
+            case nodes.Test(node=nodes.Getattr() | nodes.Name()):
+                return True
+            case nodes.Getattr(node=nodes.Name(name="contact")):
+                return True
+            case nodes.CondExpr():
+                return node.expr2 is not None
+            case nodes.Compare(expr=left, ops=ops):
+                return all(self._compares(left, operand) for operand in ops)
+            case nodes.Add(left=left, right=right) | nodes.Sub(left=left, right=right) if self._are(_DAYS, left):
+                return self._are(_DURATIONS, right)
+            case nodes.Add(left=left, right=right):
+                return any(self._are(kinds, left, right) for kinds in _ADDED)
+            case nodes.Sub(left=left, right=right) | nodes.Mul(left=left, right=right):
+                return self._are(_NUMBERS, left, right)
+            case nodes.Call(node=nodes.Name(name=name)):
+                return name in FUNCTIONS and _written(node)
+        return False
+
+    def _filters(self, node: nodes.Filter, name: str) -> bool:
+        if name == "default":
+            return True
+        if name in OF_TEXTS:
+            return name in FILTERS and _written(node)
+        return name in _SAFE and _written(node) and self._are(takes(name), node.node)
+
+    def _compares(self, left: nodes.Node, operand: nodes.Operand) -> bool:
+        if operand.op in ("eq", "ne"):
+            return True
+        if operand.op in ("in", "notin"):
+            return isinstance(operand.expr, nodes.List | nodes.Tuple) or self._are(_LISTS, operand.expr)
+        return any(self._are(frozenset({kind}), left, operand.expr) for kind in (Kind.NUMBER, Kind.DATE, Kind.TEXT))
+
+    def _are(self, kinds: frozenset[Kind], *parts: nodes.Node | None) -> bool:
+        return all(part is not None and {found.kind for found in self._worth.of(part)} <= kinds for part in parts)
+
+
+def _below(node: nodes.Node) -> Iterable[nodes.Node]:
+    """The children that can fail: what `default` and a test look at need not be there, nor is a function's name a value."""
+    match node:
+        case nodes.Filter(name="default", node=nodes.Getattr() | nodes.Name(), args=arguments):
+            return arguments
+        case nodes.Test(node=nodes.Getattr() | nodes.Name()) | nodes.Getattr():
+            return ()
+        case nodes.Call(args=arguments):
+            return arguments
+    return node.iter_child_nodes()
+
+
+def _written(node: nodes.Filter | nodes.Call) -> bool:
+    """Whether its arguments are written out."""
+    return all(isinstance(argument, nodes.Const) for argument in node.args) and not node.kwargs

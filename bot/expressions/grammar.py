@@ -1,0 +1,209 @@
+"""What templates may say: the parts of Jinja2 that are allowed, and the names that a template uses."""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import nodes
+
+from bot.expressions import opening_hours
+from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS
+from bot.extensions.decorators import FUNCTION, FunctionSpec
+from bot.lang.nodes import Mark
+from bot.lang.problems import Problems, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A function or filter (``kind``) that is none of the built-in ones, and how it is called, in which line."""
+
+    kind: str
+    name: str
+    positional: int
+    keywords: tuple[str, ...]
+    line: int
+
+
+def check_calls(calls: Iterable[tuple[Called, Mark]], own: Mapping[str, FunctionSpec], problems: Problems) -> None:
+    """Every call is of something that the bot's Python declares, with arguments that it takes."""
+    for called, mark in calls:
+        spec = own.get(called.name)
+        if spec is None:
+            _unknown(called, mark, own, problems)
+        elif spec.kind != called.kind:
+            written = f"{spec.name}(...)" if spec.kind == FUNCTION else f"value | {spec.name}"
+            problems.add("E204", mark, f'"{spec.name}" is a {spec.kind}', f"write {written}")
+        elif (objection := spec.objection(called.positional, called.keywords)) is not None:
+            what = f'{spec.kind} "{spec.name}": {objection}'
+            problems.add("E203", mark, what, f"it is declared as {spec.name}{spec.signature}")
+
+
+def _unknown(called: Called, mark: Mark, own: Mapping[str, FunctionSpec], problems: Problems) -> None:
+    built_in = FUNCTIONS if called.kind == FUNCTION else FILTERS
+    known = [*built_in, *(spec.name for spec in own.values() if spec.kind == called.kind)]
+    fix = did_you_mean(called.name, known, f"there are {', '.join(sorted(known))}; or declare it in handlers.py")
+    problems.add("E204", mark, f'no {called.kind} "{called.name}"', fix)
+
+
+MAX_LOOPS = 2  # inside each other
+MAX_DEPTH = 50  # of an expression or of blocks inside each other
+_ALLOWED = frozenset({
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.Getattr, nodes.Getitem,
+    nodes.Slice, nodes.Filter, nodes.Test, nodes.Call, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not,
+    nodes.Neg, nodes.Pos, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow,
+    nodes.Concat, nodes.CondExpr, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.If, nodes.For, nodes.Keyword,
+})  # fmt: skip
+_SPELLED: dict[type[nodes.Node], str] = {
+    nodes.Assign: "{% set %}", nodes.AssignBlock: "{% set %}", nodes.Block: "{% block %}", nodes.Macro: "{% macro %}",
+    nodes.CallBlock: "{% call %}", nodes.FilterBlock: "{% filter %}", nodes.With: "{% with %}",
+    nodes.Include: "{% include %}", nodes.Import: "{% import %}", nodes.FromImport: "{% from %}",
+    nodes.Extends: "{% extends %}", nodes.ScopedEvalContextModifier: "{% autoescape %}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that is not allowed: a problem's code and words, and the template's line (1-based)."""
+
+    code: str
+    line: int
+    what: str
+    fix: str
+
+
+@dataclass(slots=True)
+class Uses:
+    """The free names of a template, the dotted paths read from them, what it calls, and what is not allowed."""
+
+    names: set[str] = field(default_factory=set)
+    paths: set[tuple[str, ...]] = field(default_factory=set)
+    calls: list[Called] = field(default_factory=list)
+    hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
+    faults: list[Fault] = field(default_factory=list)
+
+    def walk(self, node: nodes.Node, bound: frozenset[str] = frozenset(), depth: int = 0, loops: int = 0) -> None:
+        """Look at a node and everything below it. ``bound`` are the names of the loops around it."""
+        if depth > MAX_DEPTH:
+            self._fault("E205", node, "this is nested too deeply", "make it simpler, or work it out in Python")
+            return
+        if type(node) not in _ALLOWED:
+            spelled = _SPELLED.get(type(node), type(node).__name__.lower())
+            self._fault("E203", node, f"{spelled} is not available here", "keep to values, if and for, or use Python")
+            return
+        if isinstance(node, nodes.For):
+            self._loop(node, bound, depth, loops)
+            return
+        self._look(node, bound)
+        for child in self._below(node):
+            self.walk(child, bound, depth + 1, loops)
+
+    def _below(self, node: nodes.Node) -> Iterator[nodes.Node]:
+        """The children, without the name of a function that is called."""
+        for child in node.iter_child_nodes():
+            if not (isinstance(node, nodes.Call) and child is node.node):
+                yield child
+
+    def _look(self, node: nodes.Node, bound: frozenset[str]) -> None:
+        match node:
+            case nodes.Name(name=name) if name in FUNCTIONS and name not in bound:
+                self._fault("E203", node, f'"{name}" is a function', f"write {name}(2)")
+            case nodes.Name(name=name) if name not in bound:
+                self.names.add(name)
+            case nodes.Getattr() | nodes.Getitem():
+                path = _path(node)
+                if path and path[0] not in bound:
+                    self.paths.add(path)
+            case nodes.Const(value=str(text)) if any("\ud800" <= char <= "\udfff" for char in text):
+                self._fault("E203", node, "half a character (a lone surrogate)", "write the character itself")
+            case nodes.Filter(name=name) if name not in FILTERS:
+                self._own("filter", name, node)
+            case nodes.Filter(name=name):
+                self._arguments(node, name, FILTERS[name], 1)
+            case nodes.Dict(items=items) if not all(_is_text(pair.key) for pair in items):
+                self._fault("E203", node, "a record's name that is no text", 'put it in quotes: {"size": 3}')
+            case nodes.Test(name=name) if name not in TESTS:
+                self._unknown(node, "test", name, TESTS)
+            case nodes.Call():
+                self._call(node)
+
+    def _call(self, node: nodes.Call) -> None:
+        called = node.node
+        if not isinstance(called, nodes.Name):
+            self._fault("E203", node, "values have no methods", "use a filter, or work it out in Python")
+        elif called.name not in FUNCTIONS:
+            self._own("function", called.name, node)
+        else:
+            self._arguments(node, called.name, FUNCTIONS[called.name], 0)
+            match node.args:
+                case [nodes.Const(value=str(name)), *_] if called.name in opening_hours.HOURS_FUNCTIONS:
+                    self.hours.add(name)
+
+    def _arguments(self, node: nodes.Filter | nodes.Call, name: str, function: Callable[..., Any], value: int) -> None:
+        """What stands between the brackets. ``value`` is 1 where a value stands before the filter, else 0."""
+        if self._spreads(node):
+            return
+        inside = value + hasattr(function, "jinja_pass_arg")  # what templates do not write between the brackets
+        taken = inspect.signature(function)
+        try:
+            taken.bind(*[None] * (inside + len(node.args)), **{str(argument.key): None for argument in node.kwargs})
+        except TypeError as error:
+            written = ", ".join(list(taken.parameters)[inside:])
+            brackets = f"({written})" if written or isinstance(node, nodes.Call) else ""
+            self._fault("E203", node, f'"{name}": {error}', f"write {name}{brackets}")
+
+    def _own(self, kind: str, name: str, node: nodes.Call | nodes.Filter) -> None:
+        """Note a call of the bot's own Python: whether there is such a thing is checked when all is known."""
+        keywords = tuple(str(keyword.key) for keyword in node.kwargs)
+        if not self._spreads(node):
+            self.calls.append(Called(kind, name, len(node.args), keywords, node.lineno))
+
+    def _spreads(self, node: nodes.Call | nodes.Filter) -> bool:
+        if node.dyn_args is None and node.dyn_kwargs is None:
+            return False
+        self._fault("E203", node, "* before an argument is not available here", "write the arguments out")
+        return True
+
+    def _loop(self, node: nodes.For, bound: frozenset[str], depth: int, loops: int) -> None:
+        if loops == MAX_LOOPS:
+            self._fault("E205", node, f"more than {MAX_LOOPS} loops inside each other", "work the value out in Python")
+            return
+        if node.recursive:
+            self._fault("E203", node, "a recursive loop is not available here", "work the value out in Python")
+        self.walk(node.iter, bound, depth + 1, loops)
+        targets = {name.name for name in node.target.find_all(nodes.Name)} | (
+            {node.target.name} if isinstance(node.target, nodes.Name) else set()
+        )
+        inner = bound | targets | {"loop"}
+        for child in (*node.body, *([] if node.test is None else [node.test])):
+            self.walk(child, inner, depth + 1, loops + 1)
+        for child in node.else_:
+            self.walk(child, bound, depth + 1, loops)
+
+    def _unknown(self, node: nodes.Node, kind: str, name: str, known: Collection[str]) -> None:
+        fix = did_you_mean(name, known, f"there are {', '.join(sorted(known))}")
+        self._fault("E204", node, f'no {kind} "{name}"', fix)
+
+    def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
+        self.faults.append(Fault(code, node.lineno, what, fix))
+
+
+def _is_text(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Const) and isinstance(node.value, str)
+
+
+def _path(node: nodes.Node) -> tuple[str, ...]:
+    """``order.customer.name`` as its parts; empty where it does not begin with a name."""
+    parts: list[str] = []
+    while True:
+        match node:
+            case nodes.Name(name=name):
+                return (name, *reversed(parts))
+            case nodes.Getattr(node=base, attr=attribute):
+                parts.append(attribute)
+                node = base
+            case nodes.Getitem(node=base, arg=nodes.Const(value=str(attribute))):
+                parts.append(attribute)
+                node = base
+            case _:
+                return ()

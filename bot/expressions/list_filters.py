@@ -1,0 +1,234 @@
+"""Filters for lists and for records: what is in them, some of them, one of them, and new ones made of them.
+
+A list or a record is never changed: what a filter returns is a new one. ``field`` is the name of a field of the
+elements; an element that does not have it counts as having null there, unless none of them has it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from jinja2 import Undefined, pass_context
+
+from bot.core import codec
+from bot.core.values import UnstorableValue
+from bot.expressions.formats import bounded, exact, is_number, written
+from bot.expressions.template_failures import NODE, TemplateFailed, kind_of
+from bot.lang.word_matching import normalise
+
+MOST_NAMED = 10  # fields in an error
+RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or held against all others
+MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering go over, together
+
+
+@pass_context
+def elements(context: Any, value: Any, nodes: int = 1) -> list[Any]:
+    """The elements of a list, which null has none of. ``context`` is the sandbox's `Scope`, which counts them.
+
+    ``nodes`` is how much is done with each.
+    """
+    if not isinstance(value, list | tuple | None):
+        raise TemplateFailed(f"{kind_of(value)} is no list")
+    items = [exact(item) for item in value or ()]
+    context.spent += len(items)
+    if context.spent > MAX_ELEMENTS:
+        raise TemplateFailed(f"loops and filters go over more than {MAX_ELEMENTS} elements")
+    context.effort.spend(len(items) * nodes * NODE)
+    return items
+
+
+def _read(context: Any, items: list[Any], field: Any) -> list[Any]:
+    """What each element has in a field; the elements themselves where no field is named."""
+    if field is None:
+        return items
+    found = [context.environment.getattr(item, field) for item in items]
+    if found and all(isinstance(value, Undefined) for value in found):
+        known = dict.fromkeys(name for item in items if isinstance(item, Mapping) for name in item)
+        raise TemplateFailed(f"no element has this field; there are: {', '.join(list(known)[:MOST_NAMED])}")
+    return [None if isinstance(value, Undefined) else value for value in found]
+
+
+def _each_with(context: Any, value: Any, field: Any) -> list[tuple[Any, Any]]:
+    items = elements(context, value)
+    return list(zip(items, _read(context, items, field), strict=True))
+
+
+@pass_context
+def _append(context: Any, value: Any, item: Any) -> list[Any]:
+    """``{{ basket | append({"sku": sku, "count": 1}) }}``: the list with one more at its end."""
+    return [*elements(context, value), item]
+
+
+@pass_context
+def _map(context: Any, value: Any, field: str) -> list[Any]:
+    """``{{ orders | map("number") }}``: what each has in a field."""
+    return _read(context, elements(context, value), field)
+
+
+@pass_context
+def _where(context: Any, value: Any, field: str, wanted: Any = True) -> list[Any]:
+    """``{{ orders | where("state", "open") }}``: those that have a value in a field."""
+    return [item for item, found in _each_with(context, value, field) if found == wanted]
+
+
+@pass_context
+def _reject(context: Any, value: Any, field: str, unwanted: Any = True) -> list[Any]:
+    """``{{ orders | reject("state", "open") }}``: those that do not have a value in a field."""
+    return [item for item, found in _each_with(context, value, field) if found != unwanted]
+
+
+@pass_context
+def _find(context: Any, value: Any, field: str, wanted: Any = True) -> Any:
+    """``{{ orders | find("number", number) }}``: the first that has a value in a field, else null."""
+    return next((item for item, found in _each_with(context, value, field) if found == wanted), None)
+
+
+@pass_context
+def _without(context: Any, value: Any, unwanted: Any) -> list[Any]:
+    """``{{ names | without("Ann") }}``: all that are not this."""
+    return [item for item in elements(context, value) if item != unwanted]
+
+
+@pass_context
+def _sort(context: Any, value: Any, field: str | None = None) -> list[Any]:
+    """``{{ orders | sort("placed") }}``: in order, texts without regard to case and accents, null at the end."""
+    pairs = _each_with(context, value, field)
+    context.effort.count([found for _, found in pairs], RANKED)
+    return [item for item, _ in sorted(pairs, key=lambda pair: _rank(pair[1]))]
+
+
+def _rank(value: Any) -> tuple[Any, ...]:
+    if value is None:
+        return (True,)
+    return (False, normalise(value), value) if isinstance(value, str) else (False, value)
+
+
+@pass_context
+def _reverse(context: Any, value: Any) -> list[Any]:
+    """``{{ names | reverse }}``: from the last to the first."""
+    return elements(context, value)[::-1]
+
+
+@pass_context
+def _unique(context: Any, value: Any, field: str | None = None) -> list[Any]:
+    """``{{ orders | unique("town") }}``: without those that repeat an earlier one."""
+    firsts: dict[Any, Any] = {}
+    pairs = _each_with(context, value, field)
+    context.effort.count([found for _, found in pairs], COMPARED)
+    for item, found in pairs:
+        firsts.setdefault(_sameness(found), item)
+    return list(firsts.values())
+
+
+def _sameness(value: Any) -> Any:
+    """What two values have in common where they are the same one. A record is no key of its own: all would be alike."""
+    if isinstance(value, str | int | Decimal):
+        return value
+    try:
+        return codec.dumps(value)
+    except UnstorableValue as error:
+        raise TemplateFailed(str(error)) from error
+
+
+@pass_context
+def _sum(context: Any, value: Any, field: str | None = None) -> Any:
+    """``{{ basket | sum("price") }}``: all numbers together; null counts as nothing."""
+    return sum(_number(number) for _, number in _each_with(context, value, field) if number is not None)
+
+
+def _number(value: Any) -> int | Decimal:
+    if not is_number(value):
+        raise TemplateFailed(f"{kind_of(value)} cannot be added up")
+    number: int | Decimal = value
+    return number
+
+
+def _outermost(choose: Callable[..., Any]) -> Callable[..., Any]:
+    """``{{ orders | max("total") }}``: the least or the most of a list or of a field; null where there is none."""
+
+    @pass_context
+    def of(context: Any, value: Any, field: str | None = None) -> Any:
+        found = [item for item in _read(context, elements(context, value), field) if item is not None]
+        return choose(found, default=None)
+
+    return of
+
+
+@pass_context
+def _join(context: Any, value: Any, separator: str = ", ") -> str:
+    """``{{ names | join(' and ') }}``: a list as one text."""
+    items = elements(context, value)
+    return bounded(piece for n, item in enumerate(items) for piece in (separator if n else "", written(item)))
+
+
+def _length(value: Any) -> int:
+    """``{{ items | length }}``: how many there are, or how many characters; null has none."""
+    return len(value) if isinstance(value, Mapping) else len(_several(value))
+
+
+def _first(value: Any) -> Any:
+    """``{{ items | first }}``: null where there is none."""
+    return next(iter(_several(value)), None)
+
+
+def _last(value: Any) -> Any:
+    """``{{ items | last }}``: null where there is none."""
+    items = _several(value)
+    return items[-1] if items else None
+
+
+def _several(value: Any) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple | str):
+        return value
+    raise TemplateFailed(f"{kind_of(value)} is no list")
+
+
+def _record(context: Any, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping | None):
+        raise TemplateFailed(f"{kind_of(value)} is no record")
+    record = value or {}
+    context.effort.spend(len(record))
+    return record
+
+
+@pass_context
+def _keys(context: Any, value: Any) -> list[str]:
+    """``{{ prices | keys }}``: the names of a record's fields."""
+    return list(_record(context, value))
+
+
+@pass_context
+def _values(context: Any, value: Any) -> list[Any]:
+    """``{{ prices | values }}``: what a record has in its fields."""
+    return list(_record(context, value).values())
+
+
+@pass_context
+def _merge(context: Any, value: Any, other: Any) -> dict[str, Any]:
+    """``{{ order | merge({"state": "paid"}) }}``: a record with more fields, or other values in them."""
+    return {**_record(context, value), **_record(context, other)}
+
+
+LIST_FILTERS: dict[str, Callable[..., Any]] = {
+    "append": _append,
+    "find": _find,
+    "first": _first,
+    "join": _join,
+    "keys": _keys,
+    "last": _last,
+    "length": _length,
+    "map": _map,
+    "max": _outermost(max),
+    "merge": _merge,
+    "min": _outermost(min),
+    "reject": _reject,
+    "reverse": _reverse,
+    "sort": _sort,
+    "sum": _sum,
+    "unique": _unique,
+    "values": _values,
+    "where": _where,
+    "without": _without,
+}

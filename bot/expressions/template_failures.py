@@ -1,0 +1,97 @@
+"""A template that fails, and what is said of a value then: its kind, never the value itself."""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.core.values import Location, Media, Record
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (type(None), "null"),
+    (bool, "true or false"),
+    (str, "a text"),
+    ((int, float, Decimal), "a number"),
+    (datetime, "a date with a time"),
+    (date, "a date"),
+    (time, "a time of day"),
+    (timedelta, "a duration"),
+    ((list, tuple), "a list"),
+    ((dict, Record, Mapping), "a record"),
+    (Media, "a file"),
+    (Location, "a place"),
+)
+_NAMED = {
+    name: words
+    for types, words in _KINDS
+    for cls in (types if isinstance(types, tuple) else (types,))
+    for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}")
+}
+"""The kinds by how Python's own errors name a value's class."""
+
+
+class TemplateFailed(BotError):
+    """A template or an expression cannot be worked out with the values at hand. The text holds none of them."""
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in words: errors say this instead of the value, which may be a contact's text."""
+    return next((words for types, words in _KINDS if isinstance(value, types)), "a value of another kind")
+
+
+def kinds_in(message: str) -> list[str]:
+    """The kinds of the values that a `TypeError` of Python's own is about, by its text."""
+    return [_NAMED[name] for name in re.findall(r"[\w.]+", message) if name in _NAMED]
+
+
+MOST = 5_000_000  # units in one turn: half a second or so
+NODE = 10  # units: one name, operation or value that a loop's body is made of, at each pass
+CALL = 20  # nodes that a filter or a function counts as, beside its own
+WRITTEN = 20  # units: for each value in what becomes a text, or another one
+CONTAINER = 10  # values that a list or a record counts as, beside what is in it
+CHARACTERS = 10  # of a text that count as one value more
+SHORT = 1000  # characters: a text up to here is paid for by its node
+SIZED = frozenset({str, list, tuple, dict, Record})
+"""The kinds of values that take the longer the larger they are."""
+_MOST_KNOWN = 8  # that are not gone through again: a loop comes to the same few lists all the time
+
+
+class Effort:
+    """What may still be done in one turn."""
+
+    def __init__(self) -> None:
+        self._left = MOST
+        self._known: dict[int, tuple[Any, int]] = {}  # with the value itself, so that no other takes its id
+
+    def spend(self, units: int) -> None:
+        """Do so much of it. Raises `TemplateFailed` where that is more than is left."""
+        self._left -= units
+        if self._left < 0:
+            raise TemplateFailed("loops and filters do too much in one turn: go over less, or work it out in Python")
+
+    def count(self, value: Any, times: int) -> None:
+        """Go through a value of a kind in `SIZED`: so many units for each value in it, whatever that is nested in."""
+        _, weight = self._known.get(id(value), (None, 0))
+        if weight:
+            self.spend(times * weight)
+            return
+        before = self._left
+        self._go_through(value, times)
+        if len(self._known) == _MOST_KNOWN:
+            self._known.clear()
+        self._known[id(value)] = value, (before - self._left) // times
+
+    def _go_through(self, value: Any, times: int) -> None:
+        """Spend on the way: what holds a list many times is never gone through to its end."""
+        if isinstance(value, str):
+            self.spend(times * (1 + len(value) // CHARACTERS))
+            return
+        self.spend(times * (CONTAINER + len(value)))
+        for item in value.values() if isinstance(value, Mapping) else value:
+            if type(item) in SIZED and (type(item) is not str or len(item) > CHARACTERS):
+                self._go_through(item, times)
+
+
+EFFORT = " effort"  # what the templates of this turn may still do; where it is missing, each begins anew

@@ -1,0 +1,379 @@
+"""Templates and expressions of flow files: Jinja2 in a sandbox, checked at load, bounded in work and size.
+
+What a contact wrote is a value in the scope and never source. A scope holds the flow's variables and ``contact``,
+``now`` (in the bot's time zone), ``today``, ``came_from`` and ``message``.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import jinja2
+from jinja2 import Environment, nodes
+from jinja2.parser import Parser
+
+from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS
+from bot.expressions.formats import MAX_TEXT, too_long, written
+from bot.expressions.grammar import Called, Uses
+from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, Sandbox, Scope
+from bot.expressions.template_failures import CALL, TemplateFailed, kinds_in
+from bot.lang.nodes import Mark
+from bot.lang.problems import Problems
+
+SANDBOX = Sandbox()
+
+
+def parse_template(source: str) -> nodes.Template:
+    """The syntax tree of a text. Raises `jinja2.TemplateSyntaxError`."""
+    return Parser(SANDBOX, source).parse()
+
+
+def parse_expression(source: str) -> nodes.Template:
+    """The syntax tree of a text that is nothing but this expression. Raises `jinja2.TemplateSyntaxError`."""
+    parser = Parser(SANDBOX, source, state="variable")
+    expression = parser.parse_expression()
+    if not parser.stream.eos:
+        parser.fail(f'"{parser.stream.current.value}" is not expected here')
+    tree = nodes.Template([nodes.Output([expression], lineno=1)], lineno=1)
+    tree.set_environment(SANDBOX)
+    return tree
+
+
+def is_single(tree: nodes.Template) -> bool:
+    """Whether a text is exactly one ``{{ }}``."""
+    match tree.body:
+        case [nodes.Output(nodes=[only])]:
+            return not isinstance(only, nodes.TemplateData)
+    return False
+
+
+def compiled(tree: nodes.Template) -> Callable[[Scope], Iterator[Any]]:
+    """What yields the parts of a text. The tree is changed by that."""
+    _complete(tree)
+    return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(tree), {}).root_render_func
+
+
+def _complete(node: nodes.Node) -> None:
+    """Count what loops go over, and name the one filter that stands for all of the bot's own; from the inside out."""
+    for child in node.iter_child_nodes():
+        _complete(child)
+    match node:
+        case nodes.For():
+            node.iter = nodes.Filter(node.iter, EACH, [nodes.Const(_size(node))], [], None, None, lineno=node.lineno)
+        case nodes.Filter(name=name) if name not in FILTERS:
+            node.args.insert(0, nodes.Const(name, lineno=node.lineno))
+            node.name = OWN_FILTER
+
+
+def _size(loop: nodes.For) -> int:
+    """How many nodes are gone through at each pass of a loop; filters and functions count for more than one."""
+    inside = [part for child in (*loop.body, loop.test) if child for part in (child, *child.find_all(nodes.Node))]
+    return len(inside) + CALL * sum(isinstance(part, nodes.Filter | nodes.Call) for part in inside)
+
+
+__all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
+
+_SYNTAX = re.compile(r"\{[{%#]")
+_OF_OTHER_LANGUAGES = (
+    (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
+    (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
+)
+_FAILURES = (
+    jinja2.TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError, RecursionError,
+)  # fmt: skip
+
+
+class _Program:
+    """Parsed source, compiled when it is first used or prepared."""
+
+    __slots__ = ("_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
+
+    def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
+        self.source = source
+        self.mark = mark
+        self.names = frozenset() if uses is None else frozenset(uses.names)
+        self.paths = frozenset() if uses is None else frozenset(uses.paths)
+        self.hours = frozenset() if uses is None else frozenset(uses.hours)
+        self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
+        self._tree = tree
+        self._root: Callable[[Scope], Iterator[Any]] | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.source!r})"
+
+    @property
+    def tree(self) -> nodes.Template:
+        """The syntax tree: parsed anew where compiling has taken the first one away."""
+        return self._parsed() if self._tree is None else self._tree
+
+    def _parsed(self) -> nodes.Template:
+        return parse_template(self.source)
+
+    def prepare(self) -> None:
+        """Compile now, so that the first contact does not wait for it."""
+        if self._tree is not None:
+            self._root = compiled(self._tree)
+            self._tree = None
+
+    def _parts(self, scope: Mapping[str, Any]) -> Iterator[Any]:
+        if self._root is None:
+            self.prepare()
+        assert self._root is not None
+        return self._root(Scope(SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
+
+    def _single(self, scope: Mapping[str, Any]) -> Any:
+        """The value of a program that is one expression."""
+        try:
+            (value,) = self._parts(scope)
+            if isinstance(value, Missing):
+                value._fail_with_undefined_error()
+        except (TemplateFailed, *_FAILURES) as error:
+            raise self._failed(error) from error
+        return value
+
+    def _failed(self, error: Exception) -> TemplateFailed:
+        return TemplateFailed(f"{self.mark}: {_reason(error)}")
+
+
+class Expression(_Program):
+    """A bare expression, as in `if` and `from`."""
+
+    __slots__ = ()
+
+    def _parsed(self) -> nodes.Template:
+        return parse_expression(self.source)
+
+    def evaluate(self, scope: Mapping[str, Any]) -> Any:
+        """The value, with its type. Raises `TemplateFailed`."""
+        return self._single(scope)
+
+
+class Template(_Program):
+    """A text with values in it. A text without any ``{{``, ``{%`` or ``{#`` is `constant` and costs nothing."""
+
+    __slots__ = ("constant", "single")
+
+    def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
+        super().__init__(source, mark, tree, uses)
+        self.constant = tree is None
+        self.single = tree is not None and is_single(tree)
+
+    @property
+    def wordings(self) -> "tuple[Template, ...]":
+        """The texts that it may be: itself, where it is no choice of several."""
+        return (self,)
+
+    @classmethod
+    def plain(cls, text: str, mark: Mark) -> Self:
+        """A text that stands for itself."""
+        return cls(text, mark)
+
+    def render(self, scope: Mapping[str, Any]) -> str:
+        """The text, at most `MAX_TEXT` characters. Raises `TemplateFailed`."""
+        if self.constant:
+            return self.source
+        texts, size = [], 0  # as `bounded` does it, which costs a little more
+        try:
+            for part in self._parts(scope):
+                piece = part if type(part) is str else _text(part)
+                size += len(piece)
+                if size > MAX_TEXT:
+                    too_long()
+                texts.append(piece)
+        except (TemplateFailed, *_FAILURES) as error:
+            raise self._failed(error) from error
+        text = "".join(texts)
+        return text.rstrip("\n") if self.source.endswith("%}") else text  # the break before `{% endif %}` ends a line
+
+    def value(self, scope: Mapping[str, Any]) -> Any:
+        """The value with its type where the text is exactly one ``{{ }}``, else the text. Raises `TemplateFailed`."""
+        return self._single(scope) if self.single else self.render(scope)
+
+
+def compile_template(source: str, mark: Mark, problems: Problems, *, literal: bool = False) -> Template:
+    """Read a template; what is wrong with it becomes a problem, and an empty text stands in.
+
+    ``literal`` says that the source is a ``|`` block, so that its lines follow the mark's.
+    """
+    if _SYNTAX.search(source) is None:
+        return Template(source, mark)
+    reading = _Reading(source, mark, problems, literal)
+    tree = reading.parse("E201", "this text", lambda: parse_template(source))
+    template = Template("", mark) if tree is None else Template(source, mark, tree, reading.uses)
+    template.calls = reading.calls
+    return template
+
+
+def compile_expression(source: str, mark: Mark, problems: Problems) -> Expression:
+    """Read a bare expression; what is wrong with it becomes a problem, and null stands in."""
+    reading = _Reading(source, mark, problems, literal=False)
+    tree = None
+    if _SYNTAX.search(source) is not None:
+        problems.add("E202", mark, "an expression stands here without {{ }}", "leave the braces out")
+    else:
+        tree = reading.parse("E202", "this expression", lambda: parse_expression(source))
+    if tree is None:
+        source, tree = "none", parse_expression("none")
+    expression = Expression(source, mark, tree, reading.uses)
+    expression.calls = reading.calls
+    return expression
+
+
+class _Reading:
+    """One source being parsed and checked."""
+
+    def __init__(self, source: str, mark: Mark, problems: Problems, literal: bool) -> None:
+        self.uses = Uses()
+        self._source = source
+        self._mark = mark
+        self._problems = problems
+        self._literal = literal
+
+    @property
+    def calls(self) -> tuple[tuple[Called, Mark], ...]:
+        """What it calls of the bot's own Python, and where."""
+        return tuple((called, self._at(called.line)) for called in self.uses.calls)
+
+    def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
+        """The syntax tree, or None after the problems that are in it."""
+        if len(self._source) > MAX_TEXT:
+            self._problems.add("E205", self._mark, f"{kind} has {len(self._source)} characters", "shorten it")
+            return None
+        try:
+            tree = parse()
+            self.uses.walk(tree)
+        except jinja2.TemplateSyntaxError as error:
+            what = f"{kind} cannot be read: {_in_words(error)}"
+            fix = _like_python(self._source) if code == "E202" else None
+            self._problems.add(code, self._at(error.lineno), what, fix or "look at its braces, brackets and quotes")
+            return None
+        except RecursionError:
+            self._problems.add("E205", self._mark, f"{kind} is nested too deeply", "make it simpler")
+            return None
+        except ValueError:
+            self._problems.add(code, self._mark, f"{kind} holds a number that is too long", "shorten it")
+            return None
+        for fault in self.uses.faults:
+            self._problems.add(fault.code, self._at(fault.line), fault.what, fault.fix)
+        return None if self.uses.faults else tree
+
+    def _at(self, line: int) -> Mark:
+        return Mark(self._mark.path, self._mark.line + line, 1) if self._literal else self._mark
+
+
+def _like_python(source: str) -> str | None:
+    """What to write where an expression is written as in another language."""
+    found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
+    return next(found, None)
+
+
+def _text(part: Any) -> str:
+    if isinstance(part, Missing):
+        part._fail_with_undefined_error()
+    return written(part)
+
+
+def _in_words(error: jinja2.TemplateSyntaxError) -> str:
+    return (error.message or "it is incomplete").rstrip(".").replace("end of print statement", '"}}"')
+
+
+def _reason(error: Exception) -> str:
+    """Why it failed, without any value: those may be what a contact wrote."""
+    match error:
+        case TemplateFailed() | jinja2.UndefinedError():
+            return str(error)
+        case ZeroDivisionError():
+            return "a division by zero"
+        case TypeError():
+            kinds = kinds_in(str(error))
+            return f"{' and '.join(kinds)} cannot be used like this" if kinds else "these values do not go together"
+        case RecursionError():
+            return "the value is nested too deeply"
+        case ArithmeticError():
+            return "a calculation without a result"
+    return "a value does not fit here"
+
+
+class AnyOf(Template):
+    """A text in several wordings: each time it is said, chance takes one (`bot.expressions.filters`)."""
+
+    __slots__ = ("_wordings",)
+
+    def __init__(self, wordings: tuple[Template, ...], mark: Mark) -> None:
+        super().__init__(wordings[0].source, mark)
+        self.constant = False
+        self.names = frozenset().union(*(wording.names for wording in wordings))
+        self.paths = frozenset().union(*(wording.paths for wording in wordings))
+        self.calls = tuple(call for wording in wordings for call in wording.calls)
+        self._wordings = wordings
+
+    @property
+    def wordings(self) -> tuple[Template, ...]:
+        """The texts that it may be."""
+        return self._wordings
+
+    def prepare(self) -> None:
+        """Compile them all."""
+        for wording in self._wordings:
+            wording.prepare()
+
+    def render(self, scope: Mapping[str, Any]) -> str:
+        """One of them. Raises `TemplateFailed`."""
+        return self._wordings[int(scope[DRAW]() * len(self._wordings))].render(scope)
+
+
+Pieces = tuple[str | Template, ...]
+
+_LEXER = Environment()
+
+
+def pieces_of(source: str, mark: Mark, problems: Problems) -> Pieces | None:
+    """Take a text with ``{{ }}`` apart. What is wrong with it becomes a problem, and None stands in."""
+    if compile_template(source, mark, problems).source != source:
+        return None  # it has problems, and an empty text stands in
+    pieces: list[str | Template] = []
+    inside: list[str] = []
+    for _, kind, text in _LEXER.lex(source):
+        if kind == "data":
+            pieces.append(text)
+        elif kind in ("block_begin", "comment_begin"):
+            problems.add("E203", mark, f"{text} is not available here", "keep to values in {{ }}")
+            return None
+        else:
+            inside.append(text)
+        if kind == "variable_end":
+            pieces.append(compile_template("".join(inside), mark, problems))
+            inside.clear()
+    return tuple(pieces)
+
+
+_RECORD = "contact"  # of which each field is a value of its own
+
+
+def used(text: Template) -> frozenset[str]:
+    """All values that a text looks at, each as it is written."""
+    fields = {".".join(path[:2]) for path in text.paths if path[0] == _RECORD}
+    return frozenset(text.names - {_RECORD}) | fields
+
+
+def shown(text: Template) -> frozenset[str]:
+    """The values of which something is shown: what conditions alone look at is none of them."""
+    if text.constant:
+        return frozenset()
+    found = frozenset(name for node in text.tree.body for name in _shown(node))
+    return found & used(text)  # without the names of loops
+
+
+def _shown(node: nodes.Node) -> Iterator[str]:
+    match node:
+        case nodes.Name(name=name):
+            yield name
+        case nodes.Getattr(node=nodes.Name(name=name), attr=field) if name == _RECORD:
+            yield f"{name}.{field}"
+        case nodes.Compare() | nodes.Test() | nodes.Not() | nodes.Call():
+            return
+        case _:
+            conditions = (node.test,) if isinstance(node, nodes.If | nodes.CondExpr | nodes.For) else ()
+            for child in node.iter_child_nodes():
+                if child not in conditions:
+                    yield from _shown(child)

@@ -1,0 +1,285 @@
+"""How a bot's own Python says what it is: decorators leave specs on functions and classes, loading gathers them."""
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+from bot.core.errors import BotError
+from bot.lang.problems import did_you_mean
+
+T = TypeVar("T")
+_MARK = "__bot_declares__"
+
+
+class BadDeclaration(BotError):
+    """A function or class that cannot be what it is declared as. ``target`` is the one, where it is known."""
+
+    def __init__(self, message: str, target: object = None) -> None:
+        super().__init__(message)
+        self.target = target
+
+
+def declare(target: T, spec: object) -> T:
+    """Leave a spec on a function or class, which may have several."""
+    setattr(target, _MARK, (*_declared(target), spec))
+    return target
+
+
+def declared_in(namespaces: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The specs of everything in some modules' namespaces, each once, in the order of the modules."""
+    found = {id(spec): spec for names in namespaces for value in names.values() for spec in _declared(value)}
+    return list(found.values())
+
+
+def named(name: object, what: str) -> str:
+    """The name that a decorator was given. Raises `BadDeclaration` where it was put on without one."""
+    if isinstance(name, str) and name:
+        return name
+    raise BadDeclaration(f'a {what.replace("_", " ")} has a name: write @{what}("name")', name)
+
+
+def signature_of(function: Callable[..., Any], what: str) -> inspect.Signature:
+    """The signature of a plain function. Raises `BadDeclaration` for an async one."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise BadDeclaration(f"{what} is async: write a plain function, it runs on a thread", function)
+    return inspect.signature(function)
+
+
+def _declared(value: object) -> tuple[Any, ...]:
+    """The specs of a function or class itself; a subclass does not inherit them."""
+    own = getattr(value, "__dict__", None)
+    specs = own.get(_MARK, ()) if isinstance(own, Mapping) else ()
+    return specs if isinstance(specs, tuple) else ()
+
+
+_NAMED = re.compile(r"^\s*(?::param\s+)?(\w+)\s*(?:\([^)]*\))?:\s*(\S.*)$", re.MULTILINE)
+
+
+def named_in(doc: str) -> dict[str, str]:
+    """What a docstring says of each name: its lines ``name: what it is``."""
+    return dict(_NAMED.findall(doc))
+
+
+def summary(doc: str) -> str:
+    """The first paragraph of a docstring, in one line."""
+    return " ".join(doc.partition("\n\n")[0].split())
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+KEY_PARAMETER = "idempotency_key"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a handler. ``annotation`` is `typing.Any` where the function says nothing."""
+
+    name: str
+    annotation: Any
+    required: bool
+
+    @property
+    def takes_null(self) -> bool:
+        """Whether null is a value of it."""
+        return may_be_null(self.annotation)
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerSpec:
+    """A handler as flows see it: its arguments by name, its result, and the errors that are outcomes.
+
+    Not all parameters are arguments of the flow: ``idempotency_key`` is given the call's stable key, the same at
+    every repeat of the same call, and one that has the name of a provider is given what that has made.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    parameters: Mapping[str, Parameter]
+    errors: Mapping[str, type[BaseException]]
+    returns: Any
+    doc: str
+    takes_key: bool = False
+    providers: tuple[str, ...] = ()
+
+    @property
+    def gives_null(self) -> bool:
+        """Whether it says of itself that it may return null."""
+        return self.returns is not Any and may_be_null(self.returns)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it says of itself that it changes something: it takes a key for that, or returns nothing."""
+        return self.takes_key or self.returns is type(None)
+
+    def provided_by(self, providers: Collection[str]) -> Self:
+        """This handler, with what these providers give taken out of its arguments."""
+        given = tuple(name for name in self.parameters if name in providers)
+        left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
+        return replace(self, parameters=left, providers=given)
+
+
+def may_be_null(annotation: Any) -> bool:
+    """Whether null is a value of an annotation."""
+    return annotation in (Any, object, None, type(None)) or type(None) in typing.get_args(annotation)
+
+
+def handler(name: str, *, errors: Iterable[type[BaseException]] = ()) -> Callable[[F], F]:
+    """Declare a function as the handler ``name``; each class in ``errors`` is an outcome of that name.
+
+    Calls are made at least once: a handler that changes something outside should take a parameter
+    ``idempotency_key`` and use it. Raises `BadDeclaration` at once for a function that cannot be called by name.
+    """
+    named(name, "handler")
+    declared = {error.__name__: error for error in errors}
+    return lambda function: declare(function, spec_of(name, function, f'handler "{name}"', declared))
+
+
+def spec_of(
+    name: str, function: Callable[..., Any], what: str, errors: Mapping[str, type[BaseException]] | None = None
+) -> HandlerSpec:
+    """What a function is as something that is called by name. Raises `BadDeclaration` where it cannot be."""
+    signature = signature_of(function, what)
+    hints = typing.get_type_hints(function)
+    parameters = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise BadDeclaration(f'{what}: parameter "{parameter.name}" cannot be given by name', function)
+        annotation = hints.get(parameter.name, Any)
+        parameters[parameter.name] = Parameter(parameter.name, annotation, parameter.default is parameter.empty)
+    takes_key = parameters.pop(KEY_PARAMETER, None) is not None
+    doc = inspect.getdoc(function) or ""
+    return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+NOW_PARAMETER = "now"
+FUNCTION, FILTER = "function", "filter"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function or a filter as templates see it: ``kind`` says which.
+
+    A parameter called ``now`` is given the turn's time, in the bot's time zone; templates do not see it.
+    """
+
+    name: str
+    kind: str
+    function: Callable[..., Any]
+    signature: inspect.Signature
+    takes_now: bool
+
+    def objection(self, positional: int, keywords: Collection[str]) -> str | None:
+        """Why it cannot be called with so many arguments, and with these by name; None where it can be."""
+        given = positional + (self.kind == FILTER)
+        try:
+            self.signature.bind(*[None] * given, **dict.fromkeys(keywords))
+        except TypeError as error:
+            return str(error)
+        return None
+
+
+def function(name: str) -> Callable[[Function], Function]:
+    """Declare a function that conditions, checks and texts may call: ``if: is_free(slot)``.
+
+    It runs within a turn, so it must be pure and quick: no I/O, no clock, nothing changed. A parameter ``now`` is
+    given the turn's time. Whatever it raises makes the expression fail. Raises `BadDeclaration`.
+    """
+    return _declaring(named(name, "function"), FUNCTION)
+
+
+def template_filter(name: str) -> Callable[[Function], Function]:
+    """Declare a function as a filter: ``{{ slot | spoken }}``. Its first parameter is the value; the rest is as in
+    `function`.
+    """
+    return _declaring(named(name, "template_filter"), FILTER)
+
+
+def _declaring(name: str, kind: str) -> Callable[[Function], Function]:
+    what = f'{kind} "{name}"'
+    if not name.isidentifier():
+        raise BadDeclaration(f"{what} cannot be written in a template: use letters, digits and _", name)
+
+    def of(function: Function) -> Function:
+        signature = signature_of(function, what)
+        seen = [parameter for parameter in signature.parameters.values() if parameter.name != NOW_PARAMETER]
+        takes_now = len(seen) < len(signature.parameters)
+        return declare(function, FunctionSpec(name, kind, function, signature.replace(parameters=seen), takes_now))
+
+    return of
+
+
+Provider = TypeVar("Provider", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSpec:
+    """A function that makes something. ``closes``: it yields it, and closes it when it is gone on with."""
+
+    name: str
+    function: Callable[[], Any]
+    closes: bool
+
+
+def provider(name: str) -> Callable[[Provider], Provider]:
+    """Declare what handlers and hooks are given for a parameter of this name.
+
+    It is made when it is needed first, once in a process, and used by many threads. A function that yields it is
+    gone on with at the end, to close it. Raises `BadDeclaration`.
+    """
+    named(name, "provider")
+
+    def of(function: Provider) -> Provider:
+        if signature_of(function, f'provider "{name}"').parameters:
+            raise BadDeclaration(f'provider "{name}" has a parameter, and nothing gives it a value', function)
+        return declare(function, ProviderSpec(name, function, inspect.isgeneratorfunction(function)))
+
+    return of
+
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+START, STOP, ERROR, HANDOFF, END, DEAD_LETTER = "start", "stop", "error", "handoff", "end", "dead_letter"
+TOLD: dict[str, tuple[str, ...]] = {
+    START: (),
+    STOP: (),
+    ERROR: ("contact", "at", "flow", "step", "reason"),
+    HANDOFF: ("contact", "at", "flow", "step", "team", "note"),
+    END: ("contact", "at", "flow", "expired", "vars"),
+    DEAD_LETTER: ("contact", "at", "what", "reason"),
+}
+"""What can be heard of, each with what is told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookSpec:
+    """A function that is told of an event; with a ``flow``, of those in this flow only."""
+
+    event: str
+    flow: str | None
+    call: HandlerSpec
+
+    @property
+    def name(self) -> str:
+        """Its name, which stays the same when the file is edited."""
+        return self.call.name
+
+
+def on(event: str, *, flow: str | None = None) -> Callable[[Hook], Hook]:
+    """Declare a function that is told of an event: one of `TOLD`, with the parameters that it names.
+
+    What comes from a conversation is told at least once, with a stable ``idempotency_key`` for a parameter of that
+    name. What the function raises is a line in the log. Raises `BadDeclaration`.
+    """
+    if event not in TOLD:
+        raise BadDeclaration(f'no event "{event}": {did_you_mean(str(event), TOLD, ", ".join(TOLD))}', event)
+    if flow is not None and "flow" not in TOLD[event]:
+        raise BadDeclaration(f'"{event}" belongs to no flow: leave the flow out')
+
+    def of(function: Hook) -> Hook:
+        name = f"{event}/{function.__name__}"
+        return declare(function, HookSpec(event, flow, spec_of(name, function, f'hook "{name}"')))
+
+    return of

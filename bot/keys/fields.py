@@ -1,0 +1,338 @@
+"""Typed reads from a map of the source, which collect every problem instead of stopping at the first."""
+
+import re
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from bot.expressions.templates import AnyOf, Expression, Template, compile_expression, compile_template
+from bot.lang import wall_clock
+from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more, plain
+from bot.lang.problems import Problem, Problems, did_you_mean, nearest
+
+
+class Fields:
+    """The keys of one map. Every key that is asked for is known; `close` complains of all others.
+
+    ``form`` is what to write where it is no map.
+    """
+
+    def __init__(self, node: Node, problems: Problems, what: str, form: str = "key: value") -> None:
+        self.problems = problems
+        self.what = what
+        self._asked: dict[str, None] = {}
+        self._missing: dict[str, Problem] = {}
+        self._is_map = isinstance(node, Map)
+        if isinstance(node, Map):
+            self.node = node
+        else:
+            problems.add("E106", node.mark, f"{what}: a map of keys is expected", f"write {form}")
+            self.node = Map(node.mark, ())
+        # a locale may give two keys one title: the first counts
+        self._nodes = {key.text: value for key, value in reversed(self.node.entries)}
+
+    @property
+    def mark(self) -> Mark:
+        """Where the map begins."""
+        return self.node.mark
+
+    @property
+    def asked(self) -> Collection[str]:
+        """The keys that have been asked for, in that order."""
+        return self._asked.keys()
+
+    def mark_of(self, key: str) -> Mark:
+        """Where a key's value stands; the map's own mark where there is none."""
+        return self._nodes.get(key, self.node).mark
+
+    def raw(self, key: str) -> Node | None:
+        """A key's value as it is, or None."""
+        self._asked[key] = None
+        return self._nodes.get(key)
+
+    def has(self, key: str) -> bool:
+        """Whether a key is written."""
+        return self.raw(key) is not None
+
+    def null(self, key: str) -> bool:
+        """Whether a key is missing or written without a value."""
+        node = self.raw(key)
+        return node is None or (isinstance(node, Scalar) and node.value is None)
+
+    def is_text(self, key: str) -> bool:
+        """Whether a key's value is a text, and no number or the like."""
+        return isinstance(self._plain(key), str)
+
+    def require(self, key: str) -> bool:
+        """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
+        if not self.has(key) and self._is_map:
+            what = f'{self.what}: "{key}" is missing'
+            self._missing[key] = self.problems.add("E105", self.mark, what, f"add {key}:")
+        return self.has(key)
+
+    def string(self, key: str, default: str | None = None) -> str | None:
+        """A text that stands for itself."""
+        node = self.raw(key)
+        return default if node is None else text_of(node, self.problems, self._at(key))
+
+    def name(self, key: str) -> str | None:
+        """A name."""
+        node = self.raw(key)
+        return None if node is None else name_of(node, self.problems, self._at(key))
+
+    def integer(self, key: str, minimum: int | None = None, maximum: int | None = None) -> int | None:
+        """A whole number within bounds."""
+        value = self._plain(key)
+        if isinstance(value, int) and not isinstance(value, bool) and _within(value, minimum, maximum):
+            return value
+        if self.has(key):
+            self._wrong(key, "a whole number" + _bounds(minimum, maximum))
+        return None
+
+    def number(self, key: str, minimum: float | None = None, maximum: float | None = None) -> float | None:
+        """A number within bounds."""
+        value = self._plain(key)
+        if isinstance(value, int | float) and not isinstance(value, bool) and _within(value, minimum, maximum):
+            return value
+        if self.has(key):
+            self._wrong(key, "a number" + _bounds(minimum, maximum))
+        return None
+
+    def boolean(self, key: str, default: bool = False) -> bool:
+        """``true`` or ``false``."""
+        value = self._plain(key)
+        if isinstance(value, bool):
+            return value
+        if self.has(key):
+            self._wrong(key, "true or false")
+        return default
+
+    def duration(self, key: str) -> timedelta | None:
+        """A duration, longer than nothing and at most a year. What is none is read as a day, so that none is missing."""
+        node = self.raw(key)
+        if node is None:
+            return None
+        found = wall_clock.parse_duration(node.text) if isinstance(node, Scalar) else None
+        if found is None:
+            self._wrong(key, "a duration", "write one like 90s, 10m, 2h30m or 5d, 366d at most")
+        return found or timedelta(days=1)
+
+    def seconds(self, key: str, default: float) -> float:
+        """A duration, in seconds."""
+        found = self.duration(key)
+        return default if found is None else found.total_seconds()
+
+    def choice(self, key: str, options: Iterable[str], default: str | None = None) -> str | None:
+        """One of a few words."""
+        node = self.raw(key)
+        if node is None:
+            return default
+        text, known = text_of(node, self.problems, self._at(key)), list(options)
+        if text is None or text in known:
+            return text
+        fix = did_you_mean(text, known, f"write one of {', '.join(known)}")
+        self.problems.add("E109", node.mark, f'{self._at(key)}: "{text}" is not known', fix)
+        return default
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """A list of texts, or one text. One without quotes that has a comma in it is a problem: several may be meant."""
+        for node in self.one_or_more(key):  # beside one text there may be those of other languages
+            alone = isinstance(node, Scalar) and node.mark == self.mark_of(key) and not node.quoted
+            if alone and isinstance(node, Scalar) and ", " in node.text:
+                fix = f"write [{node.text}] where several are meant, else put it in quotes"
+                self.problems.add("E106", node.mark, f'{self._at(key)}: "{node.text}" is one text', fix)
+        texts = (text_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
+        return tuple(text for text in texts if text is not None)
+
+    def template(self, key: str) -> Template | None:
+        """A text that is a template."""
+        node = self.raw(key)
+        return None if node is None else template_of(node, self.problems, self._at(key))
+
+    def wording(self, key: str) -> Template | None:
+        """A text that is said: one, or `{any: [...]}`, of which chance takes one each time."""
+        node = self.raw(key)
+        if isinstance(node, List):
+            fix = "write one text in quotes, or {any: [...]}, of which one is said each time"
+            self.problems.add("E106", node.mark, f"{self._at(key)}: a text is expected, YAML reads a list here", fix)
+            return None
+        if not isinstance(node, Map):
+            return self.template(key)
+        inner = Fields(node, self.problems, self._at(key))
+        inner.require("any")
+        wordings = inner.templates("any")
+        inner.close()
+        if inner.has("any") and not wordings:
+            self.problems.add("E105", node.mark, f"{self._at(key)}: any: there is no text to take", "write two or more")
+        return AnyOf(wordings, node.mark) if wordings else None
+
+    def templates(self, key: str) -> tuple[Template, ...]:
+        """A list of templates, or one."""
+        found = (template_of(node, self.problems, self._at(key)) for node in self.one_or_more(key))
+        return tuple(template for template in found if template is not None)
+
+    def expression(self, key: str) -> Expression | None:
+        """A bare expression."""
+        node = self.raw(key)
+        text = None if node is None else text_of(node, self.problems, self._at(key))
+        return None if text is None or node is None else compile_expression(text, node.mark, self.problems)
+
+    def fields(self, key: str, form: str = "key: value") -> "Fields | None":
+        """The map under a key. ``form`` is what to write where it is no map."""
+        node = self.raw(key)
+        return None if node is None else Fields(node, self.problems, self._at(key), form)
+
+    def fields_meant(self, key: str, form: str = "key: value") -> "Fields | None":
+        """The same, also of what looks like this key misspelt: `close` complains of that, and what refers to it need not."""
+        if self.has(key):
+            return self.fields(key, form)
+        found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])
+        node = None if found is None else self._nodes[found]
+        return Fields(node, self.problems, self._at(key)) if isinstance(node, Map) else None
+
+    def one_or_more(self, key: str) -> tuple[Node, ...]:
+        """The items of the list under a key, or its one value."""
+        return one_or_more(self.raw(key))
+
+    def items(self, key: str, fix: str = "") -> tuple[Node, ...]:
+        """The list under a key. ``fix`` is what to do where it is none."""
+        node = self.raw(key)
+        if node is None or isinstance(node, List):
+            return () if node is None else node.items
+        self._wrong(key, "a list", fix)
+        return ()
+
+    def entries(self) -> tuple[tuple[Scalar, Node], ...]:
+        """All entries, which are all known by that."""
+        self._asked.update((key.text, None) for key, _ in self.node.entries)
+        return self.node.entries
+
+    def close(self, *, whole: bool = True) -> None:
+        """Complain of every key that was never asked for. What is missing may be one of them, and is missed no more.
+
+        ``whole`` is False where nobody knows which keys there may be beside those that were asked for.
+        """
+        left = [key for key, _ in self.node.entries if key.text not in self._asked]
+        if not whole:
+            left = [key for key in left if nearest(key.text, self._asked) in self._missing]
+        if left:
+            self.problems.withdraw(self._missing.values())
+            refuse_left_over(left, self.node, self._asked.keys(), self.what, self.problems)
+
+    def _plain(self, key: str) -> bool | int | float | str | None:
+        node = self.raw(key)
+        return node.value if isinstance(node, Scalar) else None
+
+    def _at(self, key: str) -> str:
+        return f"{self.what}: {key}"
+
+    def _wrong(self, key: str, expected: str, fix: str = "") -> None:
+        node = self._nodes.get(key)
+        written = f'"{node.text}"' if isinstance(node, Scalar) else "a map" if isinstance(node, Map) else "a list"
+        self.problems.add(
+            "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", fix or f"write {expected}"
+        )
+
+
+def _within(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
+
+
+def _bounds(minimum: float | None, maximum: float | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f" from {minimum} to {maximum}"
+    return f" of at least {minimum}" if minimum is not None else f" of at most {maximum}" if maximum is not None else ""
+
+
+def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], what: str, problems: Problems) -> None:
+    """Complain of the keys of a map that are left over. ``known`` are the others that it may have."""
+    in_braces = node.mark != node.entries[0][0].mark
+    cut = False
+    for key in left:
+        if not _has_no_value(node.get(key.text)):
+            fix = did_you_mean(key.text, known, f"known here: {', '.join(known)}")
+            problems.add("E104", key.mark, f'{what}: unknown key "{key.text}"', fix)
+        elif not in_braces:
+            fix = "give it one, or indent the lines below it further"
+            problems.add("E104", key.mark, f'{what}: "{key.text}" is a key without a value', fix)
+        elif not cut:  # one text may have several commas
+            cut = True
+            fix = "if it belongs to a text with a comma, put that text in quotes"
+            problems.add("E104", key.mark, f'{what}: "{key.text}" is a key without a value', fix)
+
+
+def _has_no_value(node: Node | None) -> bool:
+    return isinstance(node, Scalar) and node.value is None and not node.quoted
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_USUAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
+
+
+def text_of(node: Node, problems: Problems, what: str) -> str | None:
+    """A text, as it is written; numbers and true/false are texts too where a text is meant."""
+    if isinstance(node, Scalar) and node.value is not None:
+        return node.text
+    if isinstance(node, Scalar):
+        fix = "write one; if a text has a comma in it, put it in quotes"
+        if node.text:  # null in one of its spellings
+            fix = f'if it is a text, put it in quotes: "{node.text}"'
+        problems.add("E105", node.mark, f"{what}: a text is missing", fix)
+    else:
+        kind = "a map" if isinstance(node, Map) else "a list"
+        problems.add("E106", node.mark, f"{what}: a text is expected, YAML reads {kind} here", "put the text in quotes")
+    return None
+
+
+def refuse_altered(node: Node, problems: Problems, *, number: bool = True) -> None:
+    """Report every text in a value of which YAML makes a number, so that it is no longer what was written.
+
+    ``number`` says whether a number may be meant as well: then ``8.50`` is one, in its usual form.
+    """
+    match node:
+        case List(items=items):
+            for item in items:
+                refuse_altered(item, problems, number=number)
+        case Map(entries=entries):
+            for _, item in entries:
+                refuse_altered(item, problems, number=number)
+        case Scalar(value=int() | float() as value) if node.altered and not (number and _is_usual(node)):
+            read = int(value) if value == int(value) else value
+            fix = f'put it in quotes: "{node.text}"' + (f"; if the number is meant, write {read}" if number else "")
+            problems.add("E007", node.mark, f"YAML reads {node.text} as the number {read}", fix)
+
+
+def _is_usual(node: Scalar) -> bool:
+    """Whether a number is written as people do, and YAML keeps all its digits."""
+    return _USUAL.fullmatch(node.text) is not None and Decimal(node.text) == Decimal(str(node.value))
+
+
+def plain_of(node: Node, problems: Problems) -> Any:
+    """What a node holds, as plain values. A text of which YAML makes a number is a problem."""
+    refuse_altered(node, problems)
+    return plain(node)
+
+
+def name_of(node: Node, problems: Problems, what: str) -> str | None:
+    """A name: small letters, digits and underscores."""
+    text = text_of(node, problems, what)
+    if text is None or is_name(text):
+        return text
+    problems.add(
+        "E108", node.mark, f'{what}: "{text}" is no name', "use small letters, digits and _, a letter first, 64 at most"
+    )
+    return None
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be the name of a flow, a step or a variable."""
+    return _NAME.fullmatch(text) is not None
+
+
+def template_of(node: Node, problems: Problems, what: str) -> Template | None:
+    """A text that is a template. The line break that ends a block of lines is not part of it."""
+    text = text_of(node, problems, what)
+    if text is None or not isinstance(node, Scalar):
+        return None
+    return compile_template(text.rstrip("\n"), node.mark, problems, literal=node.literal)

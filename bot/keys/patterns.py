@@ -1,0 +1,104 @@
+"""What flow files say of how a text is matched: `match`, and patterns that are bounded in size and in time."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import regex
+
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, Schemas, choice, takes
+from bot.lang.word_matching import CLOSE, WAYS, WHOLE
+
+MAX_PATTERN = 500  # characters
+MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to compile
+PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
+_COUNT = regex.compile(r"([0-9]{1,9})\}")
+_WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
+MATCH_KEYS: Schemas = {"match": takes(choice(*WAYS), f"How words are matched: {_WAYS}; whole where nothing is said.")}
+PATTERN_KEYS: Schemas = {"pattern": takes(ANY_TEXT, "A regular expression that the text matches in full.")}
+
+
+def read_match(fields: Fields) -> str:
+    """Read `match`: one of `bot.lang.word_matching.WAYS`."""
+    how = fields.choice("match", WAYS, WHOLE) or WHOLE
+    if how == CLOSE:
+        import rapidfuzz.fuzz  # noqa: F401 - its 20 ms are spent here, by bots that need it, and by no turn
+    return how
+
+
+def read_pattern(fields: Fields) -> Any:
+    """Read `pattern`, a regular expression; None where there is none that can be used."""
+    written = fields.string("pattern")
+    if written is None:
+        return None
+    try:
+        if len(written) > MAX_PATTERN:
+            raise regex.error(f"it has {len(written)} characters, {MAX_PATTERN} are allowed")
+        if math.prod(int(count) or 1 for count in _COUNT.findall(written)) > MAX_REPEATS:
+            raise regex.error("it repeats too much")
+        return regex.compile(written)
+    except (regex.error, RecursionError, OverflowError) as error:
+        what = f"{fields.what}: this pattern cannot be read: {getattr(error, 'msg', 'it is too deep')}"
+        fields.problems.add("E305", fields.mark_of("pattern"), what, "write a regular expression, in single quotes")
+        return None
+
+
+def matches(pattern: Any, text: str) -> bool:
+    """Whether a pattern matches a text in full; one that takes too long does not."""
+    return named_parts(pattern, text) is not None
+
+
+def named_parts(pattern: Any, text: str) -> dict[str, str] | None:
+    """What a text that a pattern matches in full has in the pattern's named groups; None where it does not match."""
+    try:
+        found = pattern.fullmatch(text, timeout=PATTERN_SECONDS)
+    except TimeoutError:
+        return None
+    return None if found is None else {name: part for name, part in found.groupdict().items() if part is not None}
+
+
+_TOKEN = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?:\?P<(?<name>\w+)>|\?.|)|[)|]", regex.DOTALL)
+_PLAIN = ("(?:", "(?P<")  # of those that begin with a question mark; others may match without what stands in them
+_OPTIONAL = ("?", "*", "{0", "{,")
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """A bracket that is open: the groups in it that take part where it does, as far as it has been read."""
+
+    start: int
+    name: str | None = None
+    plain: bool = True
+    names: list[str] = field(default_factory=list)
+    either: bool = False  # it has alternatives
+
+
+def certain_groups(pattern: Any) -> frozenset[str]:
+    """The named groups of a compiled pattern that have some text in every match of it."""
+    source: str = pattern.pattern
+    open_ = [_Bracket(0)]
+    for token in _TOKEN.finditer(source):
+        match token[0][0]:
+            case "(":
+                open_.append(_Bracket(token.end(), token["name"], token[0] == "(" or token[0].startswith(_PLAIN)))
+            case "|":
+                open_[-1].either = True
+            case ")" if len(open_) > 1:
+                closed = open_.pop()
+                if closed.plain and not source.startswith(_OPTIONAL, token.end()):
+                    open_[-1].names += _of(closed, source[closed.start : token.start()])
+    return frozenset(_of(open_[0], source))
+
+
+def _of(bracket: _Bracket, inside: str) -> list[str]:
+    """What has some text wherever a bracket takes part: its own group too, unless nothing at all fits it."""
+    found = [] if bracket.either else bracket.names
+    return [*found, bracket.name] if bracket.name is not None and not _fits_nothing(inside) else found
+
+
+def _fits_nothing(source: str) -> bool:
+    try:
+        return regex.fullmatch(source, "") is not None
+    except regex.error:
+        return True

@@ -1,0 +1,125 @@
+"""Variables that are addresses: of email and of phones."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+import regex
+
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas, pattern, takes
+from bot.keys.patterns import matches
+from bot.types.variable import Mismatch, Unfit, Variable, mismatch
+
+_LABEL = r"[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?"
+_EMAIL = regex.compile(rf"[^\s@\"<>(),;:\\.]+(?:\.[^\s@\"<>(),;:\\.]+)*@(?:{_LABEL}\.)+[\p{{L}}\p{{N}}]{{2,63}}")
+_PHONE = re.compile(r"(?:\+|00)?([1-9][0-9]{6,14})")
+_NATIONAL = re.compile(r"[0-9]{3,17}")
+_SIGNS = re.compile(r"\(0\)|[\s().\-/]")
+_LONGEST_PHONE = 40  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class EmailVariable(Variable):
+    """An email address; its domain in small letters."""
+
+    type: ClassVar[str] = "email"
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        return self._from_value(text, now)
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        if not isinstance(value, str):
+            raise mismatch(value, "an email address")
+        name, _, domain = value.strip().rpartition("@")
+        address = f"{name}@{domain.lower()}"
+        if len(address) > 254 or len(name) > 64 or not matches(_EMAIL, address):
+            raise Mismatch("it is no email address")
+        return address
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneVariable(Variable):
+    """A phone number, kept as digits with the country code (spec: Phone number format).
+
+    A contact may write a national number where the ``country`` is given, as two capital letters.
+    """
+
+    country: str | None = None
+    type: ClassVar[str] = "phone"
+    keys: ClassVar[Schemas] = {
+        "country": takes(
+            pattern("[A-Z]{2}", "write its two letters, like ID or DE"), "Whose national numbers are taken."
+        )
+    }
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `country`."""
+        return cls(name, fields.mark, value, _read_country(fields))
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """The numbers of the country."""
+        if self.country is not None:
+            _national("0", self.country)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        number = _digits(text)
+        if self.country is not None and _NATIONAL.fullmatch(number) and not number.startswith("00"):
+            found = _national(number, self.country)
+            if found is None:
+                raise Unfit(f"it is no phone number of {self.country}, and has no country code")
+            return found
+        return self._from_value(number, now)
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text, str):
+            raise mismatch(value, "a phone number")
+        found = _PHONE.fullmatch(_digits(text))
+        if found is None:
+            raise Mismatch("it is no phone number with its country code")
+        return found[1]
+
+
+def _read_country(fields: Fields) -> str | None:
+    country = fields.string("country")
+    if country is None:
+        return None
+    from phonenumbers import SUPPORTED_REGIONS  # 70 ms, which bots without national numbers need not spend
+
+    if country not in SUPPORTED_REGIONS:
+        what = f'{fields.what}: country: "{country}" is not known'
+        fields.problems.add("E109", fields.mark_of("country"), what, "write its two letters, like ID or DE")
+        return None
+    return country
+
+
+def _digits(text: str) -> str:
+    """A number without the signs that people put into it, and with the digits of every script as 0 to 9."""
+    if len(text) > _LONGEST_PHONE:
+        return ""
+    written = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+    return _SIGNS.sub("", written)
+
+
+def _national(number: str, country: str) -> str | None:
+    """A number without ``+``, as people in a country write it, with its country code; None where it is none.
+
+    Of what it may be the first that is one: a number of the country with its code before it, as people dial it, or
+    another country's.
+    """
+    import phonenumbers  # loaded by `_read_country`
+
+    parsed = []
+    for written, region in ((number, country), (f"+{number}", None)):
+        with suppress(phonenumbers.NumberParseException):
+            parsed.append(phonenumbers.parse(written, region))
+    home = phonenumbers.country_code_for_region(country)
+    coded = [found for found in parsed[-1:] if found.country_code == home]
+    fitting = (found for found in (*coded, *parsed) if phonenumbers.is_valid_number(found))
+    return next((f"{found.country_code}{phonenumbers.national_significant_number(found)}" for found in fitting), None)

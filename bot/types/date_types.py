@@ -1,0 +1,176 @@
+"""Variables that are days, times of day, or both."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any, ClassVar, Self
+
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, pattern, takes
+from bot.lang import wall_clock
+from bot.lang.wall_clock import ISO_DAY, ISO_MOMENT, read_clock, read_iso
+from bot.types import date_reading
+from bot.types.date_reading import read_date, read_moment, read_time
+from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
+
+
+def _keys(present: str, example: str, form: re.Pattern[str]) -> Schemas:
+    bound = pattern(f"{present}|{form.pattern}", f"write {present}, or one like {example}")
+    return {
+        "after": takes(bound, f"Answers are later than this: {present}, or one written out."),
+        "before": takes(bound, f"Answers are earlier than this: {present}, or one written out."),
+        "within": takes(DURATION, "Answers lie between now and so much later."),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _OnCalendar(Variable):
+    """A day, with a time or without. ``after`` and ``before`` exclude what they name; ``within`` counts from now on."""
+
+    after: str | None = None
+    before: str | None = None
+    within: timedelta | None = None
+    present: ClassVar[str]  # the word for now in `after` and `before`
+    example: ClassVar[str]
+    form: ClassVar[re.Pattern[str]]
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `after`, `before` and `within`."""
+        after, before = cls._read_bound(fields, "after"), cls._read_bound(fields, "before")
+        if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
+            what = f"{fields.what}: nothing is after {after} and before {before}"
+            fields.problems.add("E307", fields.mark_of("before"), what, "swap them")
+        return cls(name, fields.mark, value, after, before, fields.duration("within"))
+
+    @classmethod
+    def _read_bound(cls, fields: Fields, key: str) -> str | None:
+        written = fields.string(key)
+        if written is None or written == cls.present or read_iso(written, cls.form) is not None:
+            return written
+        what = f'{fields.what}: {key}: "{written}" is no {cls.type}'
+        fields.problems.add("E106", fields.mark_of(key), what, f"write {cls.present}, or one like {cls.example}")
+        return None
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """The languages' words for days."""
+        date_reading.prepare(languages)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
+        found, present = Variable._taken(self, answer, now, language), self._from_value(now, now)
+        if self.after is not None and found <= self._bound(self.after, now):
+            raise Unfit("it is too early")
+        if self.before is not None and found >= self._bound(self.before, now):
+            raise Unfit("it is too late")
+        if self.within is not None and not present <= found <= present + self.within:
+            raise Unfit(f"it is not within {wall_clock.duration_words(self.within)}")
+        return found
+
+    def _bound(self, written: str, now: datetime) -> Any:
+        return self._from_value(now if written == self.present else written, now)
+
+    @property
+    def _past(self) -> bool:
+        """Whether an answer without its year means one that has been."""
+        return self.before == self.present
+
+
+@dataclass(frozen=True, slots=True)
+class DateVariable(_OnCalendar):
+    """A day."""
+
+    type: ClassVar[str] = "date"
+    present: ClassVar[str] = "today"
+    example: ClassVar[str] = "2030-12-31"
+    form: ClassVar[re.Pattern[str]] = ISO_DAY
+    keys: ClassVar[Schemas] = _keys(present, example, form)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> date:
+        found = read_date(text, now.date(), language, past=self._past)
+        if found is None:
+            raise Unfit("it is no day")
+        return found
+
+    def _from_value(self, value: Any, now: datetime | None) -> date:
+        if isinstance(value, datetime):
+            here = value.astimezone(now.tzinfo) if value.tzinfo is not None and now is not None else value
+            return here.date()
+        if isinstance(value, date):
+            return value
+        if isinstance(value, str) and (day := read_iso(value, ISO_DAY)) is not None:
+            return day
+        raise mismatch(value, f"a date like {self.example}")
+
+
+@dataclass(frozen=True, slots=True)
+class DateTimeVariable(_OnCalendar):
+    """A day and a time, in the bot's time zone."""
+
+    type: ClassVar[str] = "datetime"
+    present: ClassVar[str] = "now"
+    example: ClassVar[str] = "2030-12-31T15:00"
+    form: ClassVar[re.Pattern[str]] = ISO_MOMENT
+    keys: ClassVar[Schemas] = _keys(present, example, form)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> datetime:
+        found = read_moment(text, now, language, past=self._past)
+        if found is None:
+            raise Unfit("it is no day with a time")
+        return found
+
+    def _from_value(self, value: Any, now: datetime | None) -> datetime:
+        found = read_iso(value, ISO_MOMENT) if isinstance(value, str) else value
+        if not isinstance(found, datetime):
+            raise mismatch(value, f"a date with a time like {self.example}")
+        return found.replace(tzinfo=now.tzinfo) if found.tzinfo is None and now is not None else found
+
+
+@dataclass(frozen=True, slots=True)
+class TimeVariable(Variable):
+    """A time of day, from ``least`` to ``most``, both included."""
+
+    least: time | None = None
+    most: time | None = None
+    type: ClassVar[str] = "time"
+    keys: ClassVar[Schemas] = {
+        "min": takes(ANY_TEXT, "The earliest time that it may be, like 9:00."),
+        "max": takes(ANY_TEXT, "The latest time that it may be, like 18:00."),
+    }
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `min` and `max`."""
+        least, most = _read_clock(fields, "min"), _read_clock(fields, "max")
+        if least is not None and most is not None and least > most:
+            fields.problems.add("E307", fields.mark_of("max"), f"{fields.what}: max is before min", "swap them")
+        return cls(name, fields.mark, value, least, most)
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> time:
+        found = read_time(text, language)
+        if found is None:
+            raise Unfit("it is no time of day")
+        return found
+
+    def _from_value(self, value: Any, now: datetime | None) -> time:
+        if isinstance(value, time):
+            return value
+        if isinstance(value, str) and (clock := read_clock(value)) is not None:
+            return clock
+        raise mismatch(value, "a time of day like 15:30")
+
+    def _bounded(self, value: time) -> time:
+        if self.least is not None and value < self.least:
+            raise Mismatch(f"it is before {self.least:%H:%M}")
+        if self.most is not None and value > self.most:
+            raise Mismatch(f"it is after {self.most:%H:%M}")
+        return value
+
+
+def _read_clock(fields: Fields, key: str) -> time | None:
+    written = fields.string(key)
+    found = None if written is None else read_clock(written)
+    if written is not None and found is None:
+        what = f'{fields.what}: {key}: "{written}" is no time of day'
+        fields.problems.add("E106", fields.mark_of(key), what, "write one like 9:00")
+    return found

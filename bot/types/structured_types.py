@@ -1,0 +1,161 @@
+"""Variables that hold more than one value, as a handler returns them; files and places that a contact sent."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any, ClassVar, Self
+
+from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
+from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas, choice, integer, one_or_several, pattern, takes
+from bot.lang.problems import did_you_mean
+from bot.types.variable import Answer, Mismatch, Unfit, Variable, mismatch
+
+_SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
+
+
+@dataclass(frozen=True, slots=True)
+class ListVariable(Variable):
+    """A list."""
+
+    most: int | None = None
+    type: ClassVar[str] = "list"
+    keys: ClassVar[Schemas] = {"max": takes(integer(1), "How many elements it may have.")}
+    answered: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `max`."""
+        return cls(name, fields.mark, value, fields.integer("max", 1))
+
+    def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise mismatch(value, "a list")
+        return list(_zoned(value, now))
+
+    def _bounded(self, value: list[Any]) -> list[Any]:
+        if self.most is not None and len(value) > self.most:
+            raise Mismatch(f"it has {len(value)} elements, {self.most} are allowed")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVariable(Variable):
+    """A record or a map."""
+
+    type: ClassVar[str] = "object"
+    answered: ClassVar[bool] = False
+
+    def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            raise mismatch(value, "an object")
+        zoned: Mapping[str, Any] = _zoned(value, now)
+        return zoned
+
+
+def _zoned(value: Any, now: datetime | None) -> Any:
+    """A value in which every time without a zone is in the bot's, so that it can be compared with others.
+
+    Raises `Mismatch` where it is larger or deeper than a conversation keeps values.
+    """
+    try:
+        return _in_zone(value, None if now is None else now.tzinfo, MOST_LEVELS, Measure())
+    except ValueTooLarge as error:
+        raise Mismatch(str(error)) from error
+
+
+def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> Any:
+    measure.count(value, levels)
+    match value:
+        case datetime(tzinfo=None) if zone is not None:
+            return value.replace(tzinfo=zone)
+        case Record():
+            fields = {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+            return Record(value.name_of_type, fields)
+        case Mapping():
+            return {key: _in_zone(item, zone, levels - 1, measure) for key, item in value.items()}
+        case list() | tuple():
+            return [_in_zone(item, zone, levels - 1, measure) for item in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class MediaVariable(Variable):
+    """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left."""
+
+    kinds: tuple[str, ...] = MEDIA_KINDS
+    most: int | None = None  # bytes
+    type: ClassVar[str] = "media"
+    keys: ClassVar[Schemas] = {
+        "kinds": takes(
+            one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all where nothing is said."
+        ),
+        "max": takes(
+            pattern(_SIZE.pattern, "write one like 500KB or 5MB"), "The size of a file that is kept, at most."
+        ),
+    }
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `kinds`, `keep` and `max`."""
+        kinds = fields.strings("kinds") or MEDIA_KINDS
+        for kind in kinds:
+            if kind not in MEDIA_KINDS:
+                fix = did_you_mean(kind, MEDIA_KINDS, f"write one of {', '.join(MEDIA_KINDS)}")
+                what = f'{fields.what}: kinds: "{kind}" is not known'
+                fields.problems.add("E109", fields.mark_of("kinds"), what, fix)
+        keep, most = fields.boolean("keep"), _read_size(fields, "max")
+        if most is not None and not keep:
+            what = f"{fields.what}: max where the file is not kept: its size is not known"
+            fields.problems.add("E307", fields.mark_of("max"), what, "add keep: true, or leave it out")
+        return cls(name, fields.mark, value, kinds, most, keep=keep)
+
+    def bytes_allowed(self, kind: str) -> int:
+        """How large a file of a kind may be to be kept: `max`, and never more than the gateway's own limit."""
+        most = MEDIA_BYTES[kind]
+        return most if self.most is None else min(self.most, most)
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Media:
+        """The file. Raises `Unfit` for anything else, and for files of other kinds."""
+        if answer.media is None or answer.media.kind not in self.kinds:
+            raise Unfit(f"a file is expected: {', '.join(self.kinds)}")
+        return answer.media
+
+    def _from_value(self, value: Any, now: datetime | None) -> Media:
+        if not isinstance(value, Media):
+            raise mismatch(value, "a file")
+        if value.kind not in self.kinds:
+            raise Mismatch(f"it is none of {', '.join(self.kinds)}")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class LocationVariable(Variable):
+    """A place on the map that the contact sent."""
+
+    type: ClassVar[str] = "location"
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
+        if answer.location is None:
+            raise Unfit("a place on the map is expected")
+        return answer.location
+
+    def _from_value(self, value: Any, now: datetime | None) -> Location:
+        if not isinstance(value, Location):
+            raise mismatch(value, "a place on the map")
+        return value
+
+
+def _read_size(fields: Fields, key: str) -> int | None:
+    """A size in kilobytes or megabytes, of 1024 each; in bytes."""
+    text = fields.string(key)
+    if text is None:
+        return None
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        what = f'{fields.what}: {key}: "{text}" is no size'
+        fields.problems.add("E106", fields.mark_of(key), what, "write one like 500KB or 5MB")
+        return None
+    return int(found[1]) << (20 if found[2] == "MB" else 10)

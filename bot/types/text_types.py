@@ -1,0 +1,124 @@
+"""Variables that are written: texts, choices, yes or no."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, ClassVar, Self
+
+from bot.core.messages import TEXT_BODY
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, Schemas, integer, one_or_several, takes
+from bot.keys.patterns import PATTERN_KEYS, matches, read_pattern
+from bot.lang.nodes import Scalar
+from bot.lang.word_matching import normalise
+from bot.types.variable import Mismatch, Unfit, Variable, mismatch
+from bot.types.yes_no import yes_or_no
+
+LONGEST = TEXT_BODY  # characters: no message of a contact has more
+
+
+@dataclass(frozen=True, slots=True)
+class TextVariable(Variable):
+    """Any text, or one that matches a pattern in full."""
+
+    pattern: Any = None
+    most: int = LONGEST
+    example: str | None = None
+    type: ClassVar[str] = "text"
+    keys: ClassVar[Schemas] = {
+        **PATTERN_KEYS,
+        "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} where nothing is said."),
+        "example": takes(ANY_TEXT, "An example that fits, for whoever or whatever is to ask for it."),
+    }
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `pattern`, `max` and `example`."""
+        pattern, most, example = read_pattern(fields), fields.integer("max", 1, LONGEST), fields.string("example")
+        variable = cls(name, fields.mark, value, pattern, most or LONGEST, example)
+        if example is not None:
+            try:
+                variable._bounded(example)
+            except Mismatch as error:
+                what = f'{fields.what}: the example "{example}" does not fit: {error}'
+                fields.problems.add("E303", fields.mark_of("example"), what, "change one of them")
+        return variable
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        return text
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, int | float | Decimal | date | time) and not isinstance(value, bool):
+            return str(value)
+        raise mismatch(value, "a text")
+
+    def _bounded(self, value: str) -> str:
+        if len(value) > self.most:
+            raise Mismatch(f"it is longer than {self.most} characters")
+        if self.pattern is not None and not matches(self.pattern, value):
+            raise Mismatch("it does not match the pattern")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceVariable(Variable):
+    """One of a few texts. ``also`` says what means the same in other languages, in their order."""
+
+    of: tuple[str, ...] = ()
+    also: tuple[tuple[str, ...], ...] = ()
+    type: ClassVar[str] = "choice"
+    keys: ClassVar[Schemas] = {"of": takes(one_or_several(ANY_TEXT), "The texts of which it is one.")}
+    needed: ClassVar[tuple[str, ...]] = ("of",)
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read `of`."""
+        fields.require("of")
+        also = tuple(item.also if isinstance(item, Scalar) else () for item in fields.one_or_more("of"))
+        return cls(name, fields.mark, value, fields.strings("of"), also)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Those that it is one of."""
+        return self.of
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> str:
+        wanted = normalise(text)
+        foreign = [choice for choice, words in zip(self.of, self.also, strict=False) if wanted in map(normalise, words)]
+        return self._one([*(choice for choice in self.of if normalise(choice) == wanted), *foreign])
+
+    def _from_value(self, value: Any, now: datetime | None) -> str:
+        return self._one([choice for choice in self.of or (str(value),) if choice == str(value)])
+
+    def _one(self, found: Sequence[str]) -> str:
+        if not found:
+            raise Mismatch(f"it is none of {', '.join(self.of)}")
+        return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanVariable(Variable):
+    """Yes or no."""
+
+    type: ClassVar[str] = "boolean"
+
+    @property
+    def values(self) -> tuple[bool, ...]:
+        """Both."""
+        return True, False
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
+        said = yes_or_no(text, language)
+        if said is None:
+            raise Unfit("it is neither yes nor no")
+        return said
+
+    def _from_value(self, value: Any, now: datetime | None) -> bool:
+        if value in (True, "true"):
+            return True
+        if value in (False, "false"):
+            return False
+        raise mismatch(value, "true or false")

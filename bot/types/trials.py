@@ -1,0 +1,85 @@
+"""Trying texts out: scopes with values that variables may have by their declarations, the longest among them first."""
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice, product
+from typing import Any
+
+from bot.core.messages import clip
+from bot.core.values import Record
+from bot.expressions.filters import DRAW
+from bot.expressions.formats import written
+from bot.expressions.template_failures import TemplateFailed
+from bot.lang.languages import CONTACT_LANGUAGE
+from bot.types.length_bounds import MOMENTS, Reach, longest_first, reach_of
+from bot.types.text_types import TextVariable
+from bot.types.variable import Variable
+
+MOST_SCOPES = 64
+_EACH = 12  # values of one variable
+_DAY = max(MOMENTS.values, key=lambda moment: len(f"{moment:%A %B}"))
+_FILLER = "m"
+_SHOWN = 30  # characters of a value in a finding
+
+Values = Mapping[str, Any]
+"""What the variables of a text are, by their names."""
+
+
+class Trials:
+    """The values that the variables of a flow are tried out with."""
+
+    def __init__(self, variables: Mapping[str, Variable], language: str | None = None) -> None:
+        self._variables = variables
+        self._language = language
+
+    def finite(self, names: Collection[str]) -> bool:
+        """Whether all values of these names are known, and are few enough to be tried."""
+        found = [self._variables[name].values if name in self._variables else None for name in names]
+        count = 1
+        for values in found:
+            count *= MOST_SCOPES if values is None else len(values) + 1
+        return count <= MOST_SCOPES and None not in found
+
+    def of(self, names: Collection[str]) -> Iterator[Values]:
+        """Values of these names, as far as they are variables of the flow."""
+        known = sorted(name for name in names if name in self._variables)
+        every = product(*(self._tried(self._variables[name]) for name in known))
+        return (dict(zip(known, values, strict=True)) for values in islice(every, MOST_SCOPES))
+
+    def scope(self, values: Values) -> dict[str, Any]:
+        """What a text sees beside these values: a contact of whom nothing is known."""
+        contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
+        seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": None}
+        return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}
+
+    def _tried(self, variable: Variable) -> list[Any]:
+        """Some values of a variable, the longest first; null where it may begin with it."""
+        found = longest_first(_samples(variable), self._language)
+        fit = [value for value in found if self._passes(variable, value)][:_EACH]
+        return [*fit, None] if variable.value is None or not fit else fit
+
+    def _passes(self, variable: Variable, value: Any) -> bool:
+        try:
+            return all(check.condition.evaluate({**self.scope({}), "it": value}) for check in variable.checks)
+        except TemplateFailed:
+            return False
+
+
+def told(values: Values, *, nulls: bool = False) -> str:
+    """Values in words, for behind what comes of them; null only where that is wanted."""
+    found = [f"{name} = {_told(value)}" for name, value in values.items() if nulls or value is not None]
+    return f" with {', '.join(found)}" if found else ""
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "null"
+    text = written(value)
+    return f"a text of {len(text)}" if text == _FILLER * len(text) else f'"{clip(text, _SHOWN)}"'
+
+
+def _samples(variable: Variable) -> tuple[Any, ...]:
+    reach: Reach = reach_of(variable)
+    if isinstance(variable, TextVariable):
+        given = () if variable.example is None else (variable.example,)
+        return given if reach.open or variable.pattern is not None else (*given, _FILLER * reach.most)
+    return reach.values

@@ -1,0 +1,134 @@
+"""What a variable is: which answers of a contact it takes, and which values of a flow or a handler."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from bot.core.errors import BotError
+from bot.core.values import Location, Media
+from bot.expressions.template_failures import kind_of
+from bot.expressions.templates import Expression, Template
+from bot.keys.fields import Fields
+from bot.keys.key_schemas import Schemas
+from bot.lang.languages import CONTACT_LANGUAGE
+from bot.lang.nodes import Mark
+
+
+class Unfit(BotError):
+    """A contact's answer is no value of the variable. The text does not repeat the answer.
+
+    ``objection`` is what the contact is told instead of the step's `retry`, where the variable says so, and ``it``
+    what is called so in that text.
+    """
+
+    def __init__(self, reason: str, objection: Template | None = None, it: Any = None) -> None:
+        super().__init__(reason)
+        self.objection = objection
+        self.it = it
+
+
+class Mismatch(BotError):
+    """A value that a flow or a handler gives does not fit the variable. The text does not repeat the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a contact sent in answer to a question."""
+
+    text: str | None = None
+    media: Media | None = None
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What has to be true of an answer, which is ``it``; and what the contact is told where it is not."""
+
+    condition: Expression
+    error: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared variable, which starts at ``value``. Its types are its subclasses.
+
+    ``error`` is what a contact is told whose answer is no value of it, in place of the step's `retry`.
+    """
+
+    name: str
+    mark: Mark
+    value: Any = None
+    keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
+    checks: tuple[Check, ...] = field(default=(), kw_only=True)
+    error: Template | None = field(default=None, kw_only=True)
+    type: ClassVar[str] = ""
+    answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
+    keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
+    needed: ClassVar[tuple[str, ...]] = ()  # those of them that must be written
+
+    @classmethod
+    def read(cls, name: str, value: Any, fields: Fields) -> Self:
+        """Read the settings that this type has of its own."""
+        return cls(name, fields.mark, value)
+
+    @property
+    def values(self) -> tuple[Any, ...] | None:
+        """All the values that it can have, where they can be listed."""
+        return None
+
+    def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
+        """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``
+        the turn's. Raises `Unfit`, and `TemplateFailed` where a check cannot be worked out.
+        """
+        scope = scope or {}
+        try:
+            value = self._taken(answer, now, scope.get(CONTACT_LANGUAGE))
+        except (Unfit, Mismatch) as reason:
+            raise Unfit(str(reason), self.error, answer.text) from reason
+        for check in self.checks:
+            if not check.condition.evaluate({**scope, "it": value}):
+                objection, it = (self.error, answer.text) if check.error is None else (check.error, value)
+                raise Unfit("it does not pass the check", objection, it)
+        return value
+
+    def texts(self) -> Iterator[Template | Expression]:
+        """What there is to work out when an answer comes, which is ``it`` there."""
+        if self.error is not None:
+            yield self.error
+        for check in self.checks:
+            yield check.condition
+            if check.error is not None:
+                yield check.error
+
+    def prepare(self, languages: Iterable[str]) -> None:
+        """Load what understanding answers in these languages takes, so that no contact waits for it."""
+
+    def coerce(self, value: Any, now: datetime | None) -> Any:
+        """A value as one of this variable's; null stays null. Raises `Mismatch`.
+
+        ``now``, in the bot's time zone, is None while a flow is checked. Bounds that move with it, as a date's,
+        are for answers only: a day that was right when it was given may have passed since.
+        """
+        return None if value is None else self._bounded(self._from_value(value, now))
+
+    def _taken(self, answer: Answer, now: datetime, language: str | None) -> Any:
+        """The value that an answer stands for, within the bounds. Raises `Unfit` or `Mismatch`."""
+        text = (answer.text or "").strip()
+        if not text:
+            raise Unfit("a text is expected")
+        return self._bounded(self._from_text(text, now, language))
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
+        raise Unfit(f"{self.type} is no answer that can be written")
+
+    def _from_value(self, value: Any, now: datetime | None) -> Any:
+        raise NotImplementedError
+
+    def _bounded(self, value: Any) -> Any:
+        return value
+
+
+def mismatch(value: Any, wanted: str) -> Mismatch:
+    """The error for a value of the wrong kind."""
+    return Mismatch(f"{kind_of(value)} is not {wanted}")

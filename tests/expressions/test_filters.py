@@ -1,0 +1,133 @@
+"""Filters: what they do at their edges. An example of each is in docs/language/data.md."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from bot.core.values import Record
+from bot.expressions.filters import DRAW
+from bot.expressions.templates import TemplateFailed, compile_expression
+from bot.lang.nodes import Mark
+from bot.lang.problems import Problems
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2030, 3, 30, 12, tzinfo=BERLIN)  # the day before summer time
+SCOPE: dict[str, Any] = {
+    "now": NOW,
+    "today": NOW.date(),
+    "nothing": None,
+    "names": ["bo", "Ann", "äl", None],
+    "orders": [Record("Order", {"n": 1, "total": 0.1}), {"n": 2, "total": None}, {"n": 3}],
+    "many": list(range(9_000)),
+    "long": "x" * 40_000,
+    "leap": date(2028, 2, 29),
+    "utc": datetime(2030, 3, 30, 23, 30, tzinfo=UTC),
+    "card": "4111",
+    DRAW: lambda: 0.0,
+}
+
+
+def value(source: str) -> Any:
+    problems = Problems()
+    expression = compile_expression(source, Mark("f.yml", 1, 1), problems)
+    assert problems.sorted() == []
+    return expression.evaluate(SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("source", "result"),
+    [
+        ("nothing | append(1)", [1]),
+        ("names | sort", ["äl", "Ann", "bo", None]),
+        ("orders | sort('total') | map('n')", [1, 2, 3]),
+        ("orders | map('total')", [Decimal("0.1"), None, None]),
+        ("orders | where('total', none) | map('n')", [2, 3]),
+        ("orders | find('n', 4)", None),
+        ("orders | sum('total')", Decimal("0.1")),
+        ("[] | sum", 0),
+        ("nothing | max", None),
+        ("orders | max('total')", Decimal("0.1")),
+        ("[1, 1.0, '1', {'a': 1}, {'a': 1}, {'a': 2}] | unique", [1, "1", {"a": 1}, {"a": 2}]),
+        ("nothing | merge({'a': 1})", {"a": 1}),
+        ("orders[0] | merge({'n': 9})", {"n": 9, "total": 0.1}),
+        ("nothing | keys", []),
+        ("'a  b' | split", ["a", "b"]),
+        ("'a,,b,' | split(',')", ["a", "b"]),
+        ("'aaa' | replace('a', 'bb')", "bbbbbb"),
+        ("'a' | replace('', 'b')", "a"),
+        ("'ä/?' | urlencode", "%C3%A4%2F%3F"),
+        ("'-1.50' | as_number", Decimal("-1.50")),
+        ("3 | as_number", 3),
+        ("leap | add_months(12)", date(2029, 2, 28)),
+        ("leap | add_months(-1)", date(2028, 1, 29)),
+        ("leap | age", 2),
+        ("utc | weekday", "sunday"),
+        ("utc | days_until", 1),
+        ("today | start_of('year')", date(2030, 1, 1)),
+        ("'2030-05-12T15:00Z' | as_date", date(2030, 5, 12)),
+        ("'2030-05-12' | as_datetime", datetime(2030, 5, 12, tzinfo=BERLIN)),
+        ("[3, 4] | pick", 3),
+        ("nothing | pick", None),
+        ("nothing | shuffle", []),
+    ],
+)
+def test_a_filter_at_its_edges(source: str, result: Any) -> None:
+    assert value(source) == result
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("orders | map('m')", "no element has this field; there are: n, total"),
+        ("orders | map(card)", "no element has this field; there are: n, total"),
+        ("card | append(1)", "a text is no list"),
+        ("['a', 1] | sort", "a number and a text cannot be used like this"),
+        ("[card] | sum", "a text cannot be added up"),
+        ("card | merge({'a': 1})", "a text is no record"),
+        ("card | replace(1, 'a')", "a number is no text"),
+        ("long | replace('x', 'xx')", "a text longer than 65536 characters"),
+        ("'nan' | as_number", "this text is no number"),
+        ("'1e999999' | as_number", "this text is no number"),
+        ("card | as_date", "a text is no date, or not written like 2030-05-12"),
+        ("today | at('25:00')", 'at() takes a time of day like "15:00", not a text'),
+        ("today | start_of('day')", 'start_of() takes "week", "month" or "year"'),
+        ("today | add_months(1.5)", "add_months() takes a whole number, not a number"),
+        ("today | add_months(99999)", "a value does not fit here"),
+        ("many | append(1) | reverse", "loops and filters go over more than 10000 elements"),
+    ],
+)
+def test_a_filter_fails_in_words(source: str, reason: str) -> None:
+    with pytest.raises(TemplateFailed) as failed:
+        value(source)
+    assert str(failed.value) == f"f.yml:1:1: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("source", "moment"),
+    [
+        ("now + days(1)", "2030-03-31T12:00:00+02:00"),
+        ("now + hours(23)", "2030-03-31T12:00:00+02:00"),
+        ("now + hours(15)", "2030-03-31T04:00:00+02:00"),
+        ("hours(15) + now", "2030-03-31T04:00:00+02:00"),
+        ("(now + days(1)) - days(1)", "2030-03-30T12:00:00+01:00"),
+        ("(now + days(1)) - hours(23)", "2030-03-30T12:00:00+01:00"),
+        ("utc + days(1)", "2030-04-01T00:30:00+02:00"),
+        ("'2030-03-31' | as_date | at('2:30')", "2030-03-31T03:30:00+02:00"),
+    ],
+)
+def test_days_go_by_the_calendar_and_hours_by_the_clock(source: str, moment: str) -> None:
+    assert value(source).isoformat() == moment
+
+
+def test_between_two_times_lies_what_the_clock_has_run() -> None:
+    assert value("(now + days(1)) - now").total_seconds() == 23 * 3600
+
+
+def test_no_filter_changes_what_it_is_given() -> None:
+    before = list(SCOPE["names"])
+    value("names | append(1) | reverse | without('bo')")
+    assert SCOPE["names"] == before
+    assert value("{'a': 1}") == {"a": 1}
