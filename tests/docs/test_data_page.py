@@ -94,5 +94,5 @@ def test_an_answer_means_what_the_page_says(declaration: str, language: str, ans
 
 
 def test_every_type_is_in_the_table_of_types() -> None:
-    listed = rows("type", "its settings", "what it holds")
+    listed = rows("type", "its settings", "its values")
     assert sorted(cells[0].strip("`") for cells in listed) == sorted(TYPES)
