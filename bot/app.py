@@ -94,8 +94,8 @@ class Engine:
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-            pacing = RateLimiter(per_minute, per_day, recent, crashed=not reader.ended_clean())
-            shares = ContactLimiter(
+            limiter = RateLimiter(per_minute, per_day, recent, crashed=not reader.ended_clean())
+            contact_limiter = ContactLimiter(
                 self.alarms,
                 per_minute,
                 per_day,
@@ -114,7 +114,7 @@ class Engine:
                 )
             self._files = opened.pop_all()
         self._inbox = inbox
-        self._turns = EngineLoop(
+        self._loop = EngineLoop(
             engine_file,
             inbox,
             clock,
@@ -124,32 +124,32 @@ class Engine:
             metrics=self._metrics,
             alarms=self.alarms,
         )
-        self._turns.letter_hooks = self._calling.dead_letter_hooks
+        self._loop.letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
             clock,
-            pacing,
-            self._turns.sent,
+            limiter,
+            self._loop.sent,
             reader.last_inbound,
             alarms=self.alarms,
-            shares=shares,
+            contact_limiter=contact_limiter,
             replaced=reader.last_replaced,
             opted_out=self._opted_out,
-            claim=self._turns.claim,
+            claim=self._loop.claim,
             repeat_unclear=repeat_unknown,
         )
-        self._errands = GatewayCommands(gateway, self._delivery.borrow, self._note_errand)
+        self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
         self._outgoing = ServiceRequester(program.library.bot.services, secrets or {})
         self._requesting = HttpCalls(requester or self._outgoing, clock)
         self._performers = self._outside(FileCalls(Downloads(gateway_url), store), clock)
 
     def _outside(self, fetching: FileCalls, clock: Clock) -> PerformersByEffect:
         """Who does what is done outside of turns."""
-        called, caution = self._turns.called, CrashQuarantine(lambda: self._turns.careful, self._turns.claim)
+        called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.careful, self._loop.claim)
         return PerformersByEffect(
             {
-                Call: Performers(self._calling, clock, called, caution=caution),
-                Tell: Performers(self._calling, clock, called, name="hooks", threads=4, caution=caution),
+                Call: Performers(self._calling, clock, called, quarantine=quarantine),
+                Tell: Performers(self._calling, clock, called, name="hooks", threads=4, quarantine=quarantine),
                 Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
                 HttpRequest: Performers(self._requesting, clock, called, name="http"),
                 Complete: Performers(
@@ -158,7 +158,7 @@ class Engine:
                     called,
                     name="models",
                     threads=32,
-                    caution=replace(caution, concerns=_is_moderated),
+                    quarantine=replace(quarantine, concerns=_is_moderated),
                 ),
             }
         )
@@ -166,7 +166,7 @@ class Engine:
     def start(self) -> None:
         """Begin to work. Raises `bot.store.integrity.StoresDiffer`."""
         self._calling.start()
-        self._turns.start(self._delivery, self._performers)
+        self._loop.start(self._delivery, self._performers)
         self._delivery.start()
         self._performers.start()
 
@@ -179,7 +179,7 @@ class Engine:
         self._performers.end()  # while delivery waits for its last answers, no new call begins
         for part in (self._delivery, self._performers):
             part.stop(max(0.0, until - monotonic()))
-        self._turns.stop(TAKING_SECONDS)
+        self._loop.stop(TAKING_SECONDS)
         self._calling.stop()
         self._files.close()
 
@@ -192,12 +192,12 @@ class Engine:
             self._completing.facts = FactIndex(program.library.documents)
         self._outgoing.use(program.library.bot.services)
         self._requesting.cache.clear()
-        self._turns.advance = partial(advance, program.library)
-        self._turns.letter_hooks = self._calling.dead_letter_hooks
+        self._loop.advance = partial(advance, program.library)
+        self._loop.letter_hooks = self._calling.dead_letter_hooks
 
     def wake(self) -> None:
         """Say that there is something to read in the inbox."""
-        self._turns.wake()
+        self._loop.wake()
 
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.
@@ -209,11 +209,11 @@ class Engine:
             asked = str(request.get("flow")), dict(request.get("data", {})), str(request.get("contact", ""))
             return self.judge(*asked)
         if request.get("do") == "gateway":
-            return self._errands.run(request)
+            return self._commands.run(request)
         if request.get("do") == "waits":
             waits = self._delivery.waits({id for id in request.get("ids", ()) if isinstance(id, int)})
             return {"waits": {str(id): _wait_as_json(wait) for id, wait in waits.items()}}
-        answer = self._turns.operate(request)
+        answer = self._loop.operate(request)
         if request.get("do") == "metrics":
             return {"text": self._metrics_text(answer)}
         if request.get("do") == "status":
@@ -230,27 +230,27 @@ class Engine:
         out = {"contact": f"{HAS_OPTED_OUT}: no flow is started for it"} if self._opted_out(contact) else {}
         return objections(self._program.library, flow, data) | out
 
-    def _note_errand(self, call: str) -> None:
-        self._turns.operate({"do": "errand", "call": call})
+    def _note_command(self, call: str) -> None:
+        self._loop.operate({"do": "note_command", "call": call})
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes."""
-        return self._turns.settled()
+        return self._loop.settled()
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until nothing is left to do before something comes in or time passes; False after ``timeout``."""
-        return self._turns.wait_settled(timeout)
+        return self._loop.wait_settled(timeout)
 
     def next_due(self) -> datetime | None:
         """When something happens by itself: a wake-up, or the next try of a message or a call."""
         deadlines = (self._delivery.next_due(), self._performers.next_due())
         times = [time_of(self._clock, deadline) for deadline in deadlines if deadline is not None]
-        wake = self._turns.next_wake()
+        wake = self._loop.next_wake()
         return min(times if wake is None else [*times, wake], default=None)
 
     def check(self) -> None:
         """Raise `EngineFailed` if the loop has ended by itself."""
-        if self._turns.failure is not None:
+        if self._loop.failure is not None:
             raise EngineFailed("the engine's loop has ended: see the log")
 
 

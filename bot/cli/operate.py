@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Answer = dict[str, Any]
 Ask = Callable[[dict[str, Any]], Answer]
 
-ERRAND_SECONDS = 120.0  # an errand waits a minute for room within the limits, and then for the gateway
+COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
 
 
 class Refused(BotError):
@@ -71,7 +71,7 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
-    Raises `GatewayRefused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
+    Raises `Refused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
     """
     from bot.local_socket import NotRunning
 
@@ -85,7 +85,7 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `GatewayRefused` in the server's words, and `bot.local_socket.NotRunning`.
+    Raises `Refused` in the server's words, and `bot.local_socket.NotRunning`.
     """
     from bot.local_socket import ask
 
@@ -97,23 +97,23 @@ def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> A
 
 @contextmanager
 def reach_gateway(folder: Path | None) -> Iterator[Ask]:
-    """Have errands done (see `bot.runtime.gateway_commands`) by the server that runs on the store, or here if none runs.
+    """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So one budget holds whoever asks. Raises `bot.settings.BadSettings` and `GatewayRefused`; what it hands out raises, in
+    So the limits hold whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
     words, a `BotError`.
     """
     from bot.local_socket import answers
 
     bot, store = store_of(folder)
     if answers(store):
-        yield lambda request: ask_server(store, {"do": "gateway", **request}, ERRAND_SECONDS)
+        yield lambda request: ask_server(store, {"do": "gateway", **request}, COMMAND_SECONDS)
     else:
-        with _errands(bot, store) as run:
+        with _commands_here(bot, store) as run:
             yield run
 
 
 def gateway(folder: Path | None, request: dict[str, Any]) -> Answer:
-    """Have one errand done, as `reach_gateway` does."""
+    """Run one gateway command: see `reach_gateway`."""
     with reach_gateway(folder) as ask:
         return ask(request)
 
@@ -131,7 +131,7 @@ def pages(ask: Ask, call: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
+def _commands_here(bot: Folder, store: Path) -> Iterator[Ask]:
     from bot.clock import SystemClock
     from bot.runtime.gateway_commands import commands_without_server
     from bot.settings import read_account
@@ -140,13 +140,13 @@ def _errands(bot: Folder, store: Path) -> Iterator[Ask]:
     account = read_account(os.environ, bot.settings())
     with ExitStack() as opened:
         try:
-            errands = opened.enter_context(commands_without_server(account, store, SystemClock()))
+            commands = opened.enter_context(commands_without_server(account, store, SystemClock()))
         except StoreLocked:
             raise Refused(
                 f"{store} is in use, by a server that does not answer now or by another command that asks the "
                 "gateway: try again in a moment"
             ) from None
-        yield errands.run
+        yield commands.run
 
 
 def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:

@@ -34,13 +34,13 @@ class CircuitBreaker:
         self._pause = 0.0
         self._probing = False
 
-    def bound(self, requests: int, now: float) -> int:
+    def allowed(self, requests: int, now: float) -> int:
         """How many of so many requests may go now."""
         if not self.reason:
             return requests
         return 0 if self._probing or now < self.probe_at else min(requests, 1)
 
-    def opens_at(self, opens: float) -> float | None:
+    def free_at(self, opens: float) -> float | None:
         """When a request may go that otherwise may at ``opens``; None if that depends on the probe's answer."""
         if not self.reason:
             return opens

@@ -1,4 +1,7 @@
-"""Permits for the requests that a command has made for itself, out of the one budget that delivery keeps."""
+"""Gateway commands: what a `bot` command has the gateway do, one request each, within the limits that all requests share.
+
+Delivery lends a command a permit for each request while a server runs. Else the command asks under the server's lock.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -27,111 +30,8 @@ from bot.store.files import server_lock
 from bot.store.rows import GATEWAY_COMMAND, SYNC, json_text
 from bot.store.store_reader import StoreReader
 
-
-def _nobody() -> None:
-    """Nobody else uses the pacing."""
-
-
-class NoPermit(BotError):
-    """The gateway's limits left no room for a command's request."""
-
-
-@dataclass(slots=True)
-class Permit:
-    """Leave for one request. ``rate`` is what its answer said about limits; an error's is known by itself."""
-
-    rate: Rate | None = None
-
-
-class CommandPermits:
-    """Lends permits, under the lock of ``pacing``. ``look`` is called, with the lock held, when that changes something.
-
-    ``waiting`` is how many commands wait for a permit.
-    """
-
-    def __init__(
-        self,
-        lock: threading.Lock,
-        pacing: RateLimiter,
-        breakers: CircuitBreakers,
-        clock: Clock,
-        look: Callable[[], object] = _nobody,
-    ) -> None:
-        self.waiting = 0
-        self._lock = lock
-        self._pacing = pacing
-        self._breakers = breakers
-        self._breaker = breakers[OtherRoute.COMMANDS]
-        self._clock = clock
-        self._look = look
-        self._changed = threading.Condition(lock)
-        self._closed = False
-
-    @contextmanager
-    def lend(self, timeout: float) -> Iterator[Permit]:
-        """A permit, once there is one: see `bot.runtime.delivery.Delivery.borrow`."""
-        with self._lock:
-            number = self._wait(timeout)
-            probe = self._breaker.begin()
-        permit, outcome = Permit(), SendAttempt("sent", requested=True)
-        try:
-            yield permit
-        except GatewayError as error:
-            outcome = _outcome_of(error, self._clock.now())
-            permit.rate = error.rate
-            raise
-        finally:
-            with self._lock:
-                self.give_back(number, outcome.requested, permit.rate)
-                self._breakers.judge(OtherRoute.COMMANDS, probe, outcome, self._clock.elapsed())
-                self._look()
-
-    def give_back(self, permit: int, requested: bool, rate: Rate | None) -> None:
-        """A permit comes back, anybody's, with what the answer to its request said. With the lock held."""
-        if requested:
-            said = rate or Rate()
-            self._pacing.ended(permit, self._clock.elapsed(), said.remaining, said.resets_in(self._clock.now()))
-        else:
-            self._pacing.unused(permit)
-        self._changed.notify_all()
-
-    def close(self) -> None:
-        """Nobody waits any longer. With the lock held."""
-        self._closed = True
-        self._changed.notify_all()
-
-    def _wait(self, timeout: float) -> int:
-        deadline = monotonic() + timeout
-        self.waiting += 1
-        try:
-            while (permit := self._take()) is None:
-                if monotonic() >= deadline or self._closed:
-                    raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
-                opens = self._opens_at()
-                self._clock.wait(self._changed, opens, deadline - monotonic())
-            return permit
-        finally:
-            self.waiting -= 1
-            self._look()
-
-    def _take(self) -> int | None:
-        now = self._clock.elapsed()
-        return self._pacing.take(now, SYNC) if self._breaker.bound(1, now) else None
-
-    def _opens_at(self) -> float | None:
-        opens = self._pacing.opens_at(self._clock.elapsed(), SYNC)
-        return None if opens is None else self._breaker.opens_at(opens)
-
-
-def _outcome_of(error: GatewayError, now: datetime) -> SendAttempt:
-    """What a command's request came to, for the breakers: what it was refused for is the command's to tell, but for the limits."""
-    if isinstance(error, GatewayRateLimited):
-        return refused("retry", error, now)
-    return SendAttempt("retry" if error.retry else "failed", requested=error.requested)
-
-
 PATIENCE = 60.0
-"""Seconds that an errand waits for room within the limits: in a minute there is some, unless a day's are used up."""
+"""Seconds that a command waits for a permit: in a minute there is one, unless a day's requests are used up."""
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -142,29 +42,35 @@ class UnknownCommand(BotError):
     """The request is not of a form that is known here."""
 
 
-def note_command(commit: Commit, call: str) -> None:
-    """Leave a trace of a request that is about to be made: it counts against the limits, also after a restart."""
-    commit.add_note(None, f"errand:{uuid4().hex}", json_text({"do": "gateway", "call": call}), GATEWAY_COMMAND, call)
+class NoPermit(BotError):
+    """The gateway's limits left no room for a command's request."""
+
+
+@dataclass(slots=True)
+class Permit:
+    """Permission for one request. ``rate`` is what its answer said about limits; an error's is known by itself."""
+
+    rate: Rate | None = None
 
 
 class GatewayCommands:
-    """Runs errands, from any thread. ``borrow`` gives leave for one request at the lowest priority.
+    """Runs commands, from any thread. ``permit(seconds)`` lends a permit for one request at the lowest priority.
 
-    ``note`` is told the call before each request, and returns once that is durable.
+    ``note`` is called with the command's name before each request, and returns once that is durable.
     """
 
     def __init__(
         self,
         gateway: Gateway,
-        borrow: Callable[[float], AbstractContextManager[Permit]],
+        permit: Callable[[float], AbstractContextManager[Permit]],
         note: Callable[[str], object],
     ) -> None:
         self._gateway = gateway
-        self._borrow = borrow
+        self._permit = permit
         self._note = note
 
     def run(self, request: Request) -> Answer:
-        """Run one. Raises `UnknownCommand`, the tree of `bot.gateway.gateway_answers`, and what ``borrow`` raises.
+        """Run one. Raises `UnknownCommand`, `NoPermit` and the errors of `bot.gateway.gateway_answers`.
 
         ``{"call": "templates"}``, ``{"call": "chat_templates", "page": 1}`` and ``{"call": "contacts", "page": 1}``
         are answered with ``items`` and ``has_more``; ``put_contact`` (phone, name, email, tags) with ``id``, or
@@ -196,7 +102,7 @@ class GatewayCommands:
             return {"refused": str(error)}
 
     def _ask(self, name: str, call: Callable[[], T]) -> T:
-        with self._borrow(PATIENCE) as permit:
+        with self._permit(PATIENCE) as permit:
             self._note(name)
             answer = call()
             permit.rate = answer.rate
@@ -207,9 +113,15 @@ def _items(page: Page[Any]) -> Answer:
     return {"items": [asdict(item) for item in page], "has_more": page.has_more}
 
 
+def note_command(commit: Commit, call: str) -> None:
+    """Leave a trace of a request that is about to be made: it counts against the limits, also after a restart."""
+    event_id, body = f"command:{uuid4().hex}", json_text({"do": "gateway", "call": call})
+    commit.add_note(None, event_id, body, GATEWAY_COMMAND, call)
+
+
 @contextmanager
 def commands_without_server(account: Account, store: Path, clock: Clock) -> Iterator[GatewayCommands]:
-    """Errands while no server runs: under the server's lock, within what the limits leave of the last day's requests.
+    """Gateway commands while no server runs: under the server's lock, within what is left of the last day's limits.
 
     There need be no store yet. Raises `bot.store.files.StoreLocked`.
     """
@@ -220,9 +132,9 @@ def commands_without_server(account: Account, store: Path, clock: Clock) -> Iter
         if store.exists():
             with closing(StoreReader(store)) as reader:
                 recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
-        pacing = RateLimiter(account.gateway_per_minute, account.gateway_per_day, recent)
-        loans = CommandPermits(threading.Lock(), pacing, CircuitBreakers(Alarms(clock)), clock)
-        yield GatewayCommands(gateway, loans.lend, partial(_note_in_store, store, clock))
+        limiter = RateLimiter(account.gateway_per_minute, account.gateway_per_day, recent)
+        permits = CommandPermits(threading.Lock(), limiter, CircuitBreakers(Alarms(clock)), clock, lambda: None)
+        yield GatewayCommands(gateway, permits.permit, partial(_note_in_store, store, clock))
 
 
 def _note_in_store(store: Path, clock: Clock, call: str) -> None:
@@ -231,3 +143,89 @@ def _note_in_store(store: Path, clock: Clock, call: str) -> None:
             commit = Commit(own.cursor(), clock.now())
             note_command(commit, call)
             own.write(commit)
+
+
+class CommandPermits:
+    """Lends permits of the rate limiter to commands; they go before campaigns.
+
+    ``lock`` guards the limiter and the breakers. ``changed`` is called, with the lock held, when a permit was lent or
+    given back, or a command begins or ends to wait. ``waiting`` is how many commands wait for a permit.
+    """
+
+    def __init__(
+        self,
+        lock: threading.Lock,
+        limiter: RateLimiter,
+        breakers: CircuitBreakers,
+        clock: Clock,
+        changed: Callable[[], None],
+    ) -> None:
+        self.waiting = 0
+        self._lock = lock
+        self._limiter = limiter
+        self._breakers = breakers
+        self._breaker = breakers[OtherRoute.COMMANDS]
+        self._clock = clock
+        self._changed = changed
+        self._given_back = threading.Condition(lock)
+        self._closed = False
+
+    @contextmanager
+    def permit(self, timeout: float) -> Iterator[Permit]:
+        """A permit for one request, once the limits allow it. Raises `NoPermit` after ``timeout`` real seconds.
+
+        A `bot.gateway.gateway_answers.GatewayError` of the block is counted as what it says about the limits and the route.
+        """
+        with self._lock:
+            number = self._wait(timeout)
+            probe = self._breaker.begin()
+        permit, attempt = Permit(), SendAttempt("sent", requested=True)
+        try:
+            yield permit
+        except GatewayError as error:
+            attempt = _attempt_of(error, self._clock.now())
+            permit.rate = error.rate
+            raise
+        finally:
+            with self._lock:
+                self._limiter.give_back(number, self._clock, attempt.requested, permit.rate)
+                self._breakers.judge(OtherRoute.COMMANDS, probe, attempt, self._clock.elapsed())
+                self.given_back()
+                self._changed()
+
+    def given_back(self) -> None:
+        """A permit was given back: commands that wait look again. With the lock held."""
+        self._given_back.notify_all()
+
+    def close(self) -> None:
+        """Nobody waits any longer. With the lock held."""
+        self._closed = True
+        self.given_back()
+
+    def _wait(self, timeout: float) -> int:
+        deadline = monotonic() + timeout
+        self.waiting += 1
+        try:
+            while (permit := self._take()) is None:
+                if monotonic() >= deadline or self._closed:
+                    raise NoPermit(f"the gateway's limits left no room for this within {timeout:g} s: try again later")
+                self._clock.wait(self._given_back, self._free_at(), deadline - monotonic())
+            return permit
+        finally:
+            self.waiting -= 1
+            self._changed()
+
+    def _take(self) -> int | None:
+        now = self._clock.elapsed()
+        return self._limiter.take(now, SYNC) if self._breaker.allowed(1, now) else None
+
+    def _free_at(self) -> float | None:
+        free = self._limiter.free_at(self._clock.elapsed(), SYNC)
+        return None if free is None else self._breaker.free_at(free)
+
+
+def _attempt_of(error: GatewayError, now: datetime) -> SendAttempt:
+    """A command's failed request, as the breakers judge it. The command itself reports every fault but the limits."""
+    if isinstance(error, GatewayRateLimited):
+        return refused("retry", error, now)
+    return SendAttempt("retry" if error.retry else "failed", requested=error.requested)

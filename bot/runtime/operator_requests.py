@@ -48,7 +48,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
     "template"}`` begins a correction of one, ``{"do": "correct", "name", "edit", "recipients"}`` is part of it, and
     ``{"do": "end_edit", "name", "edit"}`` ends it.
     ``{"do": "erase", "contact": ...}`` deletes all that is kept of a contact.
-    ``{"do": "errand", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
+    ``{"do": "note_command", "call": ...}`` only leaves a trace: see `bot.runtime.gateway_commands`.
     """
     match request:
         case {"do": "reset", "contact": str(contact)}:
@@ -75,7 +75,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
             return correct(batch, name, edit, recipients)
         case {"do": "end_edit", "name": str(name), "edit": int(edit)}:
             return end_edit(batch, name, edit, _event_id())
-        case {"do": "errand", "call": str(call)}:
+        case {"do": "note_command", "call": str(call)}:
             note_command(batch.commit, call)
             return {}
         case {"do": do} if do in QUESTIONS:

@@ -1,7 +1,6 @@
-"""Performers: do what a session waits for on threads of their own, outside any transaction."""
+"""Performers: make the calls that sessions wait for, on threads of their own and outside any transaction."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,32 +17,15 @@ from bot.runtime.worker_pool import LONGEST_BACKOFF, DelayQueue, WorkerPool, bac
 from bot.store.crash_quarantine import MOST_CRASHES
 from bot.store.rows import CallRow
 
-
-@dataclass(frozen=True, slots=True)
-class CrashQuarantine:
-    """``careful`` says whether the engine is. ``claim`` returns when it is durable that a row is about to be done.
-
-    ``concerns`` says which rows may end the process: those that run the bot's own Python.
-    """
-
-    careful: Callable[[], bool] = lambda: False
-    claim: Callable[[CallRow], None] = lambda row: None
-    concerns: Callable[[CallRow], bool] = lambda row: True
-
-
-NO_QUARANTINE = CrashQuarantine()
-"""For what cannot end the process."""
-
-
 LONGEST_WAIT = LONGEST_BACKOFF
-"""The seconds that a service may ask for before the next try: somebody waits for the answer."""
+"""The seconds that a service may ask for before the next attempt: somebody waits for the answer."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class CallAttempt:
-    """How one try ended: ``done`` with a ``value``, or the name of what went wrong.
+    """How one attempt ended: ``done`` with a ``value``, or the name of what went wrong.
 
     ``again``: the same may succeed later, after ``wait`` where that is known, `LONGEST_WAIT` at most. ``usage``: what the
     models used up.
@@ -59,10 +41,10 @@ class CallAttempt:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What became of a call, or of a try.
+    """What became of a call, or of an attempt.
 
     ``outcome``: ``done`` with a ``value``; ``timeout``; ``mismatch`` (arguments or result do not fit); the name of
-    an error (the tries are used up); ``retry`` at ``due_at``; or ``said``: a paragraph, the ``value``, is complete.
+    an error (the attempts are used up); ``retry`` at ``due_at``; or ``said``: a paragraph, the ``value``, is complete.
     """
 
     row: CallRow
@@ -79,7 +61,24 @@ Say = Callable[[str], bool]
 """Reports a paragraph of an answer that goes on; False: nobody waits for it any more."""
 
 Perform = Callable[[CallRow, Say], CallAttempt]
-"""Does a row once, from any thread, and raises nothing."""
+"""Makes a row's call once, from any thread, and raises nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrashQuarantine:
+    """How calls are made that may have crashed the engine, while it is ``careful``: see `bot.store.crash_quarantine`.
+
+    They are made one at a time, each after ``claim`` has returned: then it is durable that the row is about to be
+    performed. ``concerns`` says which rows may end the process: those that run the bot's own Python.
+    """
+
+    careful: Callable[[], bool] = lambda: False
+    claim: Callable[[CallRow], None] = lambda row: None
+    concerns: Callable[[CallRow], bool] = lambda row: True
+
+
+NO_QUARANTINE = CrashQuarantine()
+"""For calls that cannot end the process."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,14 +92,13 @@ class _Job:
 
 
 class Performers:
-    """Takes rows, performs each, and reports what came of it.
+    """Performs rows of one kind, and reports the result of each.
 
     A call that is not back ``within`` its seconds has timed out. A thread cannot be ended, so its thread is
     written off until the call returns; up to ``spare`` others are started in place of such. When all of them
     hang, calls that wait time out too. ``report`` is called with a lock held: it must not call back. A contact's
     calls come one at a time, because its session waits for each; only a model that is asked anew (`while_busy: merge`),
-    and what a word of the contact's has led away from, may still be at work. ``caution`` is for what may end the process: while the engine is careful, such
-    calls are made one at a time and claimed before, and one that was under way at two crashes is not made again.
+    and what a word of the contact's has led away from, may still be at work.
     """
 
     def __init__(
@@ -113,33 +111,35 @@ class Performers:
         threads: int = 16,
         spare: int = 16,
         random: Random | None = None,
-        caution: CrashQuarantine = NO_QUARANTINE,
+        quarantine: CrashQuarantine = NO_QUARANTINE,
     ) -> None:
         self._perform = perform
-        self._caution = caution
+        self._quarantine = quarantine
         self._clock = clock
         self._report = report
         self._threads = threads
         self._spare = spare
         self._random = random or Random()
-        self._lock = threading.Lock()
-        self._crew = WorkerPool(self._lock, clock, self._take, self._do, self._look, threads, name)
-        self._line: DelayQueue[_Job] = DelayQueue()
+        self._pool: WorkerPool[_Job, CallAttempt] = WorkerPool(
+            clock, look=self._look, take=self._take, do=self._do, done=self._done, size=threads, name=name
+        )
+        self._lock = self._pool.lock
+        self._waiting: DelayQueue[_Job] = DelayQueue()
         self._in_flight: set[_Job] = set()
         self._hanging = 0
         self._closed = False
 
     def start(self) -> None:
-        """Begin to call."""
-        self._crew.start()
+        """Begin to make calls."""
+        self._pool.start()
 
     def end(self) -> None:
-        """Call nothing more."""
-        self._crew.end()
+        """Begin no more calls."""
+        self._pool.end()
 
     def stop(self, timeout: float) -> None:
-        """Call nothing more, and wait for what is in flight. What has not come back by then is not reported."""
-        self._crew.stop(timeout)
+        """Begin no more calls, and wait for those in flight. What has not come back by then is not reported."""
+        self._pool.stop(timeout)
         with self._lock:
             self._closed = True
 
@@ -149,115 +149,36 @@ class Performers:
             for row in rows:
                 wait = left_to_wait(row.attempts, row.due_at, self._clock.now())
                 self._schedule(row, row.attempts + 1, wait)
-            self._look()
+            self._pool.changed()
 
     def withdraw(self, contact: str) -> None:
-        """Forget what is to be done for a contact: its rows are gone. What is being done is not tried again."""
+        """Forget a contact's calls: their rows are gone. A call that is being made is not tried again."""
         with self._lock:
-            self._line.drop(lambda job: job.row.contact == contact)
+            self._waiting.remove(lambda job: job.row.contact == contact)
             for job in self._in_flight:
                 job.withdrawn = job.withdrawn or job.row.contact == contact
 
     def idle(self) -> bool:
         """True when nothing happens until the clock moves (or rows are offered): no call runs or could begin now."""
         with self._lock:
-            due = self._line.due()
-            nothing_ready = not self._line.ready or self._all_hang()
+            due = self._waiting.next_due()
+            nothing_ready = not self._waiting.ready or self._all_hang()
             return not self._in_flight and nothing_ready and (due is None or due > self._clock.elapsed())
 
     def next_due(self) -> float | None:
-        """When, by `Clock.elapsed`, something happens by itself: the next try, or a time-out."""
+        """When, by `Clock.elapsed`, something happens by itself: the next attempt, or a time-out."""
         with self._lock:
-            return self._look_at()
-
-    # With the lock held
-
-    def _schedule(self, row: CallRow, attempts: int, wait: float) -> None:
-        now = self._clock.elapsed()
-        job = _Job(row, attempts, now + wait + row.effect.within)
-        self._line.add(job, now + wait, now)
-
-    def _look(self, hands: int = 0) -> float | None:
-        """Something has changed: call threads for what can begin, time out what is late.
-
-        ``hands`` threads look for a job right after this, uncalled. Returns when to look again at the latest.
-        """
-        if not self._crew.running:
-            return None
-        now, ready = self._clock.elapsed(), self._line.ready
-        self._hangs(self._hanging)
-        self._line.ripen(now)
-        for job in [job for job in self._in_flight if job.deadline <= now]:
-            self._give_up(job)
-        self._crew.call(len(ready) - hands)
-        while self._all_hang() and ready and ready[0].deadline <= now:
-            self._report(_result(ready.popleft(), "timeout", "no thread was free: too many hang"))
-        look_at = self._look_at()
-        self._crew.expect(look_at)
-        return look_at
-
-    def _give_up(self, job: _Job) -> None:
-        job.given_up = True
-        self._in_flight.discard(job)
-        self._hangs(self._hanging + 1)
-        log.error("%s hangs: it is not back after %g s", name_of(job.row), job.row.effect.within)
-        self._report(_result(job, "timeout", f"not back after {job.row.effect.within:g} s"))
-
-    def _hangs(self, threads: int) -> None:
-        self._hanging = threads
-        self._crew.size = (1 if self._caution.careful() else self._threads) + min(threads, self._spare)
-
-    def _all_hang(self) -> bool:
-        return self._hanging >= self._threads + self._spare
-
-    def _look_at(self) -> float | None:
-        times = [job.deadline for job in self._in_flight]
-        if (due := self._line.due()) is not None:
-            times.append(due)
-        if self._line.ready and self._all_hang():
-            times.append(self._line.ready[0].deadline)
-        return min(times, default=None)
-
-    def _take(self) -> _Job | None:
-        if not self._line.ready:
-            return None
-        job = self._line.ready.popleft()
-        job.deadline = self._clock.elapsed() + job.row.effect.within
-        self._in_flight.add(job)
-        self._crew.expect(job.deadline)
-        return job
-
-    def _settle(self, job: _Job, ended: CallAttempt) -> None:
-        self._in_flight.discard(job)
-        row = job.row
-        if ended.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
-            wait = max(ended.wait.total_seconds() if ended.wait else 0.0, backoff(job.attempts, self._random))
-            due_at = self._clock.now() + timedelta(seconds=wait)
-            self._report(_result(job, "retry", ended.detail, due_at=due_at, usage=ended.usage))
-            self._schedule(row, job.attempts + 1, wait)
-        else:
-            self._report(_result(job, ended.outcome, ended.detail, ended.value, usage=ended.usage))
+            return self._next_change()
 
     # On threads
 
-    def _do(self, job: _Job) -> None:
-        ended = self._performed(job)
-        with self._lock:
-            if job.given_up:
-                self._hangs(self._hanging - 1)
-                if ended.usage and not self._closed:
-                    self._report(_result(job, "late", ended.detail, usage=ended.usage))
-            elif not self._closed:
-                self._settle(job, ended)
-            self._look(hands=0 if job.given_up else 1)  # a thread that was written off may be one too many now
-
-    def _performed(self, job: _Job) -> CallAttempt:
+    def _do(self, job: _Job) -> CallAttempt:
         if job.row.crashes >= MOST_CRASHES:
             log.error("%s is not done again: the engine crashed twice while it was", name_of(job.row))
             return CallAttempt("error", detail="the engine crashed twice while this was done")
         try:
-            if self._caution.careful() and self._caution.concerns(job.row):
-                self._caution.claim(job.row)
+            if self._quarantine.careful() and self._quarantine.concerns(job.row):
+                self._quarantine.claim(job.row)
             return self._perform(job.row, lambda text: self._say(job, text))
         except BotError as error:  # it could not be claimed, and was not begun
             return CallAttempt("error", detail=str(error), again=True)
@@ -273,9 +194,122 @@ class Performers:
             self._report(_result(job, "said", "", text))
             return True
 
+    # With the lock held
+
+    def _schedule(self, row: CallRow, attempts: int, wait: float) -> None:
+        now = self._clock.elapsed()
+        job = _Job(row, attempts, now + wait + row.effect.within)
+        self._waiting.add(job, now + wait, now)
+
+    def _look(self, now: float) -> tuple[int, float | None]:
+        """Time out what is late. Returns how many calls can begin now, and when that changes by itself."""
+        self._resize(self._hanging)
+        self._waiting.update(now)
+        for job in [job for job in self._in_flight if job.deadline <= now]:
+            self._give_up(job)
+        ready = self._waiting.ready
+        while self._all_hang() and ready and ready[0].deadline <= now:
+            self._report(_result(ready.popleft(), "timeout", "no thread was free: too many hang"))
+        return len(ready), self._next_change()
+
+    def _give_up(self, job: _Job) -> None:
+        job.given_up = True
+        self._in_flight.discard(job)
+        self._resize(self._hanging + 1)
+        log.error("%s hangs: it is not back after %g s", name_of(job.row), job.row.effect.within)
+        self._report(_result(job, "timeout", f"not back after {job.row.effect.within:g} s"))
+
+    def _resize(self, hanging: int) -> None:
+        self._hanging = hanging
+        self._pool.size = (1 if self._quarantine.careful() else self._threads) + min(hanging, self._spare)
+
+    def _all_hang(self) -> bool:
+        return self._hanging >= self._threads + self._spare
+
+    def _next_change(self) -> float | None:
+        times = [job.deadline for job in self._in_flight]
+        if (due := self._waiting.next_due()) is not None:
+            times.append(due)
+        if self._waiting.ready and self._all_hang():
+            times.append(self._waiting.ready[0].deadline)
+        return min(times, default=None)
+
+    def _take(self, now: float) -> _Job | None:
+        if not self._waiting.ready:
+            return None
+        job = self._waiting.ready.popleft()
+        job.deadline = now + job.row.effect.within
+        self._in_flight.add(job)
+        self._pool.look_at(job.deadline)
+        return job
+
+    def _done(self, job: _Job, attempt: CallAttempt) -> None:
+        if job.given_up:
+            self._resize(self._hanging - 1)
+            if attempt.usage and not self._closed:
+                self._report(_result(job, "late", attempt.detail, usage=attempt.usage))
+        elif not self._closed:
+            self._settle(job, attempt)
+
+    def _settle(self, job: _Job, attempt: CallAttempt) -> None:
+        self._in_flight.discard(job)
+        row = job.row
+        if attempt.again and job.attempts < row.effect.tries and not (job.said or job.withdrawn):
+            wait = max(attempt.wait.total_seconds() if attempt.wait else 0.0, backoff(job.attempts, self._random))
+            due_at = self._clock.now() + timedelta(seconds=wait)
+            self._report(_result(job, "retry", attempt.detail, due_at=due_at, usage=attempt.usage))
+            self._schedule(row, job.attempts + 1, wait)
+        else:
+            self._report(_result(job, attempt.outcome, attempt.detail, attempt.value, usage=attempt.usage))
+
+
+class PerformersByEffect:
+    """All performers as one: gives each row to the performers of its effect."""
+
+    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
+        self._performers = performers
+
+    def start(self) -> None:
+        """Begin to make calls."""
+        for performers in self._performers.values():
+            performers.start()
+
+    def end(self) -> None:
+        """Begin no more calls."""
+        for performers in self._performers.values():
+            performers.end()
+
+    def stop(self, timeout: float) -> None:
+        """Begin no more calls, and wait for those in flight, all within ``timeout`` seconds."""
+        until = monotonic() + timeout
+        self.end()
+        for performers in self._performers.values():
+            performers.stop(max(0.0, until - monotonic()))
+
+    def offer(self, rows: Sequence[CallRow]) -> None:
+        """Take rows."""
+        for kind, performers in self._performers.items():
+            own = [row for row in rows if isinstance(row.effect, kind)]
+            if own:
+                performers.offer(own)
+
+    def withdraw(self, contact: str) -> None:
+        """Forget a contact's calls."""
+        for performers in self._performers.values():
+            performers.withdraw(contact)
+
+    def idle(self) -> bool:
+        """True when nothing happens until the clock moves (or rows are offered)."""
+        return all(performers.idle() for performers in self._performers.values())
+
+    def next_due(self) -> float | None:
+        """When, by `Clock.elapsed`, something happens by itself."""
+        times = (performers.next_due() for performers in self._performers.values())
+        return min((time for time in times if time is not None), default=None)
+
 
 def name_of(row: CallRow) -> str:
-    """What a row does, in words for the log."""
+    """What a row's call is, in words for the log."""
     match row.effect:
         case Call(handler=handler):
             return f'handler "{handler}"'
@@ -298,48 +332,3 @@ def _result(
     usage: tuple[Usage, ...] = (),
 ) -> CallResult:
     return CallResult(job.row, outcome, value, detail, job.attempts, due_at, usage, job.said)
-
-
-class PerformersByEffect:
-    """Gives each row to those who do what it asks for."""
-
-    def __init__(self, performers: Mapping[type[Performed], Performers]) -> None:
-        self._performers = performers
-
-    def start(self) -> None:
-        """Begin."""
-        for performers in self._performers.values():
-            performers.start()
-
-    def end(self) -> None:
-        """Begin nothing more."""
-        for performers in self._performers.values():
-            performers.end()
-
-    def stop(self, timeout: float) -> None:
-        """Begin nothing more, and wait for what is in flight, all within ``timeout`` seconds."""
-        until = monotonic() + timeout
-        self.end()
-        for performers in self._performers.values():
-            performers.stop(max(0.0, until - monotonic()))
-
-    def offer(self, rows: Sequence[CallRow]) -> None:
-        """Take rows."""
-        for kind, performers in self._performers.items():
-            own = [row for row in rows if isinstance(row.effect, kind)]
-            if own:
-                performers.offer(own)
-
-    def withdraw(self, contact: str) -> None:
-        """Forget what is to be done for a contact."""
-        for performers in self._performers.values():
-            performers.withdraw(contact)
-
-    def idle(self) -> bool:
-        """True when nothing happens until the clock moves (or rows are offered)."""
-        return all(performers.idle() for performers in self._performers.values())
-
-    def next_due(self) -> float | None:
-        """When, by `Clock.elapsed`, something happens by itself."""
-        times = (performers.next_due() for performers in self._performers.values())
-        return min((time for time in times if time is not None), default=None)

@@ -1,4 +1,4 @@
-"""The gateway's limits: when the next request may go out, all endpoints together (spec: Limits).
+"""The limits of requests: the gateway's for all endpoints together (spec: Limits), and each contact's share of them.
 
 Pure state with the time as an argument, which is `bot.clock.Clock.elapsed`; not safe for threads by itself.
 """
@@ -9,6 +9,8 @@ from datetime import timedelta
 from math import inf
 
 from bot.alarms import Alarms
+from bot.clock import Clock
+from bot.gateway.gateway_answers import Rate
 from bot.store.rows import REPLY
 
 MINUTE = 60.0
@@ -77,7 +79,7 @@ class RateLimiter:
         return max(left, 0)
 
     def take(self, now: float, priority: int = REPLY) -> int | None:
-        """A permit for one request, or None when there is none now. Give it back by `ended` or `unused`."""
+        """A permit for one request, or None when there is none now. It is given back by `give_back`."""
         if not self.left(now, priority):
             return None
         if priority != REPLY:
@@ -89,6 +91,14 @@ class RateLimiter:
         self._in_flight += 1
         self._given += 1
         return self._given
+
+    def give_back(self, permit: int, clock: Clock, requested: bool, rate: Rate | None) -> None:
+        """Take a permit back; with what the answer said about limits, where there was a request."""
+        if requested:
+            said = rate or Rate()
+            self.ended(permit, clock.elapsed(), said.remaining, said.resets_in(clock.now()))
+        else:
+            self.unused(permit)
 
     def ended(self, permit: int, now: float, remaining: int | None = None, resets_in: float | None = None) -> None:
         """The permit's request was answered, or failed. The answer may say how many requests are left, and in how many
@@ -122,20 +132,20 @@ class RateLimiter:
         if self._first_until is not None:
             self._first_until = -inf
 
-    def opens_at(self, now: float, priority: int = REPLY) -> float | None:
+    def free_at(self, now: float, priority: int = REPLY) -> float | None:
         """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
         others = priority != REPLY
-        opens = max(now, self._turn(now)) if others else now
+        free = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
-            opens = max(opens, self._said.until)
+            free = max(free, self._said.until)
         if self._first_until is not None:
-            opens = max(opens, self._first_until)
+            free = max(free, self._first_until)
         for window in self._windows:
-            at = window.opens_at(now, self._in_flight, others)
+            at = window.free_at(now, self._in_flight, others)
             if at is None:
                 return None
-            opens = max(opens, at)
-        return opens
+            free = max(free, at)
+        return free
 
     def room(self, now: float) -> dict[str, int]:
         """How many requests each window leaves now, to replies: ``minute`` and ``day``."""
@@ -212,7 +222,7 @@ class _Window:
             self._total -= self._counts.popleft()[1]
         return self._limit - (self._reserve if others else 0) - self._total
 
-    def opens_at(self, now: float, in_flight: int, others: bool) -> float | None:
+    def free_at(self, now: float, in_flight: int, others: bool) -> float | None:
         """When one more request fits: ``now`` if it does; None if not before one in flight has ended."""
         missing = in_flight + 1 - self.left(now, others)
         if missing <= 0:
@@ -229,6 +239,9 @@ class _Window:
 
 LEAST_A_DAY = 40
 LEAST_A_MINUTE = 5
+OVER_AFTER = 120.0
+"""Seconds after which a limit's alarm is over."""
+
 _LOOK_EVERY = 60.0
 
 
@@ -238,7 +251,7 @@ def share_of(per_day: int) -> int:
 
 
 class ContactLimiter:
-    """Counts the requests for each contact. Times are those of `bot.clock.Clock.elapsed`; not safe for threads by itself.
+    """Limits the requests for each contact, so that nobody spends everybody's (decisions: "Limits").
 
     Of each minute a contact gets a third. ``recent`` are the requests before a restart: when, for whom, and how many.
     ``alarms`` registers that contacts have used up their share of the day.
@@ -266,13 +279,13 @@ class ContactLimiter:
         self._minute.count(contact, now, requests)
         self._day.count(contact, now, requests)
 
-    def opens_at(self, contact: str, now: float) -> float:
+    def free_at(self, contact: str, now: float) -> float:
         """When the next message to a contact may go: ``now`` unless its share is used up."""
-        opens = self._day.opens_at(contact, now)
-        if opens > now and contact not in self._over:
+        free = self._day.free_at(contact, now)
+        if free > now and contact not in self._over:
             self._over[contact] = False
             self._tell()
-        return max(opens, self._minute.opens_at(contact, now))
+        return max(free, self._minute.free_at(contact, now))
 
     def give_up(self, contact: str) -> bool:
         """A message to a contact goes no more, since its share is used up. True for the first one."""
@@ -283,7 +296,7 @@ class ContactLimiter:
         """Take back the alarm where contacts have a share again."""
         if self._over and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
-            for contact in [each for each in self._over if self._day.opens_at(each, now) <= now]:
+            for contact in [each for each in self._over if self._day.free_at(each, now) <= now]:
                 del self._over[contact]
             self._tell()
 
@@ -319,7 +332,7 @@ class _ContactWindow:
         counts[contact] = counts.get(contact, 0) + requests
         self._totals[contact] = self._totals.get(contact, 0) + requests
 
-    def opens_at(self, contact: str, now: float) -> float:
+    def free_at(self, contact: str, now: float) -> float:
         if self._totals.get(contact, 0) < self._limit:
             return now
         self._expire(now)
@@ -340,3 +353,45 @@ class _ContactWindow:
     def _ends(self, slot: int) -> float:
         """When what was counted in a slot counts no more."""
         return (slot + 1) * self._step + self._span
+
+
+class LimitAlarms:
+    """The alarms of limits that keep messages waiting: the day's requests are used up, or the gateway says that none are left."""
+
+    def __init__(self, alarms: Alarms, limiter: RateLimiter) -> None:
+        self._alarms = alarms
+        self._limiter = limiter
+        self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
+
+    def look(self, now: float, waiting: bool) -> None:
+        """Report what is so now, and clear what has not been so for a while. ``waiting``: there are messages to send."""
+        used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
+        if not (used_up or none_said or self._reported):
+            return
+        self._report_while(
+            "day-limit",
+            now,
+            used_up and waiting,
+            f"the {self._limiter.per_day} requests of 24 hours are used up: what is to be sent waits until some are free",
+            "raise BOT_GATEWAY_PER_DAY if the account may send more",
+        )
+        self._report_while(
+            "header-limit",
+            now,
+            none_said and waiting,
+            "the gateway has said for more than a minute that no requests are left (X-RateLimit-Remaining: 0): few go",
+            "see who else uses the API key, or ask the gateway's operator",
+        )
+
+    def _report_while(self, name: str, now: float, is_so: bool, what: str, advice: str) -> None:
+        """Requests that become free are used up at once while messages wait: so an alarm ends `OVER_AFTER` seconds later."""
+        if is_so:
+            if name not in self._reported:
+                self._alarms.report(name, what, advice)
+            self._reported[name] = None
+        elif name in self._reported:
+            since = self._reported[name]
+            self._reported[name] = since = now if since is None else since
+            if now >= since + OVER_AFTER:
+                self._alarms.clear(name)
+                del self._reported[name]

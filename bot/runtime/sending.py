@@ -1,4 +1,8 @@
-"""One try of one message: may it go, how did it go, and what follows from that (decisions: "Sending", "Window")."""
+"""One attempt to send one message: may it go, what came of it, and what follows from that (decisions: "Sending", "Window").
+
+`Sender.prepare` decides what goes, `Sender.request` is the only part that waits for the gateway, and `Sender.conclude`
+says what becomes of the message. All that is known between attempts stands in the contact's queue.
+"""
 
 import logging
 import traceback
@@ -60,6 +64,9 @@ class OtherRoute(Enum):
 Route = str | OtherRoute
 """What a request goes through: a channel, by its id (empty: the account's own one), or one of `OtherRoute`."""
 
+QueueName = tuple[str, int, Route]
+"""A contact, a priority and a route."""
+
 
 def name_of(route: Route) -> str:
     """What a route is called, in a sentence."""
@@ -86,7 +93,7 @@ class OverShare:
     a_day: int
     first: bool
 
-    def outcome(self) -> "SendAttempt":
+    def attempt(self) -> "SendAttempt":
         """What becomes of the message."""
         words = f"CONTACT_LIMIT: the contact's {self.a_day} requests of 24 hours (BOT_GATEWAY_PER_CONTACT) are used up"
         if self.first:
@@ -98,28 +105,29 @@ class OverShare:
 
 @dataclass(slots=True)
 class ContactQueue:
-    """A contact's rows of one priority and one route, in order, and what is known of the first one, the only one that is tried.
+    """A contact's rows of one priority and one route, in order. Only the first one is tried; the rest is about that one.
 
     ``alone`` says that the gateway's limits keep back this contact's row, while it takes those of others.
+    Times are those of `bot.clock.Clock.elapsed`.
     """
 
     contact: str
     priority: int
     route: Route
     rows: deque[OutboxRow]
-    silence: ShutWindow | None = None
+    shut_window: ShutWindow | None = None
     attempts: int = 0
-    tried_since: float | None = None  # by `Clock.elapsed`
-    unclear: bool = False  # a try may have been sent
+    tried_since: float | None = None
+    unclear: bool = False  # an attempt may have been sent
     in_flight: bool = False
-    due_at: float = 0.0  # of `bot.clock.Clock.elapsed`, as the other times here
-    unreported: bool = False  # the last try only led to another endpoint or to a template
+    due_at: float = 0.0
+    unreported: bool = False  # the last attempt only led to another endpoint or to a template
     over_share: OverShare | None = None
     alone: bool = False
     limited: int | None = None  # how often its route had been closed when the limits kept the first row back
 
     @property
-    def whose(self) -> tuple[str, int, Route]:
+    def name(self) -> QueueName:
         """What tells it from all others."""
         return self.contact, self.priority, self.route
 
@@ -136,9 +144,10 @@ class ContactQueue:
 
 @dataclass(frozen=True, slots=True)
 class SendAttempt:
-    """The result of a try. ``again``: the next try may be made at once, and this one is not reported.
+    """The result of an attempt, by its ``state``: as in `SendResult`; or ``again``: the next attempt may be made at once,
+    and this one is not reported.
 
-    The next try, if there is one, comes after ``wait`` seconds. ``requested`` tells whether a request reached the
+    The next attempt, if there is one, comes after ``wait`` seconds. ``requested`` says whether a request reached the
     gateway, and so counts against its limits; ``refused``, of one that failed, whether that was the message itself, and
     not what goes in its place. ``fault`` is `ACCOUNT`, `LIMITS` or `CHANNEL` where it was refused for that, and
     ``retry_after`` the seconds that the gateway asks to wait.
@@ -161,8 +170,53 @@ class SendAttempt:
     code: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What became of a message, or of an attempt, as delivery reports it.
+
+    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
+    and a template went since the contact's newest message; or something newer about the contact follows);
+    ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
+    contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
+    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
+    ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
+    `bot.gateway.gateway_answers.Sent`, ``code`` as in `SendAttempt`.
+    """
+
+    row: OutboxRow
+    state: str
+    attempts: int
+    due_at: datetime | None
+    message_ids: tuple[str, ...]
+    detail: str
+    at: datetime
+    alias: str | None = None
+    code: str = ""
+    refused: bool = False
+
+    @classmethod
+    def of(cls, queue: ContactQueue, attempt: SendAttempt, at: datetime) -> Self:
+        """What became of a queue's first message by an attempt."""
+        return cls(
+            queue.rows[0],
+            attempt.state,
+            queue.attempts,
+            None if attempt.wait is None else at + timedelta(seconds=attempt.wait),
+            attempt.message_ids,
+            attempt.detail,
+            at,
+            attempt.alias,
+            attempt.code,
+            attempt.refused,
+        )
+
+
+Content = Message | PutContact
+"""What goes in one request."""
+
+
 class Sender:
-    """Makes tries, from any thread, one at a time for each contact. See `bot.runtime.delivery.Delivery`."""
+    """Makes attempts, from any thread, one at a time for each contact. See `bot.runtime.delivery.Delivery`."""
 
     def __init__(
         self,
@@ -185,134 +239,144 @@ class Sender:
         self._random = random
         self._repeat_unclear = repeat_unclear
 
-    def send(self, lane: ContactQueue) -> SendAttempt:
-        """Try the lane's first message once. Raises nothing."""
+    def send(self, queue: ContactQueue) -> SendAttempt:
+        """Try the queue's first message once. Raises nothing."""
         try:
-            return self._try(lane)
+            content = self.prepare(queue)
+            if isinstance(content, SendAttempt):
+                return content
+            try:
+                return self.request(queue, content)
+            except GatewayError as error:
+                return self.conclude(queue, content, error)
         except BotError as error:  # of the store's: nothing was sent
-            return SendAttempt("retry", str(error), wait=self._backoff(lane.attempts))
+            return SendAttempt("retry", str(error), wait=self._backoff(queue.attempts))
         except Exception as defect:  # of ours: it must cost no other message, and its text may quote this one
             frames = "".join(traceback.format_tb(defect.__traceback__))
             log.error("a defect while a message was sent: %s\n%s", type(defect).__name__, frames)
             return SendAttempt("unknown", f"a defect of the bot's: {type(defect).__name__}", requested=True)
 
-    def _try(self, lane: ContactQueue) -> SendAttempt:
-        row = lane.rows[0]
-        what = self._what(lane, self._time.now())
-        if isinstance(what, SendAttempt):
-            return what
-        if not isinstance(what, PutContact) and not self._gateway.keyed(what):
-            self._claim(row)
-        if lane.tried_since is None:
-            lane.tried_since = self._clock.elapsed()
-        lane.attempts += 1
-        try:
-            return self._request(lane, what)
-        except GatewayError as error:
-            return self._failed(lane, what, error)
+    # Before the request
 
-    def _what(self, lane: ContactQueue, now: datetime) -> Message | PutContact | SendAttempt:
-        """What is to go now; an outcome where nothing is."""
-        row = lane.rows[0]
+    def prepare(self, queue: ContactQueue) -> Content | SendAttempt:
+        """What goes in the request, once the row is claimed where that must be; an attempt where nothing goes."""
+        content = self._content(queue, self._time.now())
+        if isinstance(content, SendAttempt):
+            return content
+        if not isinstance(content, PutContact) and not self._gateway.keyed(content):
+            self._claim(queue.rows[0])
+        if queue.tried_since is None:
+            queue.tried_since = self._clock.elapsed()
+        queue.attempts += 1
+        return content
+
+    def _content(self, queue: ContactQueue, now: datetime) -> Content | SendAttempt:
+        row = queue.rows[0]
         if now > row.created_at + OLDEST:
-            return SendAttempt("unknown" if lane.unclear else "failed", f"it is older than {OLDEST.days} days")
-        if lane.over_share is not None:
-            return lane.over_share.outcome()
+            return SendAttempt("unknown" if queue.unclear else "failed", f"it is older than {OLDEST.days} days")
+        if queue.over_share is not None:
+            return queue.over_share.attempt()
         if isinstance(row.effect, PutContact):
-            return SendAttempt("covered", NEWER) if len(lane.rows) > 1 else row.effect
+            return SendAttempt("covered", NEWER) if len(queue.rows) > 1 else row.effect
         if row.priority != REPLY and self._opted_out(row.contact):
             return SendAttempt("opted_out", HAS_OPTED_OUT)
         message, instead = row.effect.message, row.effect.instead
-        if isinstance(message, TemplateMessage) or self._is_open(lane, now):
+        if isinstance(message, TemplateMessage) or self._is_open(queue, now):
             return message
-        return _blocked(lane) if instead is None or _replaced(lane) else instead
+        return _blocked(queue) if instead is None or _replaced(queue) else instead
 
-    def _request(self, lane: ContactQueue, what: Message | PutContact) -> SendAttempt:
-        row = lane.rows[0]
-        if isinstance(what, PutContact):
-            rate = self._gateway.put_contact(row.contact, what.name, what.email, what.tags).rate
-            return SendAttempt("sent", requested=True, rate=rate)
-        if what is getattr(row.effect, "message", None):
-            sent = self._gateway.send(row.contact, what, row.key, row.channel)
-            return _taken("sent", "", sent)
-        sent = self._gateway.send(row.contact, what, f"{row.key}-instead", row.channel)
-        assert lane.silence is not None
-        lane.silence.replaced = True
-        return _taken("replaced", SHUT, sent)
-
-    def _is_open(self, lane: ContactQueue, now: datetime) -> bool:
-        until = lane.rows[0].window_until
-        if lane.silence is None and until is not None and now < until:
+    def _is_open(self, queue: ContactQueue, now: datetime) -> bool:
+        until = queue.rows[0].window_until
+        if queue.shut_window is None and until is not None and now < until:
             return True
-        newest = self._window(lane.contact)
-        if lane.silence is not None and lane.silence.newest == newest:
+        newest = self._window(queue.contact)
+        if queue.shut_window is not None and queue.shut_window.newest == newest:
             return False
         if newest is not None and now < newest + WINDOW:
-            lane.silence = None
+            queue.shut_window = None
             return True
-        self._shut(lane, newest)
+        self._shut(queue, newest)
         return False
 
-    def _shut(self, lane: ContactQueue, newest: datetime | None) -> None:
-        replaced = self._replaced(lane.contact)
-        lane.silence = ShutWindow(newest, replaced is not None and (newest is None or replaced > newest))
+    def _shut(self, queue: ContactQueue, newest: datetime | None) -> None:
+        replaced = self._replaced(queue.contact)
+        queue.shut_window = ShutWindow(newest, replaced is not None and (newest is None or replaced > newest))
 
-    def _failed(self, lane: ContactQueue, what: Message | PutContact, error: GatewayError) -> SendAttempt:
+    # The request
+
+    def request(self, queue: ContactQueue, content: Content) -> SendAttempt:
+        """Make the request and wait for its answer. Raises `GatewayError`."""
+        row = queue.rows[0]
+        if isinstance(content, PutContact):
+            rate = self._gateway.put_contact(row.contact, content.name, content.email, content.tags).rate
+            return SendAttempt("sent", requested=True, rate=rate)
+        if content is getattr(row.effect, "message", None):
+            sent = self._gateway.send(row.contact, content, row.key, row.channel)
+            return _taken("sent", "", sent)
+        sent = self._gateway.send(row.contact, content, f"{row.key}-instead", row.channel)
+        assert queue.shut_window is not None
+        queue.shut_window.replaced = True
+        return _taken("replaced", SHUT, sent)
+
+    # After a request that failed
+
+    def conclude(self, queue: ContactQueue, content: Content, error: GatewayError) -> SendAttempt:
+        """What becomes of the queue's first message, whose request failed."""
         match error:
             case EndpointRefused():
-                return _outcome("again", error)
-            case TemplateRequired() if not isinstance(what, TemplateMessage):
-                self._shut(lane, self._window(lane.contact))
-                return _outcome("again", error)
+                return _attempt("again", error)
+            case TemplateRequired() if not isinstance(content, TemplateMessage):
+                self._shut(queue, self._window(queue.contact))
+                return _attempt("again", error)
             case GatewayUnauthorized() | ChannelNotFound():
-                lane.attempts -= isinstance(
+                queue.attempts -= isinstance(
                     error, GatewayUnauthorized
                 )  # that is nobody's request: it counts against no limit
-                lane.tried_since = None
+                queue.tried_since = None
                 return replace(refused("held", error, self._clock.now()), wait=0.0)
-            case GatewayRateLimited() if not lane.alone:
-                lane.tried_since = None  # waiting for the limits uses up no message's time
-                wait = self._backoff(lane.attempts, error)
+            case GatewayRateLimited() if not queue.alone:
+                queue.tried_since = None  # waiting for the limits uses up no message's time
+                wait = self._backoff(queue.attempts, error)
                 return replace(refused("retry", error, self._clock.now()), wait=wait)
-            case OutcomeUnknown() if isinstance(what, PutContact):
+            case OutcomeUnknown() if isinstance(content, PutContact):
                 pass  # it can be done twice
-            case OutcomeUnknown() if not error.keyed and (lane.unclear or not self._repeats(lane.rows[0])):
-                return _outcome("unknown", error)
+            case OutcomeUnknown() if not error.keyed and (queue.unclear or not self._repeats(queue.rows[0])):
+                return _attempt("unknown", error)
             case OutcomeUnknown():
-                lane.unclear = True
+                queue.unclear = True
         if error.retry:
-            return self._retry(lane, error)
-        return replace(_outcome("failed", error), refused=what is getattr(lane.rows[0].effect, "message", None))
+            return self._retry(queue, error)
+        return replace(_attempt("failed", error), refused=content is getattr(queue.rows[0].effect, "message", None))
 
     def _repeats(self, row: OutboxRow) -> bool:
         return self._repeat_unclear and row.priority == REPLY
 
-    def _retry(self, lane: ContactQueue, error: GatewayError) -> SendAttempt:
-        row, wait = lane.rows[0], self._backoff(lane.attempts, error)
-        assert lane.tried_since is not None
-        tried_for = self._clock.elapsed() + wait - lane.tried_since
+    def _retry(self, queue: ContactQueue, error: GatewayError) -> SendAttempt:
+        row, wait = queue.rows[0], self._backoff(queue.attempts, error)
+        assert queue.tried_since is not None
+        tried_for = self._clock.elapsed() + wait - queue.tried_since
         if tried_for <= (row.expires_at - row.created_at).total_seconds():
-            return replace(_outcome("retry", error), wait=wait)
-        outcome = _outcome("unknown" if lane.unclear else "failed", error)
-        return replace(outcome, detail=f"given up after {lane.attempts} tries: {error}")
+            return replace(_attempt("retry", error), wait=wait)
+        attempt = _attempt("unknown" if queue.unclear else "failed", error)
+        return replace(attempt, detail=f"given up after {queue.attempts} tries: {error}")
 
     def _backoff(self, attempts: int, error: GatewayError | None = None) -> float:
-        """In how many seconds the next try is made: not before the answer says, but a minute or so, whatever it says."""
+        """The seconds until the next attempt: not before the answer says, but a minute or so, whatever it says."""
         said = (error and error.rate.wait(self._clock.now())) or 0.0
         return max(backoff(attempts, self._random), min(said, LONGEST_BACKOFF))
 
 
 def refused(state: str, error: GatewayError, now: datetime) -> SendAttempt:
-    """What a request came to that the gateway refused for its key, its limits or its channel."""
+    """An attempt that the gateway refused for its key, its limits or its channel."""
     advice = f"{error.code}: {error.advice}"
-    return replace(_outcome(state, error), fault=_FAULTS[type(error)], retry_after=error.rate.wait(now), advice=advice)
+    return replace(_attempt(state, error), fault=_FAULTS[type(error)], retry_after=error.rate.wait(now), advice=advice)
 
 
 def _taken(state: str, detail: str, sent: Sent) -> SendAttempt:
     return SendAttempt(state, detail, sent.message_ids, requested=True, rate=sent.rate, alias=sent.alias)
 
 
-def _outcome(state: str, error: GatewayError) -> SendAttempt:
+def _attempt(state: str, error: GatewayError) -> SendAttempt:
     return SendAttempt(state, str(error), requested=error.requested, rate=error.rate, code=_code(error))
 
 
@@ -322,53 +386,12 @@ def _code(error: GatewayError) -> str:
     return error.code or (REFUSED if isinstance(error, GatewayRefused) else "")
 
 
-def _replaced(lane: ContactQueue) -> bool:
-    return lane.silence is not None and lane.silence.replaced
+def _replaced(queue: ContactQueue) -> bool:
+    return queue.shut_window is not None and queue.shut_window.replaced
 
 
-def _blocked(lane: ContactQueue) -> SendAttempt:
+def _blocked(queue: ContactQueue) -> SendAttempt:
     """What becomes of a message behind a shut window for which no template goes."""
-    if _replaced(lane):
+    if _replaced(queue):
         return SendAttempt("covered", f"{SHUT}, and a template went since")
     return SendAttempt("failed", f"{SHUT}, and no window_closed template is declared")
-
-
-@dataclass(frozen=True, slots=True)
-class SendResult:
-    """What became of a message, or of a try.
-
-    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
-    and a template went since the contact's newest message; or something newer about the contact follows);
-    ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
-    contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
-    to be tried still: ``retry`` at ``due_at``; ``held`` (nothing can be sent at all, see `Delivery.status`).
-    ``refused``, of one that failed: the gateway does not take it as it is. ``alias`` is as in
-    `bot.gateway.gateway_answers.Sent`, ``code`` as in `bot.runtime.sending.SendAttempt`.
-    """
-
-    row: OutboxRow
-    state: str
-    attempts: int
-    due_at: datetime | None
-    message_ids: tuple[str, ...]
-    detail: str
-    at: datetime
-    alias: str | None = None
-    code: str = ""
-    refused: bool = False
-
-    @classmethod
-    def of(cls, lane: ContactQueue, outcome: SendAttempt, at: datetime) -> Self:
-        """What a try of a lane's first message came to."""
-        return cls(
-            lane.rows[0],
-            outcome.state,
-            lane.attempts,
-            None if outcome.wait is None else at + timedelta(seconds=outcome.wait),
-            outcome.message_ids,
-            outcome.detail,
-            at,
-            outcome.alias,
-            outcome.code,
-            outcome.refused,
-        )

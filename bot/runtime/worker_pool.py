@@ -1,4 +1,4 @@
-"""Worker threads around one lock, started only as there is work for them, and one that looks when a time has come."""
+"""Worker threads with a delay queue: what delivery and every kind of performer runs its jobs on."""
 
 import heapq
 import threading
@@ -12,11 +12,148 @@ from typing import Generic, TypeVar
 
 from bot.clock import Clock, to_microseconds
 
+J = TypeVar("J")
+R = TypeVar("R")
 T = TypeVar("T")
+
+LONGEST_BACKOFF = 60.0  # seconds
+_SPREAD = 1.25
+_LONGEST_WAIT = LONGEST_BACKOFF * _SPREAD
+_LOOK_AT_CLOCK = 60.0  # seconds
+
+
+class WorkerPool(Generic[J, R]):
+    """Threads that take a job, do it, and take the next one; they are started only when there is work for them.
+
+    The pool owns ``lock``, under which its owner decides everything about the jobs:
+
+    * ``look(now)`` brings the jobs up to date. It returns how many can begin now, and when more of them can.
+    * ``take(now)`` returns the next job, or None when none can begin.
+    * ``do(job)`` runs on a worker without the lock, and raises nothing.
+    * ``done(job, result)`` takes the result, with the lock held again.
+
+    Times are those of `Clock.elapsed`. ``size`` is the largest number of workers; when it is lowered, a worker that is
+    one too many ends after its job.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        look: Callable[[float], tuple[int, float | None]],
+        take: Callable[[float], J | None],
+        do: Callable[[J], R],
+        done: Callable[[J, R], None],
+        size: int,
+        name: str,
+    ) -> None:
+        self.lock = threading.Lock()
+        self.size = size
+        self.running = False
+        self._clock = clock
+        self._look = look
+        self._take = take
+        self._do = do
+        self._done = done
+        self._name = name
+        self._workers: set[threading.Thread] = set()
+        self._wake = threading.Condition(self.lock)
+        self._idle = 0
+        self._coming = 0  # workers that were woken or started, and have not taken a job yet
+        self._time = threading.Condition(self.lock)
+        self._awaited: float | None = None  # what the timekeeper waits for
+        self._timekeeper = threading.Thread(target=self._keep_time, name=f"{name}-time", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take jobs."""
+        with self.lock:
+            self.running = True
+            self._timekeeper.start()
+
+    def end(self) -> None:
+        """Take no more jobs."""
+        with self.lock:
+            self.running = False
+            self._wake.notify_all()
+            self._time.notify_all()
+
+    def stop(self, timeout: float) -> None:
+        """Take no more jobs, and wait ``timeout`` seconds at most for those that are being done."""
+        deadline = monotonic() + timeout
+        self.end()
+        with self.lock:
+            workers = list(self._workers)
+        if self._timekeeper.ident is not None:  # it may never have been started
+            self._timekeeper.join()
+        for worker in workers:
+            worker.join(max(0.0, deadline - monotonic()))
+
+    def changed(self) -> None:
+        """Look at the jobs again, because something has changed. With the lock held."""
+        self._update(free=0)
+
+    def look_at(self, time: float | None) -> None:
+        """Look at the jobs at this time at the latest. With the lock held."""
+        if time is not None and (self._awaited is None or time < self._awaited):
+            self._time.notify()
+
+    def _update(self, free: int) -> float | None:
+        """Call a worker for each job that can begin, but for those that ``free`` workers take next. Returns when to look again."""
+        if not self.running:
+            return None
+        ready, look_at = self._look(self._clock.elapsed())
+        self._call(ready - free)
+        self.look_at(look_at)
+        return look_at
+
+    def _call(self, workers: int) -> None:
+        while self._coming < workers:
+            if self._idle:
+                self._idle -= 1
+                self._wake.notify()
+            elif len(self._workers) < self.size:
+                worker = threading.Thread(target=self._work, name=self._name, daemon=True)
+                worker.start()
+                self._workers.add(worker)
+            else:
+                return
+            self._coming += 1
+
+    def _work(self) -> None:
+        with self.lock:
+            self._coming -= 1
+            job = self._next()
+        while job is not None:
+            result = self._do(job)
+            with self.lock:
+                self._done(job, result)
+                self._update(free=0 if self._is_one_too_many() else 1)
+                job = self._next()
+
+    def _next(self) -> J | None:
+        """Wait for the worker's next job; None when the worker is to end. With the lock held."""
+        while self.running and not self._is_one_too_many():
+            job = self._take(self._clock.elapsed())
+            if job is not None:
+                return job
+            self._idle += 1
+            self._wake.wait()
+            self._coming -= 1
+        self._workers.discard(threading.current_thread())
+        return None
+
+    def _is_one_too_many(self) -> bool:
+        return len(self._workers) > self.size
+
+    def _keep_time(self) -> None:
+        with self.lock:
+            while self.running:
+                self._awaited = self._update(free=0)
+                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
 
 
 class DelayQueue(Generic[T]):
-    """Items in the order in which they became ready, and by the time at which others do, which is `Clock.elapsed`."""
+    """Items that are ready, in the order in which they became so, and items that are ready later. Times are `Clock.elapsed`'s."""
 
     def __init__(self) -> None:
         self.ready: deque[T] = deque()
@@ -24,150 +161,37 @@ class DelayQueue(Generic[T]):
         self._order = count()
 
     def add(self, item: T, due_at: float, now: float) -> None:
-        """Take an item that may go at ``due_at``."""
+        """Add an item that is ready at ``due_at``."""
         if due_at <= now:
             self.ready.append(item)
         else:
             heapq.heappush(self._later, (to_microseconds(due_at), next(self._order), item))
 
-    def drop(self, gone: Callable[[T], bool]) -> None:
-        """Forget the items for which ``gone`` is true."""
+    def remove(self, gone: Callable[[T], bool]) -> None:
+        """Remove the items for which ``gone`` is true."""
         self.ready = deque(item for item in self.ready if not gone(item))
         self._later = [entry for entry in self._later if not gone(entry[2])]
         heapq.heapify(self._later)
 
-    def ripen(self, now: float) -> None:
-        """What has fallen due is ready."""
+    def update(self, now: float) -> None:
+        """Make the items ready that are due by now."""
         while self._later and self._later[0][0] <= now:
             self.ready.append(heapq.heappop(self._later)[2])
 
-    def due(self) -> float | None:
-        """When the first of what waits for its time falls due."""
+    def next_due(self) -> float | None:
+        """When the first of the later items is due."""
         return self._later[0][0] if self._later else None
 
 
-J = TypeVar("J")
-
-_LOOK_AT_CLOCK = 60.0  # seconds
-
-
-class WorkerPool(Generic[J]):
-    """Threads that take a job and do it, over and over; one that is done looks for the next job by itself.
-
-    ``take`` is called with the lock held and gives a job, or None when there is none now; ``do`` is called
-    without it and must not raise. ``look`` is called with the lock held at the start, and again at the time (of
-    `Clock.elapsed`) that it gave last. ``size`` is the largest number of workers; when it is lowered, one that is over it ends after its job.
-    """
-
-    def __init__(
-        self,
-        lock: threading.Lock,
-        clock: Clock,
-        take: Callable[[], J | None],
-        do: Callable[[J], None],
-        look: Callable[[], float | None],
-        size: int,
-        name: str,
-    ) -> None:
-        self.size = size
-        self.running = False
-        self._lock = lock
-        self._clock = clock
-        self._take = take
-        self._do = do
-        self._look = look
-        self._name = name
-        self._wake = threading.Condition(lock)
-        self._threads: set[threading.Thread] = set()
-        self._idle = 0
-        self._called = 0  # woken or started, but not yet here to take a job
-        self._time = threading.Condition(lock)
-        self._timekeeper = threading.Thread(target=self._keep_time, name=f"{name}-time", daemon=True)
-        self._awaited: float | None = None  # what the timekeeper waits for
-
-    def start(self) -> None:
-        """Begin."""
-        with self._lock:
-            self.running = True
-            self._timekeeper.start()
-
-    def end(self) -> None:
-        """Take no more jobs."""
-        with self._lock:
-            self.running = False
-            self._wake.notify_all()
-            self._time.notify_all()
-
-    def stop(self, timeout: float) -> None:
-        """Take no more jobs, and wait for those that are being done, ``timeout`` seconds at most."""
-        deadline = monotonic() + timeout
-        self.end()
-        with self._lock:
-            threads = list(self._threads)
-        if self._timekeeper.ident is not None:  # it may never have been started
-            self._timekeeper.join()
-        for thread in threads:
-            thread.join(max(0.0, deadline - monotonic()))
-
-    def call(self, jobs: int) -> None:
-        """See to it that a thread comes for each of so many jobs, as far as there may be threads. With the lock held."""
-        while self._called < jobs and self.running:
-            if self._idle:
-                self._idle -= 1
-                self._wake.notify()
-            elif len(self._threads) < self.size:
-                thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                thread.start()
-                self._threads.add(thread)
-            else:
-                return
-            self._called += 1
-
-    def expect(self, at: float | None) -> None:
-        """There is something to look at by then. With the lock held."""
-        if at is not None and (self._awaited is None or at < self._awaited):
-            self._time.notify()
-
-    def _run(self) -> None:
-        called = True
-        while (job := self._next(called)) is not None:
-            self._do(job)
-            called = False
-
-    def _next(self, called: bool) -> J | None:
-        with self._lock:
-            self._called -= called
-            while self.running and len(self._threads) <= self.size:
-                job = self._take()
-                if job is not None:
-                    return job
-                self._idle += 1
-                self._wake.wait()
-                self._called -= 1
-            self._threads.discard(threading.current_thread())
-            return None
-
-    def _keep_time(self) -> None:
-        with self._lock:
-            while self.running:
-                self._awaited = self._look()
-                self._clock.wait(self._time, self._awaited, _LOOK_AT_CLOCK)
-
-
-LONGEST_BACKOFF = 60.0  # seconds
-_SPREAD = 1.25
-_LONGEST_WAIT = LONGEST_BACKOFF * _SPREAD
-
-
 def backoff(attempts: int, random: Random) -> float:
-    """The pause in seconds after so many tries: from a second on doubled each time, and spread, so that not all come back at once."""
+    """The seconds to wait after so many attempts: 1, 2, 4 ... `LONGEST_BACKOFF`, spread, so that not all come back at once."""
     seconds = min(2.0 ** min(max(attempts - 1, 0), 10), LONGEST_BACKOFF)
     return to_microseconds(seconds * random.uniform(1.0, _SPREAD))
 
 
 def left_to_wait(attempts: int, due_at: datetime, now: datetime) -> float:
-    """The seconds until what is stored to be tried at ``due_at`` is tried: no more than any pause can have been.
+    """The seconds that a stored row still waits for its next attempt at ``due_at``; 0 for one without an attempt.
 
-    The clock may have been set back since then. What has not been tried yet waits for nothing.
+    It is never more than the longest backoff: the clock may have been set back since the row was written.
     """
     return min(max((due_at - now).total_seconds(), 0.0), _LONGEST_WAIT) if attempts else 0.0

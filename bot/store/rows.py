@@ -11,8 +11,8 @@ from bot.core import codec
 from bot.core.effects import Performed, PutContact, Send
 from bot.core.events import MessageReceived, Tapped
 
-GATEWAY_COMMAND = "errand"
-"""The rule of a trace's line that says that a command had something asked of the gateway."""
+GATEWAY_COMMAND = "command"
+"""The rule of a trace line about a request that a command made to the gateway."""
 
 OPERATOR = "operator"
 """The rule of a trace's line about what an operator did."""

@@ -50,7 +50,7 @@ class Bench:
             self.report,
             self.newest.get,
             alarms=self.alarms,
-            shares=ContactLimiter(self.alarms, *limits, per_contact=options.pop("per_contact", None)),
+            contact_limiter=ContactLimiter(self.alarms, *limits, per_contact=options.pop("per_contact", None)),
             replaced=self.replaced.get,
             opted_out=self.opted_out.__contains__,
             claim=claim,

@@ -1,4 +1,4 @@
-"""A program for `test_turns_killed`: runs turns in forked processes that are killed between any two steps.
+"""A program for `test_turns_killed`: runs loop in forked processes that are killed between any two steps.
 
 Each child works on a copy of a store and kills itself with SIGKILL right before its n-th SQL statement. It is
 begun again until it comes to its end. What the store says then is printed, a JSON object a line.
@@ -101,16 +101,16 @@ def take(path: Path, kill_at: int | None, deadly_calls: bool) -> None:
 
     store._connection.set_trace_callback(step)
     clock = MovableClock(START + timedelta(hours=2))
-    turns = EngineLoop(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
+    loop = EngineLoop(store, InboxReader(path), clock, deadly, read, metrics=EngineMetrics(), alarms=Alarms(clock))
     notes = path.with_name("notes")
-    caution = CrashQuarantine(lambda: turns.careful, turns.claim)
-    performers = Performers(deadly_call, clock, turns.called, caution=caution)
-    eager = Eager(lambda row: turns.called(called(row)), notes)
-    turns.start(Eager(lambda row: turns.sent(sent(row)), notes), performers if deadly_calls else eager)
+    quarantine = CrashQuarantine(lambda: loop.careful, loop.claim)
+    performers = Performers(deadly_call, clock, loop.called, quarantine=quarantine)
+    eager = Eager(lambda row: loop.called(called(row)), notes)
+    loop.start(Eager(lambda row: loop.sent(sent(row)), notes), performers if deadly_calls else eager)
     performers.start()
-    assert turns.wait_settled(LONG)
+    assert loop.wait_settled(LONG)
     performers.stop(LONG)
-    assert turns.stop(LONG)
+    assert loop.stop(LONG)
     store.close()
 
 
@@ -157,8 +157,8 @@ def outcome(path: Path, kills: int, contacts: Sequence[str]) -> dict[str, Any]:
 
 
 def _said(reader: StoreReader, contact: str) -> list[str]:
-    turns = sorted(reader.trace(contact, 1000), key=lambda turn: turn.at)
-    sends = [effect for turn in turns for effect in turn.effects if isinstance(effect, Send)]
+    loop = sorted(reader.trace(contact, 1000), key=lambda turn: turn.at)
+    sends = [effect for turn in loop for effect in turn.effects if isinstance(effect, Send)]
     return [send.message.body for send in sends if isinstance(send.message, TextMessage)]
 
 

@@ -108,12 +108,12 @@ def test_a_command_that_waits_for_the_limit_gets_its_turn(bench: Bench, by: time
     had = threading.Event()
 
     def ask() -> None:
-        with bench.delivery.borrow(20):
+        with bench.delivery.permit(20):
             had.set()
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while not bench.delivery._loans.waiting:
+    while not bench.delivery._permits.waiting:
         asking.join(0.001)
     bench.clock.step(by)
     bench.move(61)

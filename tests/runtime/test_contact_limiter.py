@@ -16,11 +16,11 @@ def alarms() -> Alarms:
     return Alarms(MovableClock(datetime(2030, 5, 1, tzinfo=UTC)))
 
 
-def spend(shares: ContactLimiter, contact: str, now: float, most: int = 10_000) -> int:
+def spend(limiter: ContactLimiter, contact: str, now: float, most: int = 10_000) -> int:
     """Make every request that the contact's share leaves now; how many there were."""
     count = 0
-    while count < most and shares.opens_at(contact, now) <= now:
-        shares.count(contact, now)
+    while count < most and limiter.free_at(contact, now) <= now:
+        limiter.count(contact, now)
         count += 1
     return count
 
@@ -31,11 +31,11 @@ def test_where_nothing_is_set_it_is_two_percent_but_some_tens(per_day: int, shar
 
 
 def test_of_a_minute_a_contact_gets_a_third_and_it_slides(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 60, 10_000)
-    assert [spend(shares, "1", 0), spend(shares, "1", 1), spend(shares, "2", 1)] == [20, 0, 20]
-    opens = shares.opens_at("1", 1)
-    assert 60 < opens <= 61
-    assert [spend(shares, "1", opens - 0.01), spend(shares, "1", opens)] == [0, 20]
+    limiter = ContactLimiter(alarms, 60, 10_000)
+    assert [spend(limiter, "1", 0), spend(limiter, "1", 1), spend(limiter, "2", 1)] == [20, 0, 20]
+    free = limiter.free_at("1", 1)
+    assert 60 < free <= 61
+    assert [spend(limiter, "1", free - 0.01), spend(limiter, "1", free)] == [0, 20]
     assert alarms.current() == []
 
 
@@ -45,44 +45,44 @@ def test_a_small_limit_leaves_room_for_a_reply_of_some_messages(alarms: Alarms, 
 
 
 def test_of_a_day_a_contact_gets_its_share_and_it_slides(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 1000, 10_000, 50)
-    assert [spend(shares, "1", 0, 30), spend(shares, "1", 40_000), spend(shares, "2", 40_000)] == [30, 20, 50]
-    opens = shares.opens_at("1", 50_000)
-    assert DAY < opens <= DAY + 900
-    assert spend(shares, "1", opens) == 30
+    limiter = ContactLimiter(alarms, 1000, 10_000, 50)
+    assert [spend(limiter, "1", 0, 30), spend(limiter, "1", 40_000), spend(limiter, "2", 40_000)] == [30, 20, 50]
+    free = limiter.free_at("1", 50_000)
+    assert DAY < free <= DAY + 900
+    assert spend(limiter, "1", free) == 30
 
 
 def test_requests_of_before_a_restart_count(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 60, 10_000, 50, [(-3600.0, "1", 45), (-DAY - 901, "2", 45), (-7200.0, "3", 50)])
-    assert [spend(shares, contact, 0) for contact in ("1", "2", "3")] == [5, 20, 0]
+    limiter = ContactLimiter(alarms, 60, 10_000, 50, [(-3600.0, "1", 45), (-DAY - 901, "2", 45), (-7200.0, "3", 50)])
+    assert [spend(limiter, contact, 0) for contact in ("1", "2", "3")] == [5, 20, 0]
 
 
 def test_the_alarm_counts_the_contacts_and_names_none(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 1000, 10_000, 5)
+    limiter = ContactLimiter(alarms, 1000, 10_000, 5)
     for now, contact in ((0, "628111"), (50_000, "628222")):
-        spend(shares, contact, now)
+        spend(limiter, contact, now)
         [alarm] = alarms.current()
     assert alarm.name == "contact-limit"
     assert alarm.what.startswith("2 contacts have used up their share of the day, 5 requests")
     assert "628" not in alarm.what + alarm.advice + alarm.about
-    shares.look(DAY + 1000)
+    limiter.look(DAY + 1000)
     assert alarms.current()[0].what.startswith("1 contact has used up its share")
-    shares.look(50_000 + DAY + 1000)
+    limiter.look(50_000 + DAY + 1000)
     assert alarms.current() == []
 
 
 def test_of_what_is_given_up_the_first_is_told_apart_until_there_is_a_share_again(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 1000, 10_000, 5)
-    spend(shares, "1", 0)
-    assert [shares.give_up("1"), shares.give_up("1"), shares.give_up("2")] == [True, False, True]
-    shares.look(DAY + 1000)
-    assert shares.give_up("1")
+    limiter = ContactLimiter(alarms, 1000, 10_000, 5)
+    spend(limiter, "1", 0)
+    assert [limiter.give_up("1"), limiter.give_up("1"), limiter.give_up("2")] == [True, False, True]
+    limiter.look(DAY + 1000)
+    assert limiter.give_up("1")
 
 
 def test_ten_thousand_contacts_are_forgotten_after_a_day(alarms: Alarms) -> None:
-    shares = ContactLimiter(alarms, 60, 10_000)
+    limiter = ContactLimiter(alarms, 60, 10_000)
     for contact in range(10_000):
-        shares.count(str(contact), float(contact))
-    shares.count("1", 2 * DAY)
-    assert shares._day._totals == {"1": 1}
-    assert len(shares._day._slots) == 1
+        limiter.count(str(contact), float(contact))
+    limiter.count("1", 2 * DAY)
+    assert limiter._day._totals == {"1": 1}
+    assert len(limiter._day._slots) == 1

@@ -16,7 +16,7 @@ from bot.core.errors import BotError
 from bot.core.messages import Buttons, Choice, TemplateMessage, TextMessage
 from bot.gateway.gateway_answers import GatewayNotReached, GatewayRateLimited, Rate
 from bot.gateway.gateway_client import Gateway
-from bot.runtime import delivery
+from bot.runtime import scheduler
 from bot.runtime.delivery import Delivery
 from bot.runtime.gateway_commands import NoPermit
 from bot.runtime.rate_limiter import ContactLimiter, RateLimiter
@@ -124,7 +124,7 @@ def test_there_is_room_for_as_many_rows_as_it_does_not_hold(bench: Bench) -> Non
     assert bench.delivery.status().waiting == 2
 
 
-# -- pacing
+# -- rate limits
 
 
 def test_the_limit_holds_messages_back_until_it_slides(server: Peer) -> None:
@@ -902,7 +902,7 @@ def test_what_a_held_channel_keeps_goes_in_order_by_the_one_that_an_edit_has_put
     ]
     assert [request.body["channel_id"] for request in server.requests] == ["one", "two", "three", "three", "three"]
     assert channels.alarms.current() == []
-    assert channels.delivery.room() == delivery.CAPACITY
+    assert channels.delivery.room() == scheduler.CAPACITY
 
 
 def test_an_edit_of_other_channels_leaves_a_held_one_held(server: Peer, channels: Bench) -> None:
@@ -942,7 +942,7 @@ def test_a_held_channel_holds_up_no_contact_change_and_no_command(server: Peer, 
     channels.after(1)
     channels.offer(channels.row("1", effect=CONTACT_OF, priority=SYNC))
     assert channels.after(2).state == "sent"
-    with channels.delivery.borrow(0):
+    with channels.delivery.permit(0):
         pass
 
 
@@ -1044,7 +1044,7 @@ def test_a_delivery_that_was_never_started_stops(server: Peer) -> None:
         lambda r: None,
         lambda c: None,
         alarms=alarms,
-        shares=ContactLimiter(alarms, 60, 10_000),
+        contact_limiter=ContactLimiter(alarms, 60, 10_000),
         replaced=lambda c: None,
         opted_out=lambda c: False,
         claim=lambda r: None,
@@ -1151,7 +1151,7 @@ def test_telling_of_a_contact_can_be_repeated(server: Peer, bench: Bench) -> Non
 
 
 def test_a_borrowed_permit_counts_and_gives_back_what_the_answer_said(bench: Bench) -> None:
-    with bench.delivery.borrow(1) as permit:
+    with bench.delivery.permit(1) as permit:
         permit.rate = Rate(remaining=0, resets_at=NOON + timedelta(seconds=20))
     bench.offer(bench.row())
     bench.nothing_more(0)
@@ -1161,7 +1161,7 @@ def test_a_borrowed_permit_counts_and_gives_back_what_the_answer_said(bench: Ben
 
 def test_a_request_that_never_left_gives_its_permit_back(server: Peer) -> None:
     bench = Bench(server, limits=(1, 100))
-    with pytest.raises(GatewayNotReached), bench.delivery.borrow(1):
+    with pytest.raises(GatewayNotReached), bench.delivery.permit(1):
         raise GatewayNotReached("no connection")
     bench.offer(bench.row())
     bench.after(1)
@@ -1169,7 +1169,7 @@ def test_a_request_that_never_left_gives_its_permit_back(server: Peer) -> None:
 
 
 def test_what_the_gateway_refuses_for_its_limits_pauses_everybody(bench: Bench) -> None:
-    with pytest.raises(GatewayRateLimited), bench.delivery.borrow(1):
+    with pytest.raises(GatewayRateLimited), bench.delivery.permit(1):
         raise GatewayRateLimited("slow down", rate=Rate(retry_after=timedelta(seconds=30)))
     bench.offer(bench.row())
     bench.nothing_more(0)
@@ -1181,7 +1181,7 @@ def test_when_there_is_no_room_in_time_a_command_is_told_so(server: Peer) -> Non
     bench = Bench(server, limits=(1, 100))
     bench.offer(bench.row())
     bench.after(1)
-    with pytest.raises(NoPermit, match="no room for this within 0 s"), bench.delivery.borrow(0):
+    with pytest.raises(NoPermit, match="no room for this within 0 s"), bench.delivery.permit(0):
         raise AssertionError("there was a permit")
     bench.delivery.stop(5)
 
@@ -1192,7 +1192,7 @@ def test_a_command_waits_no_longer_than_until_there_is_room(server: Peer) -> Non
     bench.after(1)
     bench.move(59.8)
     began = monotonic()
-    with bench.delivery.borrow(20):
+    with bench.delivery.permit(20):
         assert monotonic() - began < 15
     bench.delivery.stop(5)
 
@@ -1205,12 +1205,12 @@ def test_a_command_that_waits_goes_before_a_campaign(server: Peer) -> None:
     had = threading.Event()
 
     def ask() -> None:
-        with bench.delivery.borrow(20):
+        with bench.delivery.permit(20):
             had.set()
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while not bench.delivery._loans.waiting:
+    while not bench.delivery._permits.waiting:
         asking.join(0.001)
     bench.move(61)
     assert had.wait(20)

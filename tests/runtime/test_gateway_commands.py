@@ -43,19 +43,19 @@ def account(gateway: Emulator, per_minute: int = 6000) -> Account:
 
 
 @pytest.fixture
-def errands(gateway: Emulator, tmp_path: Path) -> Iterator[GatewayCommands]:
-    with commands_without_server(account(gateway), tmp_path / "bot.db", SystemClock()) as errands:
-        yield errands
+def commands(gateway: Emulator, tmp_path: Path) -> Iterator[GatewayCommands]:
+    with commands_without_server(account(gateway), tmp_path / "bot.db", SystemClock()) as commands:
+        yield commands
 
 
-def test_each_answer_is_plain_enough_for_the_local_socket(errands: GatewayCommands, gateway: Emulator) -> None:
-    assert errands.run(PUT | {"name": "Ann", "tags": ["vip"]})["id"]
-    page = json.loads(json.dumps(errands.run({"call": "contacts", "page": 1})))
+def test_each_answer_is_plain_enough_for_the_local_socket(commands: GatewayCommands, gateway: Emulator) -> None:
+    assert commands.run(PUT | {"name": "Ann", "tags": ["vip"]})["id"]
+    page = json.loads(json.dumps(commands.run({"call": "contacts", "page": 1})))
     assert [(item["phone"], item["tags"]) for item in page["items"]] == [(CONTACT, ["vip"])]
     assert page["has_more"] is False
-    assert json.loads(json.dumps(errands.run({"call": "templates"}))) == {"items": [], "has_more": False}
+    assert json.loads(json.dumps(commands.run({"call": "templates"}))) == {"items": [], "has_more": False}
     webhook = {"call": "register_webhook", "name": "n", "url": "https://bot.example/w", "events": ["message.read"]}
-    answer = json.loads(json.dumps(errands.run(webhook | {"secret": "mine"})))
+    answer = json.loads(json.dumps(commands.run(webhook | {"secret": "mine"})))
     assert (answer["url"], answer["events"], answer["secret"]) == ("https://bot.example/w", ["message.read"], "mine")
     assert gateway.unknown_fields == set()
 
@@ -71,29 +71,29 @@ def test_each_answer_is_plain_enough_for_the_local_socket(errands: GatewayComman
     ],
 )
 def test_a_request_of_another_form_is_refused_in_words(
-    errands: GatewayCommands, gateway: Emulator, request_: dict[str, object]
+    commands: GatewayCommands, gateway: Emulator, request_: dict[str, object]
 ) -> None:
     with pytest.raises(UnknownCommand, match="the gateway is never asked for"):
-        errands.run(request_)
+        commands.run(request_)
     assert gateway.requests == 0
 
 
 def test_a_contact_that_is_refused_is_an_answer_and_a_bad_key_is_none(
-    errands: GatewayCommands, gateway: Emulator
+    commands: GatewayCommands, gateway: Emulator
 ) -> None:
-    assert "VALIDATION_INVALID_PHONE" in errands.run(PUT | {"phone": "0812"})["refused"]
+    assert "VALIDATION_INVALID_PHONE" in commands.run(PUT | {"phone": "0812"})["refused"]
     gateway.faults.add("unauthorized", count=1)
     with pytest.raises(GatewayUnauthorized):
-        errands.run(PUT)
+        commands.run(PUT)
     gateway.faults.add("error_before", count=1)
     with pytest.raises(OutcomeUnknown):
-        errands.run(PUT)
+        commands.run(PUT)
 
 
-def test_a_contact_without_a_name_is_put_by_one_request(errands: GatewayCommands, gateway: Emulator) -> None:
-    assert errands.run(PUT)["id"]
+def test_a_contact_without_a_name_is_put_by_one_request(commands: GatewayCommands, gateway: Emulator) -> None:
+    assert commands.run(PUT)["id"]
     assert gateway.requests == 1
-    (contact,) = errands.run({"call": "contacts", "page": 1})["items"]
+    (contact,) = commands.run({"call": "contacts", "page": 1})["items"]
     assert contact["name"] is None
 
 
@@ -101,12 +101,12 @@ def test_after_a_429_nothing_is_asked_before_the_gateway_allows_it(tmp_path: Pat
     clock = MovableClock(NOON)
     with (
         Emulator(clock, threads=2) as gateway,
-        commands_without_server(account(gateway), tmp_path / "bot.db", clock) as errands,
+        commands_without_server(account(gateway), tmp_path / "bot.db", clock) as commands,
     ):
         gateway.faults.add("rate_limited", count=1, seconds=30)
         with pytest.raises(GatewayRateLimited):
-            errands.run({"call": "templates"})
-        asking = threading.Thread(target=errands.run, args=({"call": "templates"},), daemon=True)
+            commands.run({"call": "templates"})
+        asking = threading.Thread(target=commands.run, args=({"call": "templates"},), daemon=True)
         asking.start()
         clock.move(timedelta(seconds=29))
         assert gateway.requests == 1
@@ -126,9 +126,9 @@ def test_the_requests_of_a_server_that_has_ended_count(tmp_path: Path) -> None:
         )
     with (
         Emulator(clock, threads=2) as gateway,
-        commands_without_server(account(gateway, per_minute=20), store, clock) as errands,
+        commands_without_server(account(gateway, per_minute=20), store, clock) as commands,
     ):
-        asking = threading.Thread(target=errands.run, args=({"call": "templates"},), daemon=True)
+        asking = threading.Thread(target=commands.run, args=({"call": "templates"},), daemon=True)
         asking.start()
         clock.move(timedelta(seconds=59))
         assert gateway.requests == 0
@@ -141,17 +141,17 @@ def test_each_request_is_noted_before_it_is_made_and_counts_from_then_on(tmp_pat
     clock, store = MovableClock(NOON), tmp_path / "bot.db"
     migrate(store)
     with Emulator(clock, threads=2) as gateway:
-        with commands_without_server(account(gateway), store, clock) as errands:
-            errands.run({"call": "templates"})
+        with commands_without_server(account(gateway), store, clock) as commands:
+            commands.run({"call": "templates"})
             gateway.faults.add("unauthorized", count=1)
             with pytest.raises(GatewayUnauthorized):
-                errands.run(PUT)
+                commands.run(PUT)
     with closing(StoreReader(store)) as reader:
         assert reader.requests(NOON) == [(0.0, 2)]
     with closing(sqlite3.connect(store)) as file:
         assert file.execute("SELECT rule, event FROM turns ORDER BY id").fetchall() == [
-            ("errand", '{"do":"gateway","call":"templates"}'),
-            ("errand", '{"do":"gateway","call":"put_contact"}'),
+            ("command", '{"do":"gateway","call":"templates"}'),
+            ("command", '{"do":"gateway","call":"put_contact"}'),
         ]
 
 
@@ -167,10 +167,12 @@ def test_what_cannot_be_noted_is_not_asked(gateway: Emulator) -> None:
         raise EngineStopped("the engine does not run")
 
     clock = SystemClock()
-    loans = CommandPermits(threading.Lock(), RateLimiter(60, 10_000), CircuitBreakers(Alarms(clock)), clock)
-    errands = GatewayCommands(Gateway(gateway.url, gateway.api_key), loans.lend, note)
+    permits = CommandPermits(
+        threading.Lock(), RateLimiter(60, 10_000), CircuitBreakers(Alarms(clock)), clock, lambda: None
+    )
+    commands = GatewayCommands(Gateway(gateway.url, gateway.api_key), permits.permit, note)
     with pytest.raises(EngineStopped):
-        errands.run({"call": "templates"})
+        commands.run({"call": "templates"})
     assert gateway.requests == 0
 
 

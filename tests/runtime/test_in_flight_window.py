@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.runtime import delivery
+from bot.runtime import scheduler
 from bot.runtime.in_flight_window import InFlightWindow
 from bot.store.rows import CAMPAIGN, OutboxRow
 from tests.gateway.peer import Peer, accepted, peer, refused
@@ -53,8 +53,8 @@ def server() -> Iterator[Peer]:
 
 @pytest.fixture
 def queue(server: Peer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Queue]:
-    for name, rows in {"CAPACITY": 10, "LANE_ROWS": 3, "HELD_ROWS": 2}.items():
-        monkeypatch.setattr(delivery, name, rows)
+    for name, rows in {"CAPACITY": 10, "QUEUE_ROWS": 3, "HELD_ROWS": 2}.items():
+        monkeypatch.setattr(scheduler, name, rows)
     made = Queue(server)
     yield made
     made.bench.delivery.stop(5)

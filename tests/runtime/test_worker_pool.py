@@ -1,4 +1,4 @@
-"""A crew of threads: one for each job that can be done now."""
+"""A worker pool: one thread for each job that can be done now."""
 
 import threading
 from collections import deque
@@ -12,31 +12,27 @@ from tests.runtime.engine_kit import START
 
 
 def test_after_a_rest_as_many_jobs_are_done_at_once_as_there_are_threads() -> None:
-    lock = threading.Lock()
     jobs: deque[Callable[[], object]] = deque()
 
-    def do(job: Callable[[], object]) -> None:
-        job()
-
-    crew: WorkerPool[Callable[[], object]] = WorkerPool(
-        lock,
+    pool: WorkerPool[Callable[[], object], object] = WorkerPool(
         MovableClock(START),
-        lambda: jobs.popleft() if jobs else None,
-        do,
-        lambda: None,
+        look=lambda now: (len(jobs), None),
+        take=lambda now: jobs.popleft() if jobs else None,
+        do=lambda job: job(),
+        done=lambda job, result: None,
         size=2,
-        name="crew",
+        name="pool",
     )
-    crew.start()
+    pool.start()
 
     def give(*new: Callable[[], object]) -> None:
-        with lock:
+        with pool.lock:
             jobs.extend(new)
-            crew.call(len(jobs))
+            pool.changed()
 
     give(lambda: None)
-    until(lambda: crew._idle == 1)
+    until(lambda: pool._idle == 1)
     both = threading.Barrier(3, timeout=PATIENCE)
     give(both.wait, both.wait)
     both.wait()
-    crew.stop(PATIENCE)
+    pool.stop(PATIENCE)

@@ -32,11 +32,11 @@ def _around(owner: Any, name: str, replaced: Callable[..., Any]) -> Iterator[Non
 def cursor_before_the_turn() -> AbstractContextManager[object]:
     """The cursor is durable before what it has passed is taken."""
 
-    def take_log(real: Any, passes: EngineCycle, some: Any, most: int) -> Any:
-        rows = passes._inbox.after(passes.cursor, most)
+    def take_log(real: Any, cycle: EngineCycle, some: Any, most: int) -> Any:
+        rows = cycle._inbox.after(cycle.cursor, most)
         if rows:
-            passes._store._write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
-        return real(passes, some, most)
+            cycle._store._write(("UPDATE meta SET cursor = ?", [(rows[-1].seq,)]))
+        return real(cycle, some, most)
 
     return _around(EngineCycle, "_take_log", take_log)
 
@@ -65,27 +65,27 @@ def known_by_delivery_only() -> AbstractContextManager[object]:
 def retry_behind_the_others() -> AbstractContextManager[object]:
     """A message that is to be tried again goes behind its contact's others."""
 
-    def settle(real: Any, delivery: Any, job: Any, outcome: Any) -> None:
-        if outcome.state == "retry" and delivery._lanes.get(job.lane.whose) is job.lane:
-            job.lane.rows.rotate(-1)
-            job.lane.begin()
-        real(delivery, job, outcome)
+    def done(real: Any, delivery: Any, job: Any, attempt: Any) -> None:
+        real(delivery, job, attempt)
+        if attempt.state == "retry" and delivery._scheduler._has(job.queue):
+            job.queue.rows.rotate(-1)
+            job.queue.begin()
 
-    return _around(Delivery, "_settle", settle)
+    return _around(Delivery, "_done", done)
 
 
 def window_not_checked() -> AbstractContextManager[object]:
     """A message goes out although the contact's window has been shut since it was decided."""
-    return patch.object(Sender, "_is_open", lambda sender, lane, now: lane.silence is None)
+    return patch.object(Sender, "_is_open", lambda sender, queue, now: queue.shut_window is None)
 
 
 def wake_lost_in_a_crash() -> AbstractContextManager[object]:
     """Who waits for a time is forgotten where the engine did not end properly."""
 
-    def begin(real: Any, passes: EngineCycle) -> Any:
-        if not passes._store._one("SELECT clean FROM meta")[0]:
-            passes._store._write(("UPDATE sessions SET wake_at = NULL", [()]))
-        return real(passes)
+    def begin(real: Any, cycle: EngineCycle) -> Any:
+        if not cycle._store._one("SELECT clean FROM meta")[0]:
+            cycle._store._write(("UPDATE sessions SET wake_at = NULL", [()]))
+        return real(cycle)
 
     return _around(EngineCycle, "begin", begin)
 
@@ -111,12 +111,12 @@ def failures_cost_no_budget() -> AbstractContextManager[object]:
     """A request that was not answered well is not counted against the gateway's limits."""
 
     def ended(
-        real: Any, pacing: RateLimiter, permit: int, now: float, remaining: int | None = None, *said: Any
+        real: Any, limiter: RateLimiter, permit: int, now: float, remaining: int | None = None, *said: Any
     ) -> None:
         if remaining is None:
-            pacing.unused(permit)
+            limiter.unused(permit)
         else:
-            real(pacing, permit, now, remaining, *said)
+            real(limiter, permit, now, remaining, *said)
 
     return _around(RateLimiter, "ended", ended)
 
@@ -127,7 +127,7 @@ def parked_lost_in_a_reload() -> AbstractContextManager[object]:
     def swap(real: Any, engine: Engine, program: Any) -> None:
         real(engine, program)
         with suppress(StoreUnavailable):
-            engine._turns._store._write(("DELETE FROM parked", [()]))
+            engine._loop._store._write(("DELETE FROM parked", [()]))
 
     return _around(Engine, "swap", swap)
 
