@@ -22,22 +22,21 @@ from time import process_time
 from typing import Any
 
 from benchmarks.plausible import Plausible
-from bot.checker.exploring.explorer import Explorer
-from bot.checker.exploring.hints import Hints
+from bot.checker.counterexamples.counterexample import BEGINS, Teller
+from bot.checker.counterexamples.transcript_writer import CONTACT
+from bot.checker.exploring.examples import Hints
+from bot.checker.exploring.explorer import Explorer, State
 from bot.checker.exploring.moves import Taps
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import digest
-from bot.checker.exploring.state import State
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.checker.prove import prove
-from bot.checker.stories.stories import BEGINS, Teller
-from bot.checker.stories.written import CONTACT
 from bot.flow.definition import Step
 from bot.folder import Folder, read_folder
 from bot.program import Program
-from bot.testing.hinting import hints_of
-from bot.testing.loading import load_with_tests
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.random_faults import Forgetful, Slow, written_by
 

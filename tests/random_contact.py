@@ -21,7 +21,7 @@ from bot.flow.library import Library
 from bot.program import load_handlers
 from bot.simulation.simulation import Simulation
 from bot.store.trace_rows import TurnTraced
-from bot.testing.acts import FAULTS, LATEST
+from bot.testing.transcript_reader import FAULTS, LATEST
 from tests.random_world import World
 from tests.tried_bot import JUNK, TriedBot
 

@@ -8,9 +8,8 @@ from typing import Any
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import ERRORS, Answer, Failure, Raw, failure
 from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
-from bot.testing.matching import is_meant
-from bot.testing.stand_ins import calls_of
-from bot.testing.transcript import Http, HttpLine, Model, ModelLine, Transcript
+from bot.testing.stubs import calls_of
+from bot.testing.transcript import Http, HttpLine, Model, ModelLine, Transcript, is_meant
 
 JSON = "application/json"
 FAILURES = {"timeout": RequestTimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": AnswerCut}

@@ -31,7 +31,7 @@ from bot.gateway.gateway_answers import (
 from bot.gateway.gateway_client import Gateway
 from bot.http_client import Response
 from bot.program import load_program
-from bot.simulation.approved import approved_templates
+from bot.simulation.simulation import approved_templates
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
 from tests.talk import BOT, Talk

@@ -23,7 +23,7 @@ from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.sending import SHUT
 from bot.store.store_reader import DeadLetter
 from bot.testing.coverage import Coverage
-from bot.testing.loading import load_with_tests
+from bot.testing.transcript_reader import load_with_tests
 from tests.random_contact import ACTS, Contact
 from tests.searches import search, tries
 from tests.tried_bot import TriedBot

@@ -19,8 +19,8 @@ from bot.program import load_program
 from bot.steps.guard import leaks
 from bot.steps.links import foreign_link
 from bot.steps.prompt import RULES
-from bot.testing.attacks.catalogue import EVALUATED, OTHER
-from bot.testing.attacks.talks import DISGUISES
+from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
+from bot.testing.attacks.attack_conversation import DISGUISES
 from tests.talk import CONTACT, Talk
 
 SHOP = Path(__file__).parent.parent / "examples" / "shop"

@@ -11,7 +11,7 @@ from bot.clock import MovableClock
 from bot.emulator.answers import CODES
 from bot.folder import read_folder
 from bot.program import load_program
-from bot.simulation.bubble import Bubble
+from bot.simulation.phone import Bubble
 from bot.simulation.simulation import Simulation
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)

@@ -52,7 +52,7 @@ RULES: dict[str, str] = {
 class Finding:
     """One thing that would go wrong, and what to do about it.
 
-    ``story`` are the edges that lead there from a beginning, where there is one: what `bot.checker.stories.stories` tells as a
+    ``story`` are the edges that lead there from a beginning, where there is one: what `bot.checker.counterexamples.counterexample` tells as a
     talk. Two findings are the same where all but that is.
     """
 

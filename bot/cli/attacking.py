@@ -11,12 +11,12 @@ from bot.cli.evaluating import Wanted, live_models
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder
 from bot.program import Program
-from bot.testing.attacks.checks import visible
-from bot.testing.attacks.suite import Suite, Tried
-from bot.testing.hinting import hints_of
-from bot.testing.models import LiveModel, Stopped
-from bot.testing.report import WHO_WIDTH
+from bot.testing.attacks.attack_checks import visible
+from bot.testing.attacks.attack_suite import Suite, Tried
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.model_sources import LiveModel, Stopped
 from bot.testing.transcript import Transcript
+from bot.testing.transcript_run import WHO_WIDTH
 
 INDENT = " " * 6
 

@@ -21,7 +21,7 @@ from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
     from bot.program import Program
-    from bot.simulation.bubble import Bubble
+    from bot.simulation.phone import Bubble
     from bot.simulation.simulation import Simulation
 
 
@@ -74,7 +74,7 @@ def _hold(program: "Program", files: BotFiles, models: ModelService | None, file
     """Hold the conversation, and write it to the file, if there is one."""
     from bot.clock import MovableClock
     from bot.simulation.simulation import Simulation
-    from bot.testing.recording import RecordedSimulation
+    from bot.testing.recorded_chat import RecordedSimulation
 
     screen = Screen()
     choices = _Choices(screen)

@@ -6,10 +6,10 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
+from bot.checker.counterexamples.counterexample import MOST_TURNS, Talk, Teller
 from bot.checker.findings import Finding
-from bot.checker.stories.stories import MOST_TURNS, Talk, Teller
-from bot.testing.hinting import hints_of
-from bot.testing.loading import Loaded
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.transcript_reader import Loaded
 
 MOST_TURNS_OF_BOT = 10_000
 """That are spent on all findings of a bot: a few seconds at most."""

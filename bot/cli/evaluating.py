@@ -21,8 +21,7 @@ from bot.lang.problems import did_you_mean
 from bot.program import Program
 from bot.settings import read_model_service
 from bot.testing.evaluation import Evaluated, Try, evaluate, replay
-from bot.testing.models import BUDGET, LiveModel, Purse, Stopped
-from bot.testing.recordings import Recordings
+from bot.testing.model_sources import BUDGET, LiveModel, Purse, Recordings, Stopped
 from bot.testing.transcript import Transcript
 
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
@@ -82,7 +81,7 @@ class Evaluations:
         return goes_on
 
     def look(self, evaluations: Sequence[Transcript]) -> None:
-        """Read what is recorded of them. Raises `bot.testing.recordings.Unreadable`."""
+        """Read what is recorded of them. Raises `bot.testing.model_sources.Unreadable`."""
         self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:

@@ -27,7 +27,7 @@ from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.values import Location, Media
 from bot.expressions.formats import shown
 from bot.gateway.gateway_client import content, type_of
-from bot.simulation.bubble import bubble_of
+from bot.simulation.phone import bubble_of
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import TurnTraced
 

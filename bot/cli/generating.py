@@ -14,13 +14,11 @@ from bot.lang.problems import Problems
 from bot.lang.source import read
 from bot.program import Program
 from bot.testing.coverage import Coverage
+from bot.testing.examples_from_tests import hints_of
 from bot.testing.generation import Generated, Generator
-from bot.testing.hinting import hints_of
-from bot.testing.known import Known
-from bot.testing.loading import Loaded
-from bot.testing.reading import read_transcript
-from bot.testing.run import run
-from bot.testing.transcript import Transcript
+from bot.testing.transcript import Known, Transcript
+from bot.testing.transcript_reader import Loaded, read_transcript
+from bot.testing.transcript_run import run
 
 GENERATED = "tests/generated/"
 """Where they lie, in the bot's folder."""

@@ -9,7 +9,7 @@ from bot.cli.loading import loaded
 from bot.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.checker.drawing.values import Drawing
+    from bot.checker.drawing.drawing_model import Drawing
 
 FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 

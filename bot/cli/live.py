@@ -15,7 +15,7 @@ from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder
 
 if TYPE_CHECKING:
-    from bot.checker.replaying.live import Fate
+    from bot.checker.replaying.migration_preview import Fate
     from bot.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -55,7 +55,7 @@ def report_live(bot: Folder, store: Path, as_json: bool) -> int:
 
 def look(library: "Library", reader: "StoreReader") -> Live:
     """What becomes of every session of a store, counted."""
-    from bot.checker.replaying.live import Becomes, fates
+    from bot.checker.replaying.migration_preview import Becomes, fates
 
     live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
     for session in reader.all_sessions():
@@ -104,7 +104,7 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
 
 def _sorted(live: Live) -> "list[tuple[Fate, int]]":
     """By what becomes of them, the worst last, and by place."""
-    from bot.checker.replaying.live import Becomes
+    from bot.checker.replaying.migration_preview import Becomes
 
     order = list(Becomes)
     return sorted(live.fates.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))

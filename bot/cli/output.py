@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from bot.lang.problems import Problem
-from bot.simulation.bubble import Bubble
+from bot.simulation.phone import Bubble
 
 
 def styled(text: str, **style: Any) -> str:

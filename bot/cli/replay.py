@@ -65,7 +65,7 @@ def command(
 
 
 def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: datetime) -> None:
-    from bot.checker.replaying.replaying import replay
+    from bot.checker.replaying.conversation_replay import replay
     from bot.store.trace_rows import UnreadableRecord
 
     for each in store.contacts_traced(since) if contact is None else (number(contact),):

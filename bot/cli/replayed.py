@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.checker.replaying.differences import Difference, Replayed
-from bot.checker.replaying.veil import Veil, common_words
+from bot.checker.replaying.redaction import Veil, common_words
 from bot.cli.output import counted, local_time, path_from_here, printable, styled
 from bot.flow.library import Library
-from bot.testing.columns import Row, beside
+from bot.testing.side_by_side import Row, beside
 
 UNREADABLE = "cannot be read by this version"
 MOST_LINES = 12  # of each side

@@ -14,7 +14,7 @@ from bot.checker.prove import prove
 from bot.cli.output import counted, path_from_here
 from bot.folder import Folder
 from bot.lang.problems import Problem
-from bot.testing.loading import Loaded, load_with_tests
+from bot.testing.transcript_reader import Loaded, load_with_tests
 
 if TYPE_CHECKING:
     from bot.cli.counterexamples import Counterexamples

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from bot.cli.evaluating import Evaluations
     from bot.lang.nodes import Mark
     from bot.testing.coverage import Coverage
-    from bot.testing.run import Failure
     from bot.testing.transcript import Transcript
+    from bot.testing.transcript_run import Failure
 
 INDENT = 6
 
@@ -101,8 +101,8 @@ def command(
     """
     from bot.cli.evaluating import Evaluations, Wanted, hold
     from bot.testing.coverage import Coverage
-    from bot.testing.loading import load_with_tests
-    from bot.testing.run import run
+    from bot.testing.transcript_reader import load_with_tests
+    from bot.testing.transcript_run import run
 
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
@@ -220,7 +220,7 @@ class _Report:
 
 def explain(folder: Path, failure: "Failure", more: str = "") -> None:
     """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
-    from bot.testing.report import explained
+    from bot.testing.transcript_run import explained
 
     click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
     click.echo()
@@ -232,7 +232,7 @@ def explain(folder: Path, failure: "Failure", more: str = "") -> None:
 
 def failure_object(folder: Path, failure: "Failure") -> dict[str, Any]:
     """Why a test failed, for a program."""
-    from bot.testing.report import explained
+    from bot.testing.transcript_run import explained
 
     differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
     why = {"what": failure.what, **_place_object(folder, failure.mark), "differences": differences}

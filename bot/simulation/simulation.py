@@ -6,29 +6,28 @@ gateway and the models are emulated, the network is the loopback interface, and 
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, Self
+from typing import Any, Literal, Self, cast
 
-from bot.clock import MovableClock
+from bot.app import Bot, Engine
+from bot.clock import Clock, MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
-from bot.emulator import Choice, Emulator, Sent
+from bot.emulator import Choice, Emulator, MessageTemplate, Sent, TemplateButton
 from bot.emulator.completion import CompletionService
 from bot.flow.definition import BotDefinition
-from bot.flow.library import Library
+from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
 from bot.settings import ModelService
-from bot.simulation.approved import approved_templates
-from bot.simulation.bubble import Bubble, bubble_of
-from bot.simulation.happenings import HAPPENINGS, NothingYet
-from bot.simulation.running import LIMIT, RunningBot
-from bot.simulation.screen import newest_button, newest_row
+from bot.simulation.gateway_events import HAPPENINGS, NothingYet
+from bot.simulation.phone import Bubble, bubble_of, newest_button, newest_row
+from bot.steps.notice import FIXED
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
@@ -159,7 +158,7 @@ class Simulation:
     # What happens besides
 
     def happen(self, event: str, data: Mapping[str, Any]) -> None:
-        """The gateway tells of something: see `bot.simulation.happenings`. Raises `NothingYet` of there."""
+        """The gateway tells of something: see `bot.simulation.gateway_events`. Raises `NothingYet` of there."""
         HAPPENINGS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
@@ -176,7 +175,7 @@ class Simulation:
         self.settle()
 
     def repeat(self) -> None:
-        """The gateway delivers its newest event once more. Raises `bot.simulation.happenings.NothingYet`."""
+        """The gateway delivers its newest event once more. Raises `bot.simulation.gateway_events.NothingYet`."""
         if not self.emulator.counts.get("events"):
             raise NothingYet("the gateway has told of nothing yet")
         self.emulator.repeat()
@@ -289,3 +288,109 @@ def _interrupts_between() -> Iterator[Callable[[], None]]:
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     look()
+
+
+LIMIT = 1_000_000  # requests: nobody waits for the gateway's limits
+
+
+class RunningBot:
+    """A bot behind an emulated gateway that has been started. Use it as a context manager."""
+
+    def __init__(
+        self,
+        program: Program,
+        store: Path,
+        clock: Clock,
+        emulator: Emulator,
+        models: ModelService,
+        requester: Requester | None,
+        secrets: Mapping[str, str] | None,
+    ) -> None:
+        self.program = program
+        self._store = store
+        self._clock = clock
+        self._emulator = emulator
+        self._models = models
+        self._requester = requester
+        self._secrets = secrets
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop()
+
+    def restart(self) -> None:
+        """Stop the bot and start it again, with its store."""
+        self._stop()
+        self._start()
+
+    def swap(self, program: Program) -> None:
+        """Take the next event with these flows and handlers."""
+        self.program = program
+        self.engine.swap(program)
+
+    def _start(self) -> None:
+        self.engine = Engine(
+            self.program,
+            self._store,
+            self._clock,
+            gateway_url=self._emulator.url,
+            gateway_key=self._emulator.api_key,
+            per_minute=LIMIT,
+            per_day=LIMIT,
+            models=self._models,
+            requester=self._requester,
+            secrets=self._secrets,
+            gathering=0.0,  # one contact writes, so nothing comes together
+        )
+        self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)
+        self._bot.start()
+        self._webhook = self._emulator.subscribe(self._bot.url)
+
+    def _stop(self) -> None:
+        self._emulator.unsubscribe(self._webhook)
+        self._bot.stop()
+
+
+URL = "https://template.example/{{1}}"
+Media = Literal["", "image", "video", "document", "location"]
+
+
+def approved_templates(library: Library) -> list[MessageTemplate]:
+    """One template for each name and language, with the most that any flow fills in.
+
+    A step that fills in less than another is refused by the gateway, as it would be in earnest.
+    """
+    uses: dict[tuple[str, str], list[TemplateUse]] = {}
+    for use in template_uses(library):
+        uses.setdefault((use.notice.name, use.notice.language), []).append(use)
+    return [_template(name, language, found) for (name, language), found in uses.items()]
+
+
+def _template(name: str, language: str, uses: Iterable[TemplateUse]) -> MessageTemplate:
+    notices = [use.notice for use in uses]
+    header = next((notice.header.kind for notice in notices if notice.header is not None), "")
+    replies = max((use.replies for use in uses), key=len)
+    urls = max((notice.url_places(len(replies)) for notice in notices), key=len)
+    body = max(len(notice.body) for notice in notices)
+    return MessageTemplate(
+        name,
+        language,
+        body=" ".join(f"{{{{{number}}}}}" for number in range(1, body + 1)),
+        header={"text": "{{1}}", FIXED: "Header"}.get(header, ""),
+        header_media=cast(Media, header if header not in ("text", FIXED) else ""),
+        buttons=tuple(_buttons(replies, urls)),
+    )
+
+
+def _buttons(replies: Sequence[str], urls: Collection[int]) -> Iterator[TemplateButton]:
+    """The quick replies in order, around the links at their places."""
+    titles = iter(replies)
+    for place in range(len(replies) + len(urls)):
+        yield (
+            TemplateButton("url", f"Link {place}", URL)
+            if place in urls
+            else TemplateButton("quick_reply", next(titles))
+        )

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 from bot.folder import Folder
 from bot.program import Program
-from bot.testing.models import THE_QUESTION, Answered, PutOff, RecordedModel, Source, Stale, Stopped, Voice
+from bot.testing.model_sources import THE_QUESTION, Answered, PutOff, RecordedModel, Source, Stale, Stopped, Voice
 from bot.testing.player import Spoken
-from bot.testing.report import lines_of
-from bot.testing.run import Failure, play
 from bot.testing.transcript import Transcript, Tries
-from bot.testing.world import world
+from bot.testing.transcript_run import Failure, lines_of, play, world
 
 PAUSES = (2.0, 10.0, 60.0)  # seconds before a try is repeated that the service has put off
 LONGEST_PAUSE = 120.0  # seconds
@@ -90,7 +88,7 @@ def evaluate(
 ) -> Evaluated:
     """Hold the talk as often as the evaluation says. ``pause`` waits before a try that the service puts off is repeated.
 
-    Raises `bot.testing.models.Stopped`.
+    Raises `bot.testing.model_sources.Stopped`.
     """
     assert transcript.tries is not None
     tries = [_tried(transcript, program, folder, source, pause) for _ in range(transcript.tries.times)]

@@ -3,22 +3,189 @@
 The talks are found with the real engine alone (`bot.checker.exploring.explorer`), so that a thousand are tried in a second.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count, islice
 from random import Random
 
-from bot.checker.exploring.explorer import Explorer
-from bot.checker.exploring.hints import Hints
+from bot.checker.analysis.reachability import Reachability
+from bot.checker.counterexamples.transcript_writer import CONTACT, document, heading, talk
+from bot.checker.exploring.examples import Hints
+from bot.checker.exploring.explorer import Explorer, State
 from bot.checker.exploring.moves import Spoils, Waits
 from bot.checker.exploring.proposals import LONG, Proposals
-from bot.checker.exploring.state import State
-from bot.checker.graph import Graph
-from bot.checker.stories.written import CONTACT, document, heading, talk
+from bot.checker.exploring.search import Search, digest
+from bot.checker.graph import Edge, Graph, Place
+from bot.checker.graph.traversal import cycle_through
+from bot.core.session import Frame
 from bot.program import Program
-from bot.testing.coverage import Coverage
-from bot.testing.paths import Paths, Way
-from bot.testing.reading import NOW
+from bot.testing.coverage import Coverage, Key
+from bot.testing.transcript_reader import NOW
+
+VISITS_OVER = "visits.else"
+_ALIKE = 4  # states that are gone on from, of those at the same steps with much the same known
+_IN_VAIN = 2500  # turns after which nothing new is expected of trying everything
+_MET = 6  # states that are remembered at a step
+_AIMS, _AIMED = 4, 600  # ways that are tried to one thing that was not taken yet, and the turns that are spent on each
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A conversation, and all that it takes."""
+
+    state: State
+    keys: frozenset[Key]
+
+    @property
+    def length(self) -> int:
+        """In moves."""
+        return len(self.state.path())
+
+
+class Paths:
+    """Finds ways. ``taken`` is what they take together."""
+
+    def __init__(self, explorer: Explorer, proposals: Proposals, coverage: Coverage, begins: Sequence[State]) -> None:
+        self._explorer = explorer
+        self._proposals = proposals
+        self._coverage = coverage
+        self._begins = begins
+        self._found: list[Way] = []
+        self._met: dict[Place | None, list[State]] = {}  # by the step at which they rest, None: in no flow
+        self.taken: set[Key] = set()
+
+    def fewest(self) -> Iterator[Way]:
+        """Of the ways that were found, as few as take all that is taken, each with what it adds."""
+        left = set(self.taken)
+        while left:
+            way = max(self._found, key=lambda way: (len(way.keys & left), -way.length))
+            yield Way(way.state, way.keys & left)
+            left -= way.keys
+
+    def explore(self) -> None:
+        """Go on from state to state with all that can happen, first from those of a sort that was seldom met.
+
+        It ends when many turns have taken nothing new.
+        """
+        numbers, met, alike = count(), set[str](), Counter[str]()
+        heap = [(0, next(numbers), Way(state, frozenset())) for state in self._begins]
+        until = self._explorer.taken + _IN_VAIN
+        while heap and self._explorer.taken < until and len(self.taken) < self._coverage.total:
+            _, _, way = heappop(heap)
+            for move in self._proposals.moves(way.state):
+                state = self._explorer.take(way.state, move)
+                after = Way(state, way.keys | self._taken_by(state))
+                new = self._keep(after)
+                until = self._explorer.taken + _IN_VAIN if new else until
+                whose = state.session.contact
+                if (key := f"{whose} {digest(state)}") in met:
+                    continue
+                met.add(key)
+                sort = f"{whose} {_sort(state)}"
+                alike[sort] += 1
+                self._note(state)
+                if new or alike[sort] <= _ALIKE:
+                    heappush(heap, (0 if new else 8 * alike[sort] + after.length, next(numbers), after))
+
+    def aim(self) -> None:
+        """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
+        graph = Graph(self._explorer.library)
+        passing = graph.fact(Reachability)
+        search = Search(self._explorer, self._proposals)
+        for key, edges in self._left(graph, passing).items():
+            stories = (found for edge in edges for found in self._stories(edge, graph, passing))
+            for begins, story in islice(stories, _AIMS):
+                if key in self.taken:
+                    break
+                state = search.find(begins, story, partial(self._takes, key), _AIMED, short=False)
+                if state is not None:
+                    self._keep(self._way(state))
+                    for each in state.path():
+                        self._note(each)
+
+    def _left(self, graph: Graph, passing: Reachability) -> dict[Key, list[Edge]]:
+        """What was not taken yet, and the edges that take it."""
+        found: dict[Key, list[Edge]] = {}
+        for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in passing.reached):
+            outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
+            for key in self._coverage.taken_by("", [(*edge.source, outcome)]):
+                if key not in self.taken and self._coverage.name_of(key):
+                    found.setdefault(key, []).append(edge)
+        return found
+
+    def _stories(
+        self, edge: Edge, graph: Graph, passing: Reachability
+    ) -> Iterator[tuple[list[State], tuple[Edge, ...]]]:
+        """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
+        way = passing.way_to(edge.source)
+        around = cycle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
+        for start in range(len(way), -1, -1):
+            story = (*way[start:], *around, edge)
+            if story[0].source in self._met:
+                yield self._met[story[0].source], story
+        yield [*self._begins, *self._met.get(None, ())], (*way, *around, edge)
+
+    def _note(self, state: State) -> None:
+        """Remember some states at each step, as different as can be."""
+        if _rests(state):
+            met = self._met.setdefault(None if state.frame is None else (state.frame.flow, state.frame.step), [])
+            if len(met) < _MET and all(_sort(state) != _sort(other) for other in met):
+                met.append(state)
+
+    def _takes(self, key: Key, state: State) -> bool:
+        return _rests(state) and key in self._way(state).keys
+
+    def _way(self, state: State) -> Way:
+        return Way(state, frozenset(key for each in state.path() for key in self._taken_by(each)))
+
+    def _keep(self, way: Way) -> bool:
+        """Keep a way that takes something new, and is over or can rest."""
+        new = _rests(way.state) and bool(way.keys - self.taken)
+        if new:
+            self._found.append(way)
+            self.taken |= way.keys
+        return new
+
+    def _taken_by(self, state: State) -> frozenset[Key]:
+        """What the last move has taken that counts."""
+        found: list[Key] = []
+        for turn in state.turns:
+            passed = [(step.flow, step.step, step.outcome) for step in turn.trace.steps]
+            found += self._coverage.taken_by(turn.trace.rule, passed)
+        return frozenset(key for key in found if self._coverage.name_of(key))
+
+
+def _rounds(graph: Graph, edge: Edge) -> int:
+    """How often a step has to be come to again before an edge is taken."""
+    visits = graph.steps[edge.source].options.visits
+    return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
+
+
+def _rests(state: State) -> bool:
+    return state.awaited is None and not state.spoiled
+
+
+def _sort(state: State) -> str:
+    """Where a conversation is, and of what is known only whether it is."""
+    frames = [_sort_of(frame) for frame in state.session.frames]
+    session = state.session
+    kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]
+    return repr((frames, kept, session.language, [plan.name for plan in session.plans], session.agent))
+
+
+def _sort_of(frame: Frame) -> tuple[object, ...]:
+    known = [(name, _kind(value)) for name, value in frame.vars.items()]
+    counted = [(name, value) for name, value in frame.step_state.items() if isinstance(value, int)]
+    return (frame.flow, frame.step, frame.retries, frame.visit_counts, frame.awaited_effect is None, *known, *counted)
+
+
+def _kind(value: object) -> str:
+    return "" if not value else str(value) if isinstance(value, bool) else type(value).__name__
+
 
 BEGINS = (
     (NOW, CONTACT),

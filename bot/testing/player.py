@@ -9,11 +9,19 @@ from bot.core.errors import BotError
 from bot.emulator import Fault as Hit
 from bot.lang.nodes import Map
 from bot.lang.wall_clock import duration_words
-from bot.simulation.bubble import Bubble
+from bot.simulation.phone import Bubble
 from bot.simulation.simulation import Simulation
-from bot.testing.compare import NOTHING, Difference, Seen, differences_in, differences_of, texts_of
-from bot.testing.deeds import exits_in, filled_in
-from bot.testing.stand_ins import StandIns, calls_of
+from bot.testing.comparison import (
+    NOTHING,
+    Difference,
+    Seen,
+    differences_in,
+    differences_of,
+    exits_in,
+    filled_in,
+    texts_of,
+)
+from bot.testing.stubs import StandIns, calls_of
 from bot.testing.transcript import (
     Act,
     Again,

@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from bot.folder import Folder
     from bot.program import Program
-    from bot.testing.chat import Chat
+    from bot.testing.chat_fixture import Chat
 
 FOLDER = "bot_folder"
 _TALK = pytest.StashKey["Chat"]()
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
     """A talk with a bot: of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
-    from bot.testing.chat import Chat
+    from bot.testing.chat_fixture import Chat
 
     marker = request.node.get_closest_marker("bot")
     given: tuple[Any, ...] = () if marker is None else marker.args

@@ -1,10 +1,14 @@
 """A test or an evaluation as a value: its document's time, stand-ins and talk."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+from bot.extensions.decorators import HandlerSpec
+from bot.flow.definition import Flow
 from bot.lang.nodes import Mark, Node
 
 # What a test answers in place of the world
@@ -231,3 +235,25 @@ class Transcript:
     stage: Stage = field(default_factory=Stage)
     contact: str | None = None
     tries: Tries | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong.
+
+    ``evaluates``: a model answers, not the test.
+    """
+
+    flows: Mapping[str, Flow] = field(default_factory=dict)
+    handlers: Mapping[str, HandlerSpec] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
+    folder: Path = Path()
+    complete: bool = True
+    evaluates: bool = False
+
+
+def is_meant(written: str, request: str) -> bool:
+    """Whether what is written stands for a request. ``*`` is anything; where it has no query, any query fits."""
+    if "?" not in written:
+        request = request.partition("?")[0]
+    return re.fullmatch(re.escape(written).replace(r"\*", ".*"), request) is not None

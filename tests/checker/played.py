@@ -1,15 +1,14 @@
 """The test of a talk, run by the real path, as `bot test` does."""
 
-from bot.checker.stories.stories import Talk
+from bot.checker.counterexamples.counterexample import Talk
 from bot.folder import Folder
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
 from bot.lang.source import read
 from bot.program import Program
-from bot.testing.known import Known
-from bot.testing.reading import read_transcript
-from bot.testing.run import run
-from bot.testing.transcript import Act, Expect, Says
+from bot.testing.transcript import Act, Expect, Known, Says
+from bot.testing.transcript_reader import read_transcript
+from bot.testing.transcript_run import run
 
 
 def why_not_shown(talk: Talk, program: Program, folder: Folder) -> str:

@@ -2,11 +2,11 @@
 
 import pytest
 
+from bot.checker.counterexamples.counterexample import Teller
+from bot.checker.counterexamples.fault_tests import FAULTS
 from bot.checker.prove import prove
-from bot.checker.stories.faults import FAULTS
-from bot.checker.stories.stories import Teller
-from bot.testing.hinting import hints_of
-from bot.testing.loading import load_with_tests
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.test_seeded import MISTAKES, Mistake, with_mistake
 

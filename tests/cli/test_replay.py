@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.replaying.veil import HIDDEN
+from bot.checker.replaying.redaction import HIDDEN
 from tests.cli.keeping import CONTACT, FLOWS, kept
 from tests.cli.terminal import Outcome, call
 

@@ -6,9 +6,9 @@ import pytest
 
 from bot.folder import read_folder
 from bot.testing.evaluation import replay
-from bot.testing.loading import load_with_tests
-from bot.testing.recordings import Recordings
-from bot.testing.run import run
+from bot.testing.model_sources import Recordings
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
 
 ROOT = Path(__file__).parent.parent.parent
 BOTS = [ROOT / "flows", *sorted(file.parent for file in (ROOT / "examples").glob("*/bot.yml"))]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.drawing.values import Look
+from bot.checker.drawing.drawing_model import Look
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, FAILED
 from bot.checker.replaying.differences import Kind
-from bot.checker.replaying.live import Becomes
-from bot.checker.replaying.replaying import BEGUN_BEFORE, EDITED, FAILED
+from bot.checker.replaying.migration_preview import Becomes
 from bot.cli.replayed import UNREADABLE
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot

@@ -13,14 +13,12 @@ from bot.emulator.completion import Answer, CompletionService
 from bot.emulator.events import SAMPLES
 from bot.folder import read_folder
 from bot.lang.nodes import Map, Node, Scalar
-from bot.simulation.happenings import HAPPENINGS
-from bot.testing.acts import FAULTS
-from bot.testing.compare import PARTS
+from bot.simulation.gateway_events import HAPPENINGS
+from bot.testing.comparison import PARTS
 from bot.testing.coverage import Coverage
-from bot.testing.expectations import EXPECTED
-from bot.testing.loading import load_with_tests
-from bot.testing.reading import VERBS, WORDS
-from bot.testing.run import run
+from bot.testing.expectation_reader import EXPECTED
+from bot.testing.transcript_reader import FAULTS, VERBS, WORDS, load_with_tests
+from bot.testing.transcript_run import run
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT, blocks, named_blocks
 

@@ -27,7 +27,7 @@ from bot.emulator.emulator import Emulator
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.settings import ModelService
-from bot.simulation.running import RunningBot
+from bot.simulation.simulation import RunningBot
 from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader
 from bot.store.store_schema import migrate

@@ -1,7 +1,7 @@
 """The templates that flows name, as the emulated gateway has them."""
 
 from bot.emulator import MessageTemplate, TemplateButton
-from bot.simulation.approved import approved_templates
+from bot.simulation.simulation import approved_templates
 from tests.talk import library_of
 
 FLOWS = """

@@ -15,7 +15,7 @@ from bot.core.messages import (
     TextMessage,
 )
 from bot.gateway.gateway_client import content, type_of
-from bot.simulation.bubble import Bubble, File, Link, Row, bubble_of
+from bot.simulation.phone import Bubble, File, Link, Row, bubble_of
 
 ONE, TWO = Choice("1", "One", "the first"), Choice("2", "Two")
 

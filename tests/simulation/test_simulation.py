@@ -14,9 +14,8 @@ from bot.core.values import Location
 from bot.flow.triggers import name_of_event
 from bot.folder import read_folder
 from bot.program import Program, load_program
-from bot.simulation.bubble import Bubble
-from bot.simulation.happenings import HAPPENINGS, NothingYet
-from bot.simulation.screen import NotOnScreen
+from bot.simulation.gateway_events import HAPPENINGS, NothingYet
+from bot.simulation.phone import Bubble, NotOnScreen
 from bot.simulation.simulation import Simulation
 from tests.cli.terminal import BOT, make_bot
 

@@ -30,7 +30,7 @@ from bot.emulator.templates import MessageTemplate
 from bot.local_socket import NotRunning
 from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
-from bot.simulation.approved import approved_templates
+from bot.simulation.simulation import approved_templates
 from bot.store.files import inbox_path
 from bot.store.store_schema import migrate
 from bot.web.web_service import WebService

@@ -13,19 +13,19 @@ from bot.ai.model_breaker import ModelBreaker
 from bot.core.session import Session
 from bot.emulator.completion import Answer, CompletionService
 from bot.folder import read_folder
-from bot.simulation.bubble import Bubble
+from bot.simulation.phone import Bubble
 from bot.steps import brief as briefs
 from bot.steps import tool_calls, tools
 from bot.steps.exits import Exit
 from bot.steps.guard import canary
-from bot.testing.attacks.catalogue import ATTACKS, EVIL, MARK, OTHER
-from bot.testing.attacks.checks import Observed, findings
-from bot.testing.attacks.suite import Suite, Tried
-from bot.testing.attacks.talks import order_of
-from bot.testing.attacks.target import Target
-from bot.testing.hinting import hints_of
-from bot.testing.loading import load_with_tests
-from bot.testing.stand_ins import Made
+from bot.testing.attacks.attack_catalogue import ATTACKS, EVIL, MARK, OTHER
+from bot.testing.attacks.attack_checks import Observed, findings
+from bot.testing.attacks.attack_conversation import order_of
+from bot.testing.attacks.attack_suite import Suite, Tried
+from bot.testing.attacks.attack_target import Target
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.stubs import Made
+from bot.testing.transcript_reader import load_with_tests
 from tests.cli.terminal import BOT, call, make_bot
 from tests.searches import SEARCHING, search, tries
 

@@ -10,8 +10,8 @@ from bot.core.values import Media, Record
 from bot.lang.nodes import Mark, Node
 from bot.lang.problems import Problems
 from bot.lang.source import read
-from bot.simulation.bubble import Bubble, File, Link, Row
-from bot.testing.compare import differences_of, fits
+from bot.simulation.phone import Bubble, File, Link, Row
+from bot.testing.comparison import differences_of, fits
 from bot.testing.transcript import Says
 
 MARK = Mark("t.yml", 1, 1)

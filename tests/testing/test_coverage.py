@@ -4,8 +4,8 @@ from pathlib import Path
 
 from bot.folder import read_folder
 from bot.testing.coverage import Coverage
-from bot.testing.loading import load_with_tests
-from bot.testing.run import run
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
 from tests.cli.terminal import make_bot
 
 BOT = """name: Test Bot

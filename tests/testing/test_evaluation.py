@@ -11,12 +11,12 @@ from bot.ai.ai_client import Completions
 from bot.emulator.completion import Answer, CompletionService, Model
 from bot.folder import Folder, read_folder
 from bot.program import Program
-from bot.simulation.bubble import Bubble
+from bot.simulation.phone import Bubble
 from bot.testing.evaluation import Evaluated, evaluate, judging, replay, verdict
-from bot.testing.loading import load_with_tests
-from bot.testing.models import BUDGET, LiveModel, Purse, Stopped
+from bot.testing.model_sources import BUDGET, LiveModel, Purse, Stopped
 from bot.testing.player import Spoken
 from bot.testing.transcript import Transcript
+from bot.testing.transcript_reader import load_with_tests
 from tests.cli.terminal import make_bot
 
 SWIFT, WISE, PLAIN = "acme/swift", "acme/wise", "acme/plain"

@@ -7,11 +7,10 @@ import pytest
 from bot.cli.generating import transcript_of
 from bot.folder import read_folder
 from bot.testing.coverage import Coverage
-from bot.testing.generation import Generated, Generator
-from bot.testing.hinting import hints_of
-from bot.testing.loading import Loaded, load_with_tests
-from bot.testing.paths import Paths
-from bot.testing.run import run
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.generation import Generated, Generator, Paths
+from bot.testing.transcript_reader import Loaded, load_with_tests
+from bot.testing.transcript_run import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAST_PERCENT = 95

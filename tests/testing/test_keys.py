@@ -26,10 +26,9 @@ from bot.program import load_handlers
 from bot.settings.known import problems_in
 from bot.steps import KINDS
 from bot.steps.step_option_keys import SOME_HAVE
-from bot.testing.keys import documents_schema
-from bot.testing.known import Known
-from bot.testing.loading import load_with_tests
-from bot.testing.reading import read_transcript
+from bot.testing.transcript import Known
+from bot.testing.transcript_reader import load_with_tests, read_transcript
+from bot.testing.transcript_schema import documents_schema
 from tests.made_documents import documents
 from tests.own_bots import own_bots
 from tests.schemas import Schema, below, record_in, records

@@ -9,10 +9,10 @@ from bot.clock import MovableClock
 from bot.folder import read_folder
 from bot.outgoing import HttpAnswer, RequestTimedOut
 from bot.program import load_program
-from bot.simulation.screen import NotOnScreen
-from bot.testing.loading import load_with_tests
-from bot.testing.recording import RecordedSimulation
-from bot.testing.run import run
+from bot.simulation.phone import NotOnScreen
+from bot.testing.recorded_chat import RecordedSimulation
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
 from tests.cli.terminal import BOT, make_bot
 
 START = datetime(2030, 5, 6, 10, 0, 30, tzinfo=UTC)

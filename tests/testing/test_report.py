@@ -1,12 +1,11 @@
 """A failure in words: both sides stand beside each other from where they differ."""
 
 from bot.lang.nodes import Mark
-from bot.simulation.bubble import Bubble, Row
-from bot.testing.compare import Difference
+from bot.simulation.phone import Bubble, Row
+from bot.testing.comparison import Difference
 from bot.testing.player import Spoken
-from bot.testing.report import explained
-from bot.testing.run import Failure
 from bot.testing.transcript import Says
+from bot.testing.transcript_run import Failure, explained
 
 MARK = Mark("t.yml", 1, 1)
 

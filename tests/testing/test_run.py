@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bot.folder import read_folder
-from bot.testing.loading import load_with_tests
-from bot.testing.run import Failure, run
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import Failure, run
 from tests.cli.terminal import make_bot
 
 FLOWS = """

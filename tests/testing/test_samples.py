@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from bot.folder import read_folder
-from bot.testing.loading import load_with_tests
-from bot.testing.run import run
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import run
 
 CLINIC = Path(__file__).parent.parent.parent / "examples" / "clinic"
 

@@ -12,8 +12,6 @@ from bot.extensions.gathered import extensions_in
 from bot.lang.nodes import Map
 from bot.lang.problems import Problems
 from bot.lang.source import read
-from bot.testing.known import Known
-from bot.testing.reading import NOW, read_transcript
 from bot.testing.transcript import (
     Again,
     Expect,
@@ -21,6 +19,7 @@ from bot.testing.transcript import (
     Happens,
     Http,
     HttpLine,
+    Known,
     Line,
     Model,
     ModelLine,
@@ -38,6 +37,7 @@ from bot.testing.transcript import (
     User,
     Wait,
 )
+from bot.testing.transcript_reader import NOW, read_transcript
 from tests.talk import library_of
 
 FLOWS = library_of("""

@@ -4,10 +4,10 @@
 leaves it to others to lay it out; `svg` does so itself, by `layers`, `mesh`, `order`, `columns` and `layout`.
 """
 
-from bot.checker.drawing.flags import Flags
-from bot.checker.drawing.flows import draw_flow
+from bot.checker.drawing.bot_drawing import draw_bot
+from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.flow_drawing import draw_flow
 from bot.checker.drawing.mermaid import mermaid
-from bot.checker.drawing.overview import draw_bot
 from bot.checker.drawing.svg import svg
 
 __all__ = ["Flags", "draw_bot", "draw_flow", "mermaid", "svg"]

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from bot.checker.drawing.values import Box, Drawing, Line, Look, Stroke
-from bot.checker.drawing.wording import listed, plain
+from bot.checker.drawing.drawing_model import Box, Drawing, Line, Look, Stroke, listed, plain
 
 _SHAPES = {Look.START: ("([", "])"), Look.END: ("([", "])"), Look.FLOW: ("[[", "]]"), Look.WORKS: ("{{", "}}")}
 _STEP = ("[", "]")

@@ -1,15 +1,13 @@
 """A drawing as SVG: one file that needs nothing else, in light and dark, with no script in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 
-from bot.checker.drawing.faces import LEADING, TEXT, Face, face, label_size
-from bot.checker.drawing.jumps import with_jumps
+from bot.checker.drawing.drawing_model import Box, Drawing, Line, Look, listed, plain
+from bot.checker.drawing.layered_graph import rows
 from bot.checker.drawing.layout import Point, Route, lay_out
-from bot.checker.drawing.measure import width
-from bot.checker.drawing.style import STYLE
-from bot.checker.drawing.values import Drawing, Line, Look
-from bot.checker.drawing.wording import listed, plain
+from bot.checker.drawing.text_boxes import LEADING, TEXT, Face, face, label_size, width
 
 WIDEST = 1500.0  # pixels
 MARGIN = 24.0
@@ -137,3 +135,81 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
 
 def _class(look: Look) -> str:
     return look.name.lower()
+
+
+LIGHT: dict[Look, tuple[str, str]] = {  # fill, stroke
+    Look.START: ("#eceef1", "#5f6368"),
+    Look.END: ("#f7f8f9", "#9aa0a6"),
+    Look.FLOW: ("#f1e7fd", "#8430ce"),
+    Look.ASKS: ("#dbe8fd", "#1a66d6"),
+    Look.SAYS: ("#d9f2e0", "#188038"),
+    Look.WAITS: ("#fdefc8", "#b06000"),
+    Look.CALLS: ("#fde3d3", "#b3470f"),
+    Look.WORKS: ("#ffffff", "#80868b"),
+}
+DARK: dict[Look, tuple[str, str]] = {
+    Look.START: ("#33373c", "#9aa0a6"),
+    Look.END: ("#26292d", "#80868b"),
+    Look.FLOW: ("#382a4d", "#c58af9"),
+    Look.ASKS: ("#1f3350", "#8ab4f8"),
+    Look.SAYS: ("#1d3a29", "#81c995"),
+    Look.WAITS: ("#443717", "#fdd663"),
+    Look.CALLS: ("#47291a", "#fcad70"),
+    Look.WORKS: ("#202327", "#9aa0a6"),
+}
+_FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
+
+
+def _colours(boxes: dict[Look, tuple[str, str]], page: str, ink: str, faint: str, found: str) -> str:
+    rules = [f".{look.name.lower()}{{fill:{fill};stroke:{stroke}}}" for look, (fill, stroke) in boxes.items()]
+    rules += [f".page{{fill:{page}}}", f"text{{fill:{ink}}}", f".text,.about,.key,.label{{fill:{faint}}}"]
+    rules += [
+        f".line{{stroke:{faint}}}",
+        f".tip{{fill:{faint}}}",
+        f".found{{stroke:{found}}}",
+        f".flag{{fill:{found}}}",
+    ]
+    return "".join(rules)
+
+
+STYLE = (
+    f"text{{{_FONT};font-size:12px}}"
+    ".title,.text,.flag,.label{text-anchor:middle}"
+    ".title{font-size:14px;font-weight:600}.head{font-size:26px;font-weight:600}.label{font-size:11px}"
+    ".flag{font-weight:600}.box{stroke-width:1.5}.flow{stroke-width:2.5}.works{stroke-dasharray:5 3}"
+    ".found{stroke-width:3.5;stroke-dasharray:none}"
+    ".line{fill:none;stroke-width:1.4}.dashed{stroke-dasharray:6 4}.dotted{stroke-dasharray:2 4}"
+    ".line:hover{stroke-width:3}.box:target{stroke-width:5}"
+    + _colours(LIGHT, "#ffffff", "#202124", "#4d5156", "#c5221f")
+    + f"@media(prefers-color-scheme:dark){{{_colours(DARK, '#17191c', '#e8eaed', '#bdc1c6', '#ff8a80')}}}"
+)
+"""CSS without anything that older readers of SVG do not know, such as variables."""
+
+
+FARTHEST = 6  # rows
+SELF = "again"
+
+
+def with_jumps(drawing: Drawing, widths: Sequence[float], widest: float) -> Drawing:
+    """The drawing with a sign in place of each line that leads to its own box or further than a few rows.
+
+    The first line to a box stays, so that everything is led to.
+    """
+    number = {box.name: index for index, box in enumerate(drawing.boxes)}
+    ends = [(number[line.source], number[line.target]) for line in drawing.lines]
+    row = rows(widths, ends, widest)
+    boxes, lines, led_to = list(drawing.boxes), [], set[int]()
+    for line, (source, target) in zip(drawing.lines, ends, strict=True):
+        first = row[target] > row[source] and target not in led_to
+        led_to.update([target] if first else [])
+        if source != target and (first or abs(row[target] - row[source]) <= FARTHEST):
+            lines.append(line)
+        else:
+            boxes.append(_sign(len(boxes), line, drawing.boxes[target]))
+            lines.append(replace(line, target=boxes[-1].name))
+    return Drawing(drawing.title, drawing.about, tuple(boxes), tuple(lines))
+
+
+def _sign(number: int, line: Line, target: Box) -> Box:
+    title = SELF if line.source == line.target else f"→ {target.title}"
+    return Box(f"n{number + 1}", Look.END, title, refers=target.name)

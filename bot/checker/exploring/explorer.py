@@ -5,23 +5,200 @@ its template goes in its place, and whoever waits for the end of a send is told.
 """
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from json import dumps
+from typing import Any
 
-from bot.checker.exploring.answers import Answer, Keeps, Responds, Returns, Speaks
-from bot.checker.exploring.incoming import Asked, end_of, event_of
-from bot.checker.exploring.moves import Move, Spoils, Taps, Waits
-from bot.checker.exploring.state import WINDOW, Sent, State
-from bot.checker.exploring.told import options_of
+from bot.checker.exploring.message_view import Option, options_of
+from bot.checker.exploring.moves import (
+    PLACE,
+    Act,
+    Answer,
+    Happens,
+    Keeps,
+    Move,
+    Responds,
+    Returns,
+    Sends,
+    Speaks,
+    Spoils,
+    Starts,
+    Taps,
+    Waits,
+    Writes,
+)
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send, effect_ref
-from bot.core.events import CallEnded, Event, SendEnded, TimeReached
-from bot.core.messages import TemplateMessage
-from bot.core.session import Session
+from bot.core.events import (
+    CallEnded,
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    SendEnded,
+    StartRequested,
+    StatusReported,
+    Tapped,
+    TimeReached,
+)
+from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
+from bot.core.session import Frame, Session
+from bot.core.turn import Turn
+from bot.core.values import Location, Media
 from bot.engine.advance import advance
 from bot.extensions.annotations import Results
 from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
+
+Asked = Call | Complete | Fetch | HttpRequest
+"""What the world is asked, and what somebody waits for."""
+
+_MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
+
+
+def event_of(act: Act, event_id: str, contact: str, now: datetime) -> Event:
+    """The event that an act is. Raises `TypeError` for one that is none: for a wait, and for a fault."""
+    match act:
+        case Writes(text):
+            return MessageReceived(event_id, contact, now, now, "text", text)
+        case Taps(reply, title):
+            return Tapped(event_id, contact, now, now, reply, title)
+        case Sends(kind):
+            media = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
+            place = Location(PLACE["latitude"], PLACE["longitude"]) if kind == "location" else None
+            return MessageReceived(event_id, contact, now, now, kind, media=media, location=place)
+        case Happens(event):
+            return _HAPPENINGS[event](event_id, contact, now)
+        case Starts(flow, data):
+            return StartRequested(event_id, contact, now, flow, dict(data))
+    raise TypeError(f"{act} is no event")
+
+
+def end_of(answer: Answer, awaited: tuple[str, Asked], contact: str, now: datetime, results: Results) -> CallEnded:
+    """The end of what is awaited."""
+    ref, asked = awaited
+    outcome, value = _ended(answer, asked, results)
+    return CallEnded(f"call:{ref}", contact, now, ref, outcome, value)
+
+
+def _ended(answer: Answer, asked: Asked, results: Results) -> tuple[str, Any]:
+    match answer:
+        case Returns(name, value, None):
+            return "done", results.of(name, value)
+        case Responds(status=status, fails=None):
+            value = {"status": status, "answer": answer.json if answer.text is None else answer.text}
+            return ("done" if 200 <= status < 300 else str(status)), value
+        case Speaks(fails=None):
+            return "done", _said(answer)
+        case Keeps():
+            assert isinstance(asked, Fetch)
+            return "done", replace(asked.media, file=asked.media.kind, type=asked.media.kind)
+        case Speaks(fails=str(failure)):
+            return _MODEL_FAILURES[failure], None
+        case Returns(fails=str(failure)) | Responds(fails=str(failure)):
+            return failure, None
+    raise TypeError(f"{answer} is no answer")
+
+
+def _said(speaks: Speaks) -> Mapping[str, Any]:
+    """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
+    calls = [
+        {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
+        for number, (name, arguments) in enumerate(speaks.calls)
+    ]
+    finish = "tool_calls" if calls else "stop"
+    return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
+
+
+_HAPPENINGS: Mapping[str, Callable[[str, str, datetime], Event]] = {
+    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
+    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
+    "conversation.opened": ConversationOpened,
+    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
+    "conversation.resolved": HandoffClosed,
+    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
+    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
+    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
+    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
+}
+
+
+WINDOW = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message, and what became of it: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
+
+    ``silence`` is the time since the contact's last message; None: they have never written.
+    """
+
+    message: Message
+    outcome: str
+    shown: Message | None
+    silence: timedelta | None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it came too late, and no template stood in for it."""
+        late = self.silence is None or self.silence >= WINDOW
+        return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A conversation at rest, or while the world's answer is awaited. What has led here is ``before``, by a ``move``,
+    which made these ``turns``.
+    """
+
+    session: Session
+    now: datetime
+    wake_at: datetime | None = None
+    asked: Mapping[str, Asked] = field(default_factory=dict)  # what the world has not answered yet
+    options: tuple[Option, ...] = ()  # what can be tapped, the newest last
+    spoiled: bool = False  # the gateway refuses the next message
+    replaced: datetime | None = None  # when a template went in place of a message
+    cached: Mapping[str, tuple[datetime, Any]] = field(default_factory=dict)  # answers, by address, and until when
+    number: int = 0  # of the events until now
+    turns: tuple[Turn, ...] = ()
+    sent: tuple[Sent, ...] = ()
+    move: Move | None = None
+    before: "State | None" = None
+
+    @property
+    def awaited(self) -> tuple[str, Asked] | None:
+        """What the conversation waits for the world to answer, by its name."""
+        frame = self.session.frame
+        asked = None if frame is None or frame.awaited_effect is None else self.asked.get(frame.awaited_effect)
+        return None if frame is None or frame.awaited_effect is None or asked is None else (frame.awaited_effect, asked)
+
+    @property
+    def frame(self) -> Frame | None:
+        """Where the conversation is."""
+        return self.session.frame
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the window is shut."""
+        newest = self.session.last_inbound
+        return newest is None or self.now - newest >= WINDOW
+
+    def local(self, zone: tzinfo) -> datetime:
+        """The time in a zone."""
+        return self.now.astimezone(zone)
+
+    def path(self) -> list["State"]:
+        """The states from the first move on; this one is the last."""
+        found: list[State] = []
+        state: State | None = self
+        while state is not None and state.move is not None:
+            found.append(state)
+            state = state.before
+        return found[::-1]
+
 
 _MOST_TURNS = 500  # that one move makes, until all rests
 _MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway

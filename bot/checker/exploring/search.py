@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 
-from bot.checker.exploring.answers import Responds, Returns, Speaks
-from bot.checker.exploring.explorer import Explorer
-from bot.checker.exploring.moves import Happens, Move, Taps, Waits, Writes
+from bot.checker.exploring.explorer import Explorer, State
+from bot.checker.exploring.moves import Happens, Move, Responds, Returns, Speaks, Taps, Waits, Writes
 from bot.checker.exploring.proposals import LONG, Proposals
-from bot.checker.exploring.state import State
 from bot.checker.graph import Cause, Edge
 from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn

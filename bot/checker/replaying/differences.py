@@ -1,13 +1,25 @@
 """What a recorded conversation comes to with other flows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
+from typing import Any, get_args
 
-from bot.checker.replaying.effects import differs_in_choices, has_result, lines_of, same
-from bot.core.effects import Effect, Send
+from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Performed, PutContact, Send, Tell
 from bot.core.events import Event
+from bot.core.messages import (
+    Buttons,
+    Choice,
+    LinkButton,
+    ListMessage,
+    LocationMessage,
+    MediaMessage,
+    Message,
+    Section,
+    TemplateMessage,
+    TextMessage,
+)
 from bot.core.session import Session
 from bot.expressions.formats import shown
 from bot.lang.nodes import Mark
@@ -103,3 +115,147 @@ def lines_of_all(effects: Sequence[Effect]) -> tuple[str, ...]:
 
 def _go_on_alike(theirs: Sequence[Effect], ours: Sequence[Effect]) -> bool:
     return len(theirs) == len(ours) and all(map(same, theirs, ours))
+
+
+_PERFORMED = get_args(Performed)
+
+
+def has_result(effect: Effect | None) -> bool:
+    """Whether the conversation waits for what the effect comes to."""
+    return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell)
+
+
+def same(one: Effect, other: Effect) -> bool:
+    """Whether two effects are the same to the contact, or ask the same.
+
+    How long a result is waited for does not count, nor do the ids of choices, which name the step.
+    """
+    return one == other or (type(one) is type(other) and _bare(one) == _bare(other))
+
+
+def choice_ids(effect: Effect) -> list[str]:
+    """The ids that come back when something of a message is tapped, in order."""
+    if not isinstance(effect, Send):
+        return []
+    instead = () if effect.instead is None else effect.instead.replies
+    return [*_ids(effect.message), *instead]
+
+
+def differs_in_choices(one: Effect, other: Effect) -> bool:
+    """Whether two messages say the same, and only offer something else."""
+    if not (isinstance(one, Send) and isinstance(other, Send)):
+        return False
+    return list(_texts(one.message)) == list(_texts(other.message)) and _choices(one.message) != _choices(other.message)
+
+
+def lines_of(effect: Effect | None) -> tuple[str, ...]:
+    """An effect for people, line by line; none for none."""
+    return tuple(line for text in _parts(effect) for line in text.split("\n"))
+
+
+def _bare(effect: Effect) -> Effect:
+    """An effect without what nobody outside of the engine sees of it."""
+    match effect:
+        case Send(message, instead):
+            return Send(_without_ids(message), None if instead is None else _without_ids(instead))
+        case Complete():
+            return replace(effect, flow="", within=0.0, tries=0)
+        case HttpRequest():
+            return replace(effect, seconds=0.0, within=0.0, tries=0, cache=0.0)
+        case Call() | Fetch() | Tell():
+            return replace(effect, within=0.0, tries=0)
+    return effect
+
+
+def _without_ids(message: Any) -> Any:
+    match message:
+        case Buttons(buttons=buttons):
+            return replace(message, buttons=tuple(replace(button, id="") for button in buttons))
+        case ListMessage(sections=sections):
+            return replace(message, sections=tuple(_section_without_ids(section) for section in sections))
+        case TemplateMessage(replies=replies):
+            return replace(message, replies=("",) * len(replies))
+    return message
+
+
+def _section_without_ids(section: Section) -> Section:
+    return replace(section, rows=tuple(replace(row, id="") for row in section.rows))
+
+
+def _ids(message: Message) -> list[str]:
+    return (
+        list(message.replies) if isinstance(message, TemplateMessage) else [choice.id for choice in _choices(message)]
+    )
+
+
+def _choices(message: Message) -> list[Choice]:
+    match message:
+        case Buttons(buttons=buttons):
+            return list(buttons)
+        case ListMessage(sections=sections):
+            return [row for section in sections for row in section.rows]
+    return []
+
+
+def _parts(effect: Effect | None) -> Iterator[str]:
+    """What there is to see of an effect, part by part."""
+    match effect:
+        case Send(message, instead):
+            yield from _texts(message)
+            yield from (_choice_in_words(choice) for choice in _choices(message))
+            if instead is not None:
+                yield f"if the window is shut: {' '.join(_texts(instead))}"
+        case Call(handler, arguments):
+            yield f"call {handler}"
+            yield from _named(arguments)
+        case Complete(messages=messages, tools=tools, models=models):
+            yield f"ask {' or '.join(models) or 'the model'}"
+            yield from (f"tool {tool['function']['name']}" for tool in tools)
+            yield from (f"{message['role']}: {shown(message.get('content'))}" for message in messages)
+        case HttpRequest(method, address, headers, body):
+            yield f"{method} {address}"
+            yield from _named(headers)
+            yield from () if body is None else (body,)
+        case Fetch(media):
+            yield f"keep the {media.kind}"
+        case Tell(hook, told):
+            yield f"tell the hook {hook}"
+            yield from _named(told)
+        case PutContact(name, email, tags):
+            yield "tell the gateway"
+            yield from _named({"name": name, "email": email, "tags": list(tags)})
+
+
+def _named(values: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{name}: {shown(value)}" for name, value in values.items())
+
+
+def _texts(message: Message) -> Iterator[str]:
+    """The texts of a message, but for its choices."""
+    match message:
+        case TextMessage(body):
+            yield body
+        case MediaMessage(kind, link, caption):
+            yield f"{kind} {link}"
+            yield from () if caption is None else (caption,)
+        case LocationMessage(latitude, longitude, name, address):
+            yield ", ".join(part for part in (name, address, f"{latitude} {longitude}") if part)
+        case TemplateMessage(name, language):
+            yield f"template {name} ({language})"
+            yield from _parameters(message)
+        case Buttons(body, header=header):
+            yield from (part for part in (header, body) if part)
+        case LinkButton(body, title, url, header, footer):
+            yield from (part for part in (header, body, footer, f"[{title}] {url}") if part)
+        case ListMessage(body, button, footer=footer):
+            yield from (part for part in (body, footer, f"[{button}]") if part)
+
+
+def _parameters(template: TemplateMessage) -> Iterator[str]:
+    given = (() if not template.header else (template.header,)) + template.body
+    yield from (shown(parameter[parameter["type"]]) for parameter in given)
+    yield from (text for _, text in template.url_buttons)
+
+
+def _choice_in_words(choice: Choice) -> str:
+    return f"[{choice.title}]" + (f" {choice.description}" if choice.description else "")

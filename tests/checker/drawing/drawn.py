@@ -1,7 +1,7 @@
 """Drawings as lines of text, to compare."""
 
 from bot.checker.drawing import Flags, draw_bot, draw_flow
-from bot.checker.drawing.values import Drawing, Stroke
+from bot.checker.drawing.drawing_model import Drawing, Stroke
 from bot.checker.graph import Graph
 from bot.checker.prove import prove
 from bot.flow.library import Library

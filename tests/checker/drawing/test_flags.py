@@ -1,6 +1,6 @@
 """To what each finding belongs."""
 
-from bot.checker.drawing.flags import Flags
+from bot.checker.drawing.finding_index import Flags
 from bot.checker.findings import Finding
 from bot.lang.nodes import Mark
 from tests.checker.proved import library

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.flags import Flags
-from bot.checker.drawing.flows import draw_flow
-from bot.checker.drawing.layers import Ends, rows
+from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.flow_drawing import draw_flow
+from bot.checker.drawing.layered_graph import Ends, Mesh, crossings, put_in_order, rows
 from bot.checker.drawing.layout import Layout, Point, Route, Size, lay_out
-from bot.checker.drawing.mesh import Mesh
-from bot.checker.drawing.order import crossings, put_in_order
 from bot.checker.drawing.svg import Picture
 from bot.checker.graph import Graph
 from tests.checker.drawing.large import large

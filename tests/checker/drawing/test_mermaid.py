@@ -7,12 +7,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.flags import Flags
-from bot.checker.drawing.flows import draw_flow
+from bot.checker.drawing.bot_drawing import draw_bot
+from bot.checker.drawing.drawing_model import LABEL, Box, Drawing, Flag, Line, Look, Stroke, plain, short
+from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.flow_drawing import draw_flow
 from bot.checker.drawing.mermaid import escaped, mermaid
-from bot.checker.drawing.overview import draw_bot
-from bot.checker.drawing.values import Box, Drawing, Flag, Line, Look, Stroke
-from bot.checker.drawing.wording import LABEL, plain, short
 from bot.checker.graph import Graph
 from bot.folder import read_folder
 from bot.program import load_program

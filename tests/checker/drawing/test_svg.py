@@ -6,10 +6,9 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.faces import face
-from bot.checker.drawing.measure import width, wrapped
+from bot.checker.drawing.drawing_model import Box, Drawing, Flag, Line, Look
 from bot.checker.drawing.svg import svg
-from bot.checker.drawing.values import Box, Drawing, Flag, Line, Look
+from bot.checker.drawing.text_boxes import face, width, wrapped
 from tests.checker.drawing.drawn import flow
 from tests.checker.drawing.test_mermaid import HOSTILE
 

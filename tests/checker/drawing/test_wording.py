@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.checker.drawing.wording import listed, of_outcome, plain, short
+from bot.checker.drawing.drawing_model import listed, of_outcome, plain, short
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.exploring.answers import Responds, Returns, Speaks
-from bot.checker.exploring.explorer import Explorer
-from bot.checker.exploring.moves import Happens, Sends, Spoils, Starts, Taps, Waits, Writes
+from bot.checker.counterexamples.transcript_writer import CONTACT
+from bot.checker.exploring.explorer import Explorer, State
+from bot.checker.exploring.message_view import parts_of
+from bot.checker.exploring.moves import Happens, Responds, Returns, Sends, Speaks, Spoils, Starts, Taps, Waits, Writes
 from bot.checker.exploring.proposals import Proposals
-from bot.checker.exploring.state import State
-from bot.checker.exploring.told import parts_of
 from bot.checker.graph import Graph
-from bot.checker.stories.written import CONTACT
 from bot.core.session import Session
 from bot.folder import read_folder
 from bot.simulation.simulation import FIRST_CONTACT
-from bot.testing.hinting import hints_of
-from bot.testing.loading import load_with_tests
+from bot.testing.examples_from_tests import hints_of
+from bot.testing.transcript_reader import load_with_tests
 from tests.checker.proved import library
 from tests.searches import search, tries
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.exploring.patterns import text_like
-from bot.checker.exploring.samples import answers_to, lengthened, value_by, values_of
+from bot.checker.exploring.sample_values import answers_to, lengthened, text_like, value_by, values_of
 from bot.extensions.annotations import Arguments, parameters_schema, reader
 from bot.extensions.decorators import spec_of
 from bot.lang.nodes import Map

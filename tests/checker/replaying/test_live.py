@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.replaying.live import Becomes, Fate, fates
+from bot.checker.replaying.migration_preview import Becomes, Fate, fates
 from bot.core.events import TimeReached
 from bot.engine.executor import Executor, Migrated
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext

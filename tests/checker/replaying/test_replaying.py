@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import handler
+from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, replay
 from bot.checker.replaying.differences import Difference, Kind
-from bot.checker.replaying.replaying import BEGUN_BEFORE, EDITED, replay
 from bot.core.events import Event
 from bot.core.turn import Conversation
 from bot.flow.library import Library

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from bot.checker.replaying.conversation_replay import replay
 from bot.checker.replaying.differences import Difference, Kind
-from bot.checker.replaying.replaying import replay
 from bot.core.turn import Conversation
 from bot.flow.library import Library
 from bot.folder import Folder, read_folder
 from bot.program import Program, load_program
-from bot.testing.loading import load_with_tests
 from bot.testing.transcript import Transcript
-from bot.testing.world import world
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import world
 
 ROOT = Path(__file__).parents[3]
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from bot.checker.replaying.differences import Difference, Kind
-from bot.checker.replaying.veil import HIDDEN, Veil, common_words
+from bot.checker.replaying.redaction import HIDDEN, Veil, common_words
 from bot.core.events import CallEnded, MessageReceived
 from bot.core.session import Frame, Session
 from tests.talk import CONTACT, START, library_of

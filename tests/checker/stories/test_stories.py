@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from bot.checker.counterexamples.counterexample import BEGINS, Talk, tell
+from bot.checker.counterexamples.transcript_writer import CONTACT
 from bot.checker.exploring.explorer import Explorer
 from bot.checker.exploring.moves import Waits, Writes
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
-from bot.checker.stories.stories import BEGINS, Talk, tell
-from bot.checker.stories.written import CONTACT
 from bot.folder import read_folder
 from bot.lang.writing import flow_style
-from bot.testing.loading import load_with_tests
-from bot.testing.run import Failure, run
+from bot.testing.transcript_reader import load_with_tests
+from bot.testing.transcript_run import Failure, run
 from tests.checker.proved import BOT, findings, library
 
 SILENT = "the 24-hour window is shut, and no window_closed template is declared"

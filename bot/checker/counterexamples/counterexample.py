@@ -1,0 +1,162 @@
+"""Findings told as conversations: what somebody does, what the bot does, and where it goes wrong; and as tests.
+
+A finding says that something may happen. Here it is made to happen, with the real engine: what is told, is so.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from bot.checker.analysis.reachability import Reachability
+from bot.checker.counterexamples.fault_tests import BEHIND_ITS_STORY, FAULTS
+from bot.checker.counterexamples.finding_case import Case, Fault, Shown
+from bot.checker.counterexamples.transcript_writer import CONTACT, document, happened, heading, talk
+from bot.checker.exploring.examples import NO_HINTS, Hints
+from bot.checker.exploring.explorer import Explorer, State
+from bot.checker.exploring.message_view import said
+from bot.checker.exploring.proposals import Proposals
+from bot.checker.exploring.search import Search
+from bot.checker.findings import Finding
+from bot.checker.graph import Edge, Graph, Place
+from bot.flow.library import Library
+from bot.lang.nodes import Mark
+
+BEGINS = datetime(2030, 5, 6, 10, 0)
+"""When the talks begin, on the bot's own clock: a Monday."""
+
+MOST_TURNS = 2000
+"""That are spent on one finding: a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation that shows a fault: sentences for people, and a test that fails for this reason alone."""
+
+    sentences: tuple[str, ...]
+    test: str
+
+
+def tell(library: Library, finding: Finding, hints: Hints = NO_HINTS) -> Talk | None:
+    """The conversation that shows a finding; None where none was found, or the code has none.
+
+    ``hints`` are what tests of the bot know of its world.
+    """
+    return Teller(library, hints).tell(finding)[0]
+
+
+class Teller:
+    """Tells the findings of one bot."""
+
+    def __init__(self, library: Library, hints: Hints = NO_HINTS) -> None:
+        self._library = library
+        self._graph = Graph(library)
+        self._passing = self._graph.fact(Reachability)
+        self._hints = hints
+
+    def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Talk | None, int]:
+        """The conversation that shows a finding, and how many turns it took to find it.
+
+        None where so many turns have found none, or the code has none.
+        """
+        fault = FAULTS.get(finding.code)
+        if fault is None:
+            return None, 0
+        explorer = Explorer(self._library, self._hints.extensions)
+        case = self._case(explorer.library, finding)
+        state = self._find(explorer, case, fault, turns)
+        shown = None if state is None else fault(state, case)
+        if state is None or shown is None:
+            return None, explorer.taken
+        test = self._test(state, finding, shown, explorer)
+        return Talk(tuple(_sentences(state, shown)), test), explorer.taken
+
+    def _case(self, library: Library, finding: Finding) -> Case:
+        place = self.place_of(finding) or (finding.story[-1].source if finding.story else None)
+        return Case.of(library, finding, place, _way_on(finding, place))
+
+    def _find(self, explorer: Explorer, case: Case, fault: Fault, turns: int) -> State | None:
+        """A state at which a fault shows: on the way of the finding, or where it has none, on one to its step."""
+        finding = case.finding
+        proposals = Proposals(self._graph, self._hints, large=finding.code.startswith(_LARGE))
+        begins = [explorer.begin(CONTACT, BEGINS.replace(tzinfo=self._library.bot.timezone))]
+        story = finding.story if case.way is None else finding.story[:-1]
+        return Search(explorer, proposals).find(
+            begins,
+            story or self._way_to(case.place),
+            lambda state: fault(state, case) is not None,
+            turns,
+            whole=finding.code in BEHIND_ITS_STORY,
+        )
+
+    def _way_to(self, place: Place | None) -> tuple[Edge, ...]:
+        """The edges that lead to a step from a beginning."""
+        return self._passing.way_to(place) if place in self._passing.reached else ()
+
+    def place_of(self, finding: Finding) -> Place | None:
+        """The step in whose lines a finding is; None for one in `bot.yml`, or above all steps."""
+        flows = [flow for flow in self._library.flows.values() if _is_above(flow.mark, finding)]
+        flow = max(flows, key=lambda flow: flow.mark.line, default=None)
+        steps = [] if flow is None else [step for step in flow.steps.values() if _is_above(step.mark, finding)]
+        step = max(steps, key=lambda step: step.mark.line, default=None)
+        return None if flow is None or step is None else (flow.name, step.name)
+
+    def _test(self, state: State, finding: Finding, shown: Shown, explorer: Explorer) -> str:
+        assert state.before is not None
+        rested = self._rested(explorer, state)
+        zone = self._library.bot.timezone
+        head = heading(rested, f"{finding.code}: {finding.what}", drew=explorer.drew, zone=zone)
+        until = list(talk(state.before)) if state.before.move is not None else []
+        happens = [line for each in rested.path()[len(state.path()) - 1 :] for line in happened(each)]
+        last = [*shown.expected, *happens] if shown.early else [*happens, *shown.expected]
+        return f"# {finding}\n{document(head, [*until, *last])}"
+
+    def _rested(self, explorer: Explorer, state: State) -> State:
+        """The same when the world has answered all that is asked: a test has to say what."""
+        proposals = Proposals(self._graph, self._hints)
+        for _ in range(_MOST_ANSWERS):
+            if state.awaited is not None:
+                state = explorer.take(state, proposals.moves(state)[0])
+        return state
+
+
+def _way_on(finding: Finding, place: Place | None) -> Edge | None:
+    """The way on from a step on which a finding is, where it may be what fails on it."""
+    last = finding.story[-1] if finding.story and finding.code in _FAILING else None
+    return last if last is not None and last.source == place else None
+
+
+def _is_above(mark: Mark, finding: Finding) -> bool:
+    return mark.path == finding.path and mark.line <= finding.line
+
+
+_FAILING = ("W301", "W305", "W308")
+"""The codes of what may fail."""
+
+_MOST_ANSWERS = 10
+"""Of the world, that a test says beyond the last move."""
+
+_MOST_MESSAGES = 6
+"""Of one move, that a talk tells each for itself."""
+
+_LARGE = ("W4", "W6")
+"""The codes that need large values."""
+
+
+def _sentences(state: State, shown: Shown) -> Iterator[str]:
+    """What happened, one thing after the other; what happens again and again is told once."""
+    for beat, again in groupby(map(_beat, state.path())):
+        times = len(list(again))
+        yield from beat
+        if times > 1:
+            yield f"and so on, {'once' if times == 2 else f'{times - 1} times'} more"
+    yield shown.sentence
+
+
+def _beat(state: State) -> tuple[str, ...]:
+    """What one move came to."""
+    assert state.move is not None
+    told = [f"the bot {said(sent.shown)}" for sent in state.sent if sent.shown is not None]
+    if len(told) > _MOST_MESSAGES:
+        told[_MOST_MESSAGES:] = [f"the bot sends {len(told) - _MOST_MESSAGES} more messages"]
+    return state.move.sentence, *told

@@ -1,0 +1,112 @@
+"""A finding beside a conversation: what a fault looks at, and what it says when it has shown."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.checker.counterexamples.transcript_writer import Line
+from bot.checker.exploring.explorer import State
+from bot.checker.exploring.message_view import parts_of
+from bot.checker.exploring.search import is_taken
+from bot.checker.findings import Finding
+from bot.checker.graph import Edge, Place
+from bot.core.effects import Send
+from bot.core.errors import BotError
+from bot.core.events import TimeReached
+from bot.core.turn import StepTaken
+from bot.engine.turn_context import TurnContext
+from bot.expressions.templates import Expression, Template
+from bot.flow.definition import uses_of_bot, uses_of_flow
+from bot.flow.library import Library
+
+SOMETHING = "something"
+"""What a test expects where any value would be right."""
+
+REFUSED = "a message that the gateway does not take"
+"""What the engine notes of a message that it does not send."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A finding of a bot, the step at which it shows, if that is known, and the texts that stand where the finding is.
+
+    ``way``: it shows on this way on from the step, which may fail by it and then is not taken.
+    """
+
+    library: Library
+    finding: Finding
+    place: Place | None
+    way: Edge | None
+    texts: tuple[Template | Expression, ...]
+
+    @classmethod
+    def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "Case":
+        """Look up what stands there: of a step, or of a flow or the bot, which a step inherits."""
+        here = (finding.path, finding.line, finding.column)
+        used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
+        marks = ((each.text.mark, each.text) for each in used)
+        texts = {id(text): text for mark, text in marks if (mark.path, mark.line, mark.column) == here}
+        return cls(library, finding, place, way, tuple(texts.values()))
+
+    def is_tag(self, text: Template | Expression) -> bool:
+        """Whether a text is a tag that the step gives, or that is given on the way on from it."""
+        if self.place is None:
+            return False
+        step = self.library.flows[self.place[0]].steps[self.place[1]]
+        return any(
+            tag is text
+            for tag in (*step.options.tag, *(tag for transition in step.written_transitions for tag in transition.tag))
+        )
+
+    def is_of_step(self, note: str) -> bool:
+        """Whether a turn's note is about the step."""
+        return self.place is not None and note.startswith(f"{'/'.join(self.place)}: ")
+
+    def rendered(self, text: Template, state: State) -> Iterator[str]:
+        """What a text comes to with what is known after the last turns, or was before them."""
+        for session in (state.session, *(() if state.before is None else (state.before.session,))):
+            event = TimeReached("", session.contact, state.now)
+            try:
+                yield text.render(TurnContext(self.library, session, event).scope())
+            except BotError:
+                continue
+
+    def is_passed(self, state: State) -> bool:
+        """Whether the last turns pass the step, and take the way."""
+        steps = (step for turn in state.turns for step in turn.trace.steps)
+        if self.way is not None:
+            return any(is_taken(self.way, step) for step in steps)
+        return self.place is None or any((step.flow, step.step) == self.place for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A fault that has shown: as a sentence for people, and as what a test expects and does not get.
+
+    ``early``: it is expected before the last thing that happens.
+    """
+
+    sentence: str
+    expected: tuple[Line, ...]
+    early: bool = False
+
+
+Fault = Callable[[State, Case], Shown | None]
+"""What shows of a fault in the last turns of a conversation."""
+
+
+def messages(state: State) -> Iterator[Mapping[str, Any]]:
+    """All messages of the last turns, as if they had all been sent."""
+    for sent in state.sent:
+        yield {"bot": parts_of(sent.shown or sent.message)}
+
+
+def messages_before(state: State, taken: StepTaken) -> list[Mapping[str, Any]]:
+    """Those of them that were sent before a turn came to a step."""
+    count = 0
+    for turn in state.turns:
+        here = any(step is taken for step in turn.trace.steps)
+        count += sum(isinstance(effect, Send) for effect in turn.effects[: taken.effects if here else None])
+        if here:
+            break
+    return list(messages(state))[:count]

@@ -1,0 +1,137 @@
+"""A drawing: boxes and lines between them, before anybody knows where they are on a page."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Look(Enum):
+    """What a box stands for. Steps differ by what a conversation does there."""
+
+    START = "start"
+    END = "end"
+    FLOW = "flow"
+    ASKS = "asks"  # the contact is waited for
+    SAYS = "says"  # something is said, and it goes on
+    WAITS = "waits"  # for time to pass, or for a person
+    CALLS = "calls"  # something else is asked: Python, an address, a model, another flow
+    WORKS = "works out"  # nobody notices: branches and values
+
+
+class Stroke(Enum):
+    """How a line is drawn."""
+
+    SOLID = "solid"  # the conversation goes on there
+    DASHED = "dashed"  # ... by a way aside: a failure, silence, a word
+    DOTTED = "dotted"  # a flow of its own begins there
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A finding at a box: its rule in a few words, and all that is said of it."""
+
+    code: str
+    rule: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """``name`` is made up and fit for an id. ``lines`` stand below the title.
+
+    ``refers`` is the name of another box that this one stands in for.
+    """
+
+    name: str
+    look: Look
+    title: str
+    lines: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    refers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """From one box to another. ``labels`` are all that lead there, in full."""
+
+    source: str
+    target: str
+    labels: tuple[str, ...] = ()
+    stroke: Stroke = Stroke.SOLID
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The boxes, in the order in which a reader would name them, and the lines."""
+
+    title: str
+    about: str
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+
+
+@dataclass
+class Sketch:
+    """A drawing in the making: it makes up names, and keeps lines between the same two boxes together."""
+
+    boxes: list[Box] = field(default_factory=list)
+    _labels: dict[tuple[str, str, Stroke], dict[str, None]] = field(default_factory=dict)
+
+    def box(self, look: Look, title: str, lines: tuple[str, ...] = (), flags: tuple[Flag, ...] = ()) -> str:
+        """Add a box, and return its name."""
+        name = f"n{len(self.boxes) + 1}"
+        self.boxes.append(Box(name, look, title, lines, flags))
+        return name
+
+    def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID) -> None:
+        """Add a line, or a label to the one that there is."""
+        labels = self._labels.setdefault((source, target, stroke), {})
+        if label:
+            labels[label] = None
+
+    def drawing(self, title: str, about: str) -> Drawing:
+        """What has come of it."""
+        lines = (
+            Line(source, target, tuple(labels), stroke) for (source, target, stroke), labels in self._labels.items()
+        )
+        return Drawing(title, about, tuple(self.boxes), tuple(lines))
+
+
+LABEL = 32  # characters
+LISTED = 2  # labels that are written out
+_VALUE = re.compile(r"\{\{-?\s*([\w.]*)(.*?)-?\}\}", re.DOTALL)
+_STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
+_MADE_UP = re.compile(r"if \d+: (?P<condition>.*)|exits\.(?P<exit>.*)|\[(?P<choice>.*)\]", re.DOTALL)
+_JOINS = "\u200d"  # emoji
+
+
+def plain(text: str) -> str:
+    """A text in one line, with the names of the values in it: ``Hi {contact.name}!``."""
+    text = _VALUE.sub(lambda value: f"{{{value[1] or '…'}}}", _STATEMENT.sub(" ", text))
+    return " ".join("".join(char if char.isprintable() or char == _JOINS else " " for char in text).split())
+
+
+def short(text: str, most: int) -> str:
+    """The beginning of a text, up to a word's end where there is one near."""
+    text = plain(text)
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    at_word = cut.rpartition(" ")[0]
+    return (at_word if len(at_word) > most // 2 else cut).rstrip(" ,;:") + "…"
+
+
+def listed(texts: Sequence[str], most: int = LISTED) -> str:
+    """Some texts in a line: ``Mon, Tue, +3``."""
+    shown = [short(text, LABEL) for text in texts[:most]]
+    return ", ".join([*shown, f"+{len(texts) - most}"] if len(texts) > most else shown)
+
+
+def of_outcome(outcome: str) -> str:
+    """What a way out is called on its line: nothing where it is the one that needs no name."""
+    made_up = _MADE_UP.fullmatch(outcome)
+    if made_up is None:
+        return "" if outcome == "then" else outcome
+    condition = made_up["condition"]
+    return f"if {condition}" if condition else made_up["exit"] or made_up["choice"] or ""

@@ -1,0 +1,228 @@
+"""A drawing cut into rows: each line becomes a chain that stands in every row which it passes."""
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+Ends = tuple[int, int]
+"""Where a line begins and ends, by the numbers of the boxes."""
+
+
+def rows(widths: Sequence[float], ends: Sequence[Ends], widest: float) -> list[int]:
+    """The row of each box: below whatever leads there, but for lines that close a circle, and where there is room.
+
+    Boxes are taken in their order, so that the same drawing always looks the same.
+    """
+    forward = _without_circles(len(widths), ends)
+    leads_on, led_to = {source for source, _ in forward}, Counter(target for _, target in forward)
+    signs = {target: source for source, target in forward if target not in leads_on and led_to[target] == 1}
+    filled = _Rows(widths, [line for line in forward if line[1] not in signs], widest)
+    filled.fill(box for box in range(len(widths)) if box not in signs)
+    filled.pull_down()
+    for sign, source in signs.items():  # they stand right below what leads there, wherever that has come
+        filled.put(sign, filled.row[source] + 1)
+    used = {row: number for number, row in enumerate(sorted(set(filled.row)))}
+    return [used[row] for row in filled.row]
+
+
+def _without_circles(count: int, ends: Sequence[Ends]) -> list[Ends]:
+    """The lines, those that lead back to where a walk came from left out."""
+    leading: list[list[int]] = [[] for _ in range(count)]
+    for source, target in ends:
+        leading[source].append(target)
+    known, open_, forward = set[int](), set[int](), []
+    for start in range(count):
+        walk = [] if start in known else [(start, iter(leading[start]))]
+        known.add(start)
+        while walk:
+            box, targets = walk[-1]
+            open_.add(box)
+            following = next(targets, None)
+            if following is None:
+                open_.remove(box)
+                walk.pop()
+            elif following not in open_:
+                forward.append((box, following))
+                if following not in known:
+                    known.add(following)
+                    walk.append((following, iter(leading[following])))
+    return forward
+
+
+class _Rows:
+    """The rows while they are filled: which box is where, and how much room is taken. No line closes a circle."""
+
+    def __init__(self, widths: Sequence[float], forward: Sequence[Ends], widest: float) -> None:
+        self.row = [0] * len(widths)
+        self._widths, self._widest = widths, widest
+        self._taken: defaultdict[int, float] = defaultdict(float)
+        self._leading: list[list[int]] = [[] for _ in widths]
+        self._led_to = [0] * len(widths)
+        for source, target in forward:
+            self._leading[source].append(target)
+            self._led_to[target] += 1
+        self._order: list[int] = []
+
+    def put(self, box: int, row: int) -> None:
+        """Put a box into a row, or into the next below that has room."""
+        while self._full(row, box):
+            row += 1
+        self.row[box] = row
+        self._taken[row] += self._widths[box]
+
+    def _full(self, row: int, box: int) -> bool:
+        return self._taken[row] > 0 and self._taken[row] + self._widths[box] > self._widest
+
+    def fill(self, boxes: Iterable[int]) -> None:
+        """Put each of these into the first row below all that lead there."""
+        missing = list(self._led_to)
+        ready = [box for box in boxes if not missing[box]]
+        while ready:
+            box = heapq.heappop(ready)
+            self._order.append(box)
+            self.put(box, self.row[box])
+            for target in self._leading[box]:
+                self.row[target] = max(self.row[target], self.row[box] + 1)
+                missing[target] -= 1
+                if not missing[target]:
+                    heapq.heappush(ready, target)
+
+    def pull_down(self) -> None:
+        """Bring each box nearer to what it leads to, where more lines get shorter by that than longer."""
+        for box in reversed(self._order):
+            if len(self._leading[box]) <= self._led_to[box]:
+                continue
+            row = min(self.row[target] for target in self._leading[box]) - 1
+            while row > self.row[box] and self._full(row, box):
+                row -= 1
+            if row > self.row[box]:
+                self._taken[self.row[box]] -= self._widths[box]
+                self.put(box, row)
+
+
+PASSING = 6.0  # pixels of width that a line takes in a row which it passes
+
+
+@dataclass
+class Mesh:
+    """Boxes and what stands in for lines, both called knots. Even rows are for boxes, odd ones for labels.
+
+    ``chains`` are the knots of each line from its upper end to its lower one, ``above`` and ``below`` each knot's
+    neighbours in the next rows.
+    """
+
+    widths: list[float]
+    row_of: list[int]
+    rows: list[list[int]] = field(default_factory=list)
+    chains: list[list[int]] = field(default_factory=list)
+    labels: list[int | None] = field(default_factory=list)  # the knot with each line's label
+    above: list[list[int]] = field(default_factory=list)
+    below: list[list[int]] = field(default_factory=list)
+    boxes: int = 0
+
+    @property
+    def place(self) -> dict[int, int]:
+        """How many knots stand left of each in its row."""
+        return {knot: index for row in self.rows for index, knot in enumerate(row)}
+
+    @classmethod
+    def of(cls, widths: Sequence[float], row: Sequence[int], ends: Sequence[Ends], labels: Sequence[float]) -> "Mesh":
+        """Make it, with the width of each line's label; 0: it has none. No line leads to its own row."""
+        mesh = cls(list(widths), [2 * number for number in row], boxes=len(widths))
+        for line, label in zip(ends, labels, strict=True):
+            mesh._chain(line, label)
+        mesh.above, mesh.below = [[] for _ in mesh.widths], [[] for _ in mesh.widths]
+        for chain in mesh.chains:
+            for upper, lower in pairwise(chain):
+                mesh.below[upper].append(lower)
+                mesh.above[lower].append(upper)
+        mesh.rows = [[] for _ in range(max(mesh.row_of, default=-1) + 1)]
+        for knot in mesh._met():
+            mesh.rows[mesh.row_of[knot]].append(knot)
+        return mesh
+
+    def _chain(self, line: Ends, label: float) -> None:
+        """The label stands beside the line's beginning, which may be its lower end."""
+        upper, lower = sorted(line, key=lambda box: self.row_of[box])
+        first, last = self.row_of[upper] + 1, self.row_of[lower] - 1
+        labelled = (first if upper == line[0] else last) if label else None
+        chain = [upper]
+        for row in range(first, last + 1):
+            chain.append(len(self.widths))
+            self.widths.append(label if row == labelled else PASSING)
+            self.row_of.append(row)
+        self.chains.append([*chain, lower])
+        self.labels.append(None if labelled is None else chain[labelled - first + 1])
+
+    def _met(self) -> list[int]:
+        """All knots in the order in which a walk from the top meets them: neighbours stand near each other."""
+        met: dict[int, None] = {}
+        for start in sorted(range(self.boxes), key=lambda box: self.row_of[box]):
+            walk = [start]
+            while walk:
+                knot = walk.pop()
+                if knot not in met:
+                    met[knot] = None
+                    walk += reversed(self.below[knot])
+        return list(met)
+
+
+SWEEPS = 12
+
+
+def put_in_order(mesh: Mesh) -> None:
+    """Order the knots of each row. The best order that was met stays."""
+    best, least = [list(row) for row in mesh.rows], crossings(mesh)
+    for sweep in range(SWEEPS):
+        if not least:
+            break
+        _sweep(mesh, down=sweep % 2 == 0, turned=sweep % 4 > 1)
+        found = crossings(mesh)
+        if found < least:
+            best, least = [list(row) for row in mesh.rows], found
+    mesh.rows = best
+
+
+def _sweep(mesh: Mesh, *, down: bool, turned: bool) -> None:
+    """Each row in the order of the middles of what its knots have in the row before; equal ones may be ``turned``."""
+    neighbours = mesh.above if down else mesh.below
+    place = [0.0] * len(mesh.widths)
+    for row in mesh.rows if down else reversed(mesh.rows):
+        middles = {knot: _middle(place, neighbours[knot], index) for index, knot in enumerate(row)}
+        if turned:
+            row.reverse()
+        row.sort(key=middles.__getitem__)
+        for index, knot in enumerate(row):
+            place[knot] = float(index)
+
+
+def _middle(place: Sequence[float], neighbours: Sequence[int], own: int) -> float:
+    return sum(place[knot] for knot in neighbours) / len(neighbours) if neighbours else float(own)
+
+
+def crossings(mesh: Mesh) -> int:
+    """How often two lines cross between one row and the next."""
+    place = mesh.place
+    return sum(
+        _inversions([low for knot in row for low in sorted(place[other] for other in mesh.below[knot])])
+        for row in mesh.rows
+    )
+
+
+def _inversions(numbers: Sequence[int]) -> int:
+    """How many pairs stand in the wrong order, by a Fenwick tree."""
+    size = max(numbers, default=0) + 1
+    tree, found = [0] * (size + 1), 0
+    for seen, number in enumerate(numbers):
+        found += seen
+        at = number + 1
+        while at:
+            found -= tree[at]
+            at &= at - 1
+        at = number + 1
+        while at <= size:
+            tree[at] += 1
+            at += at & -at
+    return found

@@ -1,0 +1,134 @@
+"""A message as its reader meets it: its parts for a test, what can be tapped of it, and a sentence for people."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bot.core.messages import (
+    Buttons,
+    LinkButton,
+    ListMessage,
+    LocationMessage,
+    MediaMessage,
+    Message,
+    TemplateMessage,
+    TextMessage,
+)
+from bot.flow.library import Library
+from bot.steps.replies import ReplyId
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that can be tapped; ``picked`` where it is a row of a list."""
+
+    reply: str
+    title: str
+    picked: bool = False
+
+
+def options_of(message: Message, library: Library) -> Iterator[Option]:
+    """What can be tapped of a message. Of a template, its step knows the titles."""
+    match message:
+        case Buttons(buttons=buttons):
+            yield from (Option(button.id, button.title) for button in buttons)
+        case ListMessage(sections=sections):
+            yield from (Option(row.id, row.title, picked=True) for section in sections for row in section.rows)
+        case TemplateMessage(replies=replies):
+            for reply in replies:
+                title = _title_of(reply, library)
+                if title is not None:
+                    yield Option(reply, title)
+
+
+def _title_of(reply: str, library: Library) -> str | None:
+    tap = ReplyId.parse(reply)
+    if tap is None or tap.flow not in library.flows or tap.step not in library.flows[tap.flow].steps:
+        return None
+    titles = list(dict.fromkeys(answer.owner for answer in library.flows[tap.flow].steps[tap.step].kind.answers()))
+    return titles[tap.choice] if tap.choice < len(titles) else None
+
+
+def parts_of(message: Message) -> str | Mapping[str, Any]:
+    """A message as a test expects it: the text alone where there is nothing beside it."""
+    parts = {key: part for key, part in _parts(message).items() if part}
+    text = parts.get("says")
+    return text if len(parts) == 1 and isinstance(text, str) else parts
+
+
+def _parts(message: Message) -> Mapping[str, Any]:
+    match message:
+        case TextMessage(body):
+            return {"says": body}
+        case Buttons(body, buttons, header):
+            return {"says": body, "header": header, "buttons": [button.title for button in buttons]}
+        case ListMessage(body, _, sections, footer):
+            return {"says": body, "footer": footer, "rows": [row.title for part in sections for row in part.rows]}
+        case LinkButton(body, _, url, header, footer):
+            return {"says": body, "header": header, "footer": footer, "link": url}
+        case MediaMessage(kind, link, caption):
+            return {"says": caption, kind: link}
+        case LocationMessage(latitude, longitude, name, address):
+            return {"says": address, "location": name or f"{latitude}, {longitude}"}
+        case TemplateMessage(name, language, _, body):
+            texts = [_parameter(parameter) for parameter in body]
+            return {"template": name, "language": language, "body": texts}
+
+
+def _parameter(parameter: Mapping[str, Any]) -> str:
+    value = parameter[parameter["type"]]
+    return str(value) if not isinstance(value, Mapping) else str(value.get("link") or value.get("fallback_value"))
+
+
+def said(message: Message) -> str:
+    """What the bot does with a message, for people: ``says "Thank you."``, ``asks "Which one?" [Tea] [Coffee]``."""
+    match message:
+        case Buttons(body, buttons):
+            return f"asks {quoted(body)} {' '.join(f'[{button.title}]' for button in buttons)}"
+        case ListMessage(body, _, sections):
+            rows = [f"[{row.title}]" for section in sections for row in section.rows]
+            more = f" and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
+            return f"asks {quoted(body)} {' '.join(rows[:_MOST_ROWS])}{more}"
+        case TemplateMessage(name=name, body=body):
+            texts = ", ".join(short(_parameter(parameter)) for parameter in body)
+            return f"sends the template {name}" + (f" ({texts})" if texts else "")
+        case LocationMessage(name=name):
+            return f"sends a place{'' if name is None else f', {quoted(name)}'}"
+        case MediaMessage(kind, _, caption):
+            return (
+                f"sends {'an' if kind[0] in 'aeiou' else 'a'} {kind}{'' if caption is None else f', {quoted(caption)}'}"
+            )
+        case TextMessage(body) | LinkButton(body=body):
+            return f"{'asks' if body.rstrip().endswith('?') else 'says'} {quoted(body)}"
+
+
+_MOST_ROWS = 10  # that a sentence names
+
+
+def quoted(text: str) -> str:
+    """A text in quotes, on one line and not too long to be read."""
+    return f'"{short(text)}"'
+
+
+def short(value: Any) -> str:
+    """The beginning of a value, on one line."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+
+
+_LONGEST = 120  # characters
+
+
+def spelt_out(duration: timedelta) -> str:
+    """A duration for people: ``26 hours``, ``3 days and 2 hours``, ``1 minute``."""
+    left, parts = round(duration.total_seconds()), []
+    units = _UNITS if left >= 2 * _UNITS["day"] else {unit: _UNITS[unit] for unit in ("hour", "minute", "second")}
+    for unit, seconds in units.items():
+        count, left = divmod(left, seconds)
+        if count:
+            parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " and ".join(parts[:2]) or "a moment"
+
+
+_UNITS = {"day": 86_400, "hour": 3600, "minute": 60, "second": 1}

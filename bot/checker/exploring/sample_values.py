@@ -1,0 +1,276 @@
+"""Values that fit: what a contact may answer where a variable is asked for, and what a handler may return."""
+
+import dataclasses
+import enum
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import islice, zip_longest
+from re import _constants as codes  # type: ignore[attr-defined]  # the only reader of patterns that there is
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from bot.steps.run import MOST_ELEMENTS
+from bot.types.address_types import EmailVariable, PhoneVariable
+from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
+from bot.types.number_types import NumberVariable
+from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
+from bot.types.type_registry import Variable
+
+NAME, EMAIL, PHONE, ADDRESS = "Ann", "ann@shop.example", "+6281234567890", "https://shop.example/a"
+DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
+"""Days from today, of which one fits most variables."""
+
+CLOCKS = (time(10), time(15), time(23))
+
+
+def answers_to(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
+    """What a contact may write where a variable is asked for: values within its bounds, and at them.
+
+    ``large``: the longest text, too.
+    """
+    match variable:
+        case NumberVariable(least=least, most=most):
+            yield from _numbers(least, most)
+        case ChoiceVariable(of=of):
+            yield from of
+        case BooleanVariable():
+            yield from ("yes", "no")
+        case EmailVariable():
+            yield EMAIL
+        case PhoneVariable():
+            yield PHONE
+        case TextVariable():
+            yield from _texts(variable, large=large)
+        case _:
+            yield from _moments(variable, now)
+
+
+def _moments(variable: Variable, now: datetime) -> Iterator[str]:
+    match variable:
+        case DateVariable(after=after, before=before):
+            yield from (day.isoformat() for day in _days(now, after, before))
+        case DateTimeVariable(after=after, before=before):
+            days = _days(now, after, before)
+            yield from (f"{day.isoformat()} {clock:%H:%M}" for day in days for clock in CLOCKS)
+        case TimeVariable(least=least, most=most):
+            yield from (f"{clock:%H:%M}" for clock in (least, most, *CLOCKS) if clock is not None)
+
+
+def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
+    if variable.pattern is None:
+        yield from (longest(variable.most),) if large else ()
+        yield variable.example or NAME[: variable.most]
+    else:
+        yield from text_like(variable.pattern.pattern) if variable.example is None else (variable.example,)
+
+
+def longest(most: int) -> str:
+    """A text of so many characters, in words."""
+    return ("many words " * (most // 11 + 1))[: most - 1] + "x"
+
+
+def _numbers(least: float | None, most: float | None) -> Iterator[str]:
+    """The bounds, what is near them, and beyond them."""
+    low, high = (3 if least is None else least), (most if most is not None else (least or 0) + 10)
+    small = (3, 1, 0) if least is None and most is None else ()
+    yield from (f"{number:g}" for number in dict.fromkeys((*small, low, high, (low + high) // 2, low - 1, high + 1)))
+
+
+def _days(now: datetime, after: str | None, before: str | None) -> Iterator[date]:
+    bounds = [day for day in map(_read, (after, before)) if day is not None]
+    near = [bound + timedelta(days=days) for bound in bounds for days in (1, -1)]
+    yield from dict.fromkeys([*near, *(now.date() + timedelta(days=days) for days in DAYS)])
+
+
+def _read(bound: str | None) -> date | None:
+    try:
+        return None if bound is None else datetime.fromisoformat(bound).date()
+    except ValueError:  # today, now
+        return None
+
+
+Compared = Callable[[str], Iterable[Any]]
+"""The texts and numbers that flows compare a field of this name with."""
+
+
+def values_of(annotation: Any, now: datetime, compared: Compared, name: str = "") -> Iterator[Any]:
+    """Values of a type as a test writes them: text, numbers, lists and maps. ``name`` is the field that they are for."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        for each in arguments:
+            yield from values_of(each, now, compared, name)
+    elif origin is typing.Annotated:
+        yield from values_of(arguments[0], now, compared, name)
+    elif origin is typing.Literal:
+        yield from arguments
+    elif origin in (list, tuple, set, frozenset, typing.get_origin(typing.Sequence[Any])):
+        yield list(islice(values_of(arguments[0] if arguments else Any, now, compared, name), 2))
+        yield []
+    elif isinstance(kind := origin or annotation, type) and issubclass(kind, Mapping):
+        yield {}
+    elif dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
+        yield from _records(annotation, now, compared)
+    elif isinstance(annotation, type):
+        yield from _plain(annotation, name, now, [*compared(name)])
+
+
+def words_for(name: str) -> tuple[str, ...]:
+    """Texts for a field of this name: what it is called, and an address, since it may have to be one."""
+    if _LINKS.search(name):
+        return (ADDRESS,)
+    return name.replace("_", " ").strip().capitalize() or NAME, ADDRESS
+
+
+_LINKS = re.compile("url|link|href|image|photo|picture|file|map")
+
+
+def _records(annotation: type, now: datetime, compared: Compared) -> Iterator[Any]:
+    """A record for each value of a field; the other fields have their first or their next."""
+    hints = typing.get_type_hints(annotation)
+    names = [each.name for each in dataclasses.fields(annotation)]
+    columns = [list(values_of(hints[name], now, compared, name)) or [None] for name in names]
+    for row in zip_longest(*columns):
+        cells = zip(names, row, columns, strict=True)
+        yield {name: column[0] if value is None else value for name, value, column in cells}
+
+
+def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) -> Iterator[Any]:
+    if issubclass(annotation, enum.Enum):
+        yield from (member.value for member in annotation)
+    elif annotation is type(None):
+        yield None
+    elif annotation is bool:
+        yield from (True, False)
+    elif issubclass(annotation, int | float | Decimal):
+        yield from (3, *(each for each in compared if isinstance(each, int | float)))
+    elif issubclass(annotation, datetime):
+        yield f"{now + timedelta(days=3):%Y-%m-%dT%H:%M:%S}"
+    elif issubclass(annotation, date):
+        yield f"{now + timedelta(days=3):%Y-%m-%d}"
+    elif issubclass(annotation, time):
+        yield "10:00"
+    elif issubclass(annotation, str):
+        yield from (*words_for(name), *(each for each in compared if isinstance(each, str)))
+
+
+def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime, text: str = "x") -> Any:
+    """Make a value that fits a JSON schema, as far as its type says: ``text`` wherever any text fits.
+
+    ``named`` are the schemas that it refers to by name.
+    """
+    schema = {**schema, **named.get(str(schema.get("$ref", "")).rpartition("/")[2], {})}
+    if "enum" in schema or "const" in schema:
+        return schema["const"] if "const" in schema else schema["enum"][0]
+    if "anyOf" in schema:
+        return value_by(schema["anyOf"][0], named, now, text)
+    match schema.get("type"):
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: value_by(properties[name], named, now, text) for name in schema.get("required", ())}
+        case "string":
+            forms = {
+                "date": f"{now:%Y-%m-%d}",
+                "date-time": now.isoformat(),
+                "time": f"{now:%H:%M}",
+                "duration": "PT1H",
+            }
+            return forms.get(schema.get("format", ""), text)
+    return {"integer": 1, "number": 1, "boolean": True, "array": [], "null": None}.get(str(schema.get("type")), text)
+
+
+def lengthened(value: Any) -> Any:
+    """The same with lists as long as a flow may go through."""
+    match value:
+        case list():
+            return [lengthened(item) for item in value] * (MOST_ELEMENTS // max(len(value), 1))
+        case Mapping():
+            return {key: lengthened(item) for key, item in value.items()}
+    return value
+
+
+def values_for(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
+    """Values for a variable that a call saves to, of which nothing else is known: a list or a map has this ``shape``."""
+    match variable:
+        case ListVariable():
+            yield from ([shape or ADDRESS, shape or NAME], [])
+        case ObjectVariable():
+            yield dict(shape)
+        case NumberVariable(least=least):
+            yield int(least or 3)
+        case BooleanVariable():
+            yield from (True, False)
+        case (
+            DateVariable()
+            | DateTimeVariable()
+            | TimeVariable()
+            | ChoiceVariable()
+            | TextVariable()
+            | EmailVariable()
+            | PhoneVariable()
+        ):
+            yield from islice(answers_to(variable, now), 2)
+        case None:
+            yield None
+        case MediaVariable() | LocationVariable():
+            return
+
+
+_CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}
+
+
+def text_like(pattern: str) -> Iterator[str]:
+    """A short text that a pattern matches in full, where one is found."""
+    try:
+        text = _text(parser.parse(pattern))
+    except (re.error, RecursionError, KeyError, IndexError):
+        return
+    if re.fullmatch(pattern, text) is not None:
+        yield text
+
+
+def _text(items: Any) -> str:
+    return "".join(_of(code, value) for code, value in items)
+
+
+def _of(code: Any, value: Any) -> str:
+    """The text of one part of a pattern. Raises `KeyError` for one that is not known here."""
+    if code is codes.LITERAL:
+        return chr(value)
+    if code is codes.NOT_LITERAL:
+        return "a" if value != ord("a") else "b"
+    if code is codes.ANY:
+        return "a"
+    if code is codes.IN:
+        return _one_of(value)
+    if code is codes.SUBPATTERN:
+        return _text(value[3])
+    if code is codes.BRANCH:
+        return _text(value[1][0])
+    if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+        least, most, items = value
+        return _text(items) * int(max(least, min(1, most)))
+    if code in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
+        return ""
+    raise KeyError(code)
+
+
+def _one_of(items: Any) -> str:
+    """A character of a class."""
+    if items[0][0] is codes.NEGATE:
+        return next((sign for sign in "a1 _-" if not any(_holds(item, sign) for item in items[1:])), "")
+    code, value = items[0]
+    if code is codes.RANGE:
+        return chr(value[0])
+    return _CATEGORIES[value] if code is codes.CATEGORY else chr(value)
+
+
+def _holds(item: Any, sign: str) -> bool:
+    code, value = item
+    if code is codes.RANGE:
+        return bool(value[0] <= ord(sign) <= value[1])
+    return _CATEGORIES.get(value) == sign if code is codes.CATEGORY else bool(value == ord(sign))

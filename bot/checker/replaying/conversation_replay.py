@@ -1,0 +1,179 @@
+"""A recorded conversation met by other flows: what they would have done otherwise, and where that begins.
+
+The recorded events go through `bot.engine.advance` one after another, the results of calls, requests and models among
+them. As long as all that the bot does is the same, a result is that of the same question, whatever the step is called
+that puts it; with the first difference the comparison is over.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from bot.checker.replaying.differences import (
+    Difference,
+    Kind,
+    Replayed,
+    apart,
+    choice_ids,
+    kind_of,
+    lines_of,
+    lines_of_all,
+    remains_of,
+    same,
+)
+from bot.core.events import Event, MessageReceived, Tapped, TimeReached
+from bot.core.session import Session
+from bot.core.turn import Conversation, RecordedTurn, StepTaken, Turn
+from bot.engine.advance import advance
+from bot.engine.migration import is_note_of_edit
+from bot.flow.library import Library
+from bot.lang.nodes import Mark
+
+BEGUN_BEFORE = "began before what is kept"
+FAILED = "had a turn that failed"
+EDITED = "met another edit on the way"
+_FAILED = "failed"  # the rule of a turn that became a dead letter
+_MOST_WAKINGS = 1000  # between two events
+
+
+def replay(library: Library, conversation: Conversation) -> Replayed:
+    """Hold a recorded conversation against these flows."""
+    first = conversation.turns[0].session
+    if first is None:
+        return Replayed(stopped=BEGUN_BEFORE)
+    run = _Run(library, conversation, first)
+    for number, turn in enumerate(conversation.turns, start=1):
+        if turn.rule == _FAILED:
+            return Replayed(stopped=FAILED)
+        if any(map(is_note_of_edit, turn.notes)):
+            return Replayed(stopped=EDITED)
+        difference = run.take(turn, number)
+        if difference is not None:
+            return Replayed(difference)
+    return Replayed(run.end())
+
+
+class _Run:
+    """A conversation on its way. What was tapped is told in our ids, which the recorded ones were paired with."""
+
+    def __init__(self, library: Library, conversation: Conversation, session: Session) -> None:
+        self._library = library
+        self._conversation = conversation
+        self._session = session
+        self._wakes_at = min((plan.at for plan in session.plans), default=None)
+        self._woke_at = self._wakes_at  # when the recorded session wanted to be woken
+        self._ours: dict[str, str] = {}
+        self._turn, self._number = conversation.turns[0], 1
+
+    def take(self, turn: RecordedTurn, number: int) -> Difference | None:
+        """Take the next event. None: all is as it was."""
+        self._turn, self._number = turn, number
+        early = self._wake_before()
+        if early is not None:
+            return early
+        event = self._in_our_ids(turn.event)
+        if self._session.busy and isinstance(event, MessageReceived | Tapped):
+            return self._otherwise(Kind.WAITS, lines_of_all(turn.effects), (f"waits for a result at {self._where}",))
+        made = self._made(event)
+        if isinstance(made, str):
+            return self._otherwise(Kind.FAILS, lines_of_all(turn.effects), (), why=made)
+        difference = self._compared(made)
+        self._session, self._wakes_at, self._woke_at = made.session, made.wake_at, turn.wake_at
+        return difference
+
+    def end(self) -> Difference | None:
+        """What the conversation leaves behind otherwise, where it has ended."""
+        left = self._conversation.left
+        before, after = ((), ()) if left is None else (remains_of(left), remains_of(self._session))
+        return None if before == after else self._otherwise(Kind.LEAVES, before, after)
+
+    def _made(self, event: Event) -> Turn | str:
+        """The event's turn; or how it failed."""
+        try:
+            return advance(self._library, self._session, event)
+        except Exception as error:  # a defect in one turn touches no other, here as in earnest
+            return f"{type(error).__name__}: {error}"
+
+    def _wake_before(self) -> Difference | None:
+        """What falls due before the event only now: a shorter time-out, say."""
+        for _ in range(_MOST_WAKINGS):
+            at = self._wakes_at
+            if at is None or at > self._turn.event.at or (self._woke_at is not None and at >= self._woke_at):
+                return None
+            made = self._made(TimeReached(f"replayed:{at.isoformat()}", self._conversation.contact, at))
+            if isinstance(made, str):
+                return self._otherwise(Kind.FAILS, (), (), why=made, when=at)
+            if made.effects:
+                step = _step_of(0, made.trace.steps) or self._where
+                return self._otherwise(Kind.BY_ITSELF, (), lines_of(made.effects[0]), at=step, when=at)
+            self._session, self._wakes_at = made.session, made.wake_at
+        return self._otherwise(Kind.FAILS, (), (), why="it wants to be woken without end")
+
+    def _in_our_ids(self, event: Event) -> Event:
+        match event:
+            case Tapped(reply=reply) if reply in self._ours:
+                return replace(event, reply=self._ours[reply])
+            case MessageReceived(text=str(text)) if text in self._ours:
+                return replace(event, text=self._ours[text])
+        return event
+
+    def _compared(self, made: Turn) -> Difference | None:
+        """The first difference between a recorded turn and ours. What they have alike pairs the ids of its choices."""
+        for place, (theirs, ours) in enumerate(zip_longest(self._turn.effects, made.effects)):
+            if theirs is None or ours is None or not same(theirs, ours):
+                return self._difference(made, place)
+            if theirs != ours:
+                self._ours.update(zip(choice_ids(theirs), choice_ids(ours), strict=True))
+        return None
+
+    def _difference(self, made: Turn, place: int) -> Difference:
+        before, after = apart(self._turn.effects, made.effects, place)
+        was_at = "" if before is None else _step_of(place, _steps(self._turn)) or self._where
+        at = "" if after is None else _step_of(place, made.trace.steps) or self._where
+        kind = kind_of(before, after)
+        lines, known = (lines_of(before), lines_of(after)), (self._session, made.session)
+        return self._otherwise(kind, *lines, was_at=was_at, at=at, why=made.failure, sessions=known)
+
+    @property
+    def _where(self) -> str:
+        frame = self._session.frame
+        return "" if frame is None else f"{frame.flow}/{frame.step}"
+
+    def _otherwise(self, kind: Kind, before: tuple[str, ...], after: tuple[str, ...], **more: Any) -> Difference:
+        """A difference in the current turn; where nothing else is given, at the step where the contact is."""
+        steps = _steps(self._turn)
+        more.setdefault("was_at", f"{steps[0].flow}/{steps[0].step}" if before and steps else "")
+        more.setdefault("at", self._where)
+        more.setdefault("when", self._turn.event.at)
+        more.setdefault("sessions", (self._session,))
+        mark = _mark_of(self._library, more["at"] or more["was_at"])
+        events = tuple(turn.event for turn in self._conversation.turns[: self._number])
+        return Difference(
+            kind=kind,
+            mark=mark,
+            before=before,
+            after=after,
+            number=self._number,
+            events=events,
+            **more,
+        )
+
+
+def _steps(turn: RecordedTurn) -> list[StepTaken]:
+    return [StepTaken(step["flow"], step["step"], effects=step["effects"]) for step in turn.steps]
+
+
+def _step_of(effect: int, steps: Sequence[StepTaken]) -> str:
+    """The step that decided on a turn's n-th effect; empty where it was none."""
+    found = [step for step in steps if step.effects <= effect]
+    return f"{found[-1].flow}/{found[-1].step}" if found else ""
+
+
+def _mark_of(library: Library, step: str) -> Mark | None:
+    """Where a step stands; else its flow, if that is still there."""
+    name, _, inside = step.partition("/")
+    flow = library.flows.get(name)
+    if flow is None:
+        return None
+    return flow.steps[inside].mark if inside in flow.steps else flow.mark

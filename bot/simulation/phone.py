@@ -1,0 +1,140 @@
+"""A message of the bot as the contact's phone shows it: what the gateway was given, in the words of a reader."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import BotError
+from bot.core.messages import MEDIA_KINDS
+
+if TYPE_CHECKING:  # it serves HTTP, which whoever only prints messages need not wait for
+    from bot.emulator import Choice
+
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a list."""
+
+    title: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A button that opens an address."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An image, audio, video or document by its address."""
+
+    kind: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's button.
+
+    ``buttons`` can be tapped, ``rows`` picked. ``place`` is a location's name, or its coordinates.
+    """
+
+    text: str = ""
+    header: str | None = None
+    footer: str | None = None
+    buttons: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    opens: str | None = None
+    link: Link | None = None
+    file: File | None = None
+    place: str | None = None
+    template: str | None = None
+    language: str | None = None
+    body: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The titles of all that can be tapped or picked, in order."""
+        return self.buttons or tuple(row.title for row in self.rows)
+
+
+def bubble_of(kind: str, request: Json, replies: tuple[str, ...] = ()) -> Bubble:
+    """Read the gateway's request for a message of a type (spec: POST send-message).
+
+    ``replies`` are the titles of a template's quick reply buttons: the request does not say them.
+    """
+    content = request[kind]
+    if kind == "text":
+        return Bubble(content["body"])
+    if kind in MEDIA_KINDS:
+        return Bubble(content.get("caption", ""), file=File(kind, content["link"]))
+    if kind == "location":
+        place = content.get("name") or f"{content['latitude']}, {content['longitude']}"
+        return Bubble(content.get("address", ""), place=place)
+    return _template(content, replies) if kind == "template" else _interactive(content)
+
+
+def _interactive(content: Json) -> Bubble:
+    text, action = content["body"]["text"], content["action"]
+    header, footer = (content.get(part, {}).get("text") for part in ("header", "footer"))
+    match content["type"]:
+        case "button":
+            titles = tuple(button["reply"]["title"] for button in action["buttons"])
+            return Bubble(text, header, footer, buttons=titles)
+        case "cta_url":
+            return Bubble(text, header, footer, link=Link(action["display_text"], action["url"]))
+    rows = (row for section in action["sections"] for row in section["rows"])
+    listed = tuple(Row(row["title"], row.get("description", "")) for row in rows)
+    return Bubble(text, header, footer, rows=listed, opens=action["button"])
+
+
+def _template(content: Json, replies: tuple[str, ...]) -> Bubble:
+    parameters = {part["type"]: part["parameters"] for part in content.get("components", ())}
+    header = next((_parameter(given) for given in parameters.get("header", ())), None)
+    body = tuple(_parameter(given) for given in parameters.get("body", ()))
+    language = content["language"]["code"]
+    return Bubble(template=content["name"], language=language, header=header, body=body, buttons=replies)
+
+
+def _parameter(parameter: Json) -> str:
+    value = parameter[parameter["type"]]
+    return str(value) if not isinstance(value, Mapping) else str(value.get("link") or value.get("fallback_value"))
+
+
+TAPPED = ("button", "template")
+PICKED = ("list",)
+
+
+class NotOnScreen(BotError):
+    """The contact was never shown what it is to tap."""
+
+
+def newest_button(shown: "Sequence[Choice]", title: str) -> "Choice":
+    """The newest button of a title, of a message or a template. Raises `NotOnScreen`."""
+    return _newest(shown, title, TAPPED, "button", "a row of a list: `pick` it")
+
+
+def newest_row(shown: "Sequence[Choice]", title: str) -> "Choice":
+    """The newest row of a title. Raises `NotOnScreen`."""
+    return _newest(shown, title, PICKED, "row", "a button: `tap` it")
+
+
+def _newest(shown: "Sequence[Choice]", title: str, kinds: Collection[str], what: str, else_it_is: str) -> "Choice":
+    called = [choice for choice in shown if choice.title == title]
+    meant = [choice for choice in called if choice.kind in kinds]
+    if not meant:
+        others = [choice for choice in shown if choice.kind in kinds]
+        instead = f", but {else_it_is}" if called else _instead(others)
+        raise NotOnScreen(f'there is no {what} "{title}"{instead}')
+    return meant[-1]
+
+
+def _instead(on_screen: "list[Choice]") -> str:
+    newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
+    return f", but there is {', '.join(reversed(newest))}" if newest else ", and nothing else to choose from either"

@@ -1,0 +1,181 @@
+"""What is attacked: the steps of a bot that ask a model, and the ways on which a contact reaches them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.checker.analysis.reachability import Reachability
+from bot.checker.counterexamples.transcript_writer import CONTACT
+from bot.checker.exploring.examples import Hints
+from bot.checker.exploring.explorer import Explorer, State
+from bot.checker.exploring.moves import Move, Responds, Returns, Speaks, Starts, Writes
+from bot.checker.exploring.proposals import Proposals
+from bot.checker.exploring.search import Search
+from bot.checker.graph import Graph
+from bot.core.effects import Complete
+from bot.flow.library import Library
+from bot.lang.nodes import Mark
+from bot.program import Program
+from bot.steps.ai import Ai
+from bot.steps.brief import Brief
+from bot.steps.classify import Classify
+from bot.testing.transcript_reader import NOW
+
+HARMLESS = "All right."
+"""What the model says while nothing is asked of it."""
+
+MOST_TURNS = 3000
+"""Of the engine, that are spent on the way to one step: a second or two."""
+
+Way = tuple[Move, ...]
+"""What happens until the model is asked at a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A step that asks a model."""
+
+    flow: str
+    step: str
+    mark: Mark
+    kind: Ai | Classify
+
+    @property
+    def name(self) -> str:
+        """``flow/step``."""
+        return f"{self.flow}/{self.step}"
+
+    @property
+    def brief(self) -> Brief | None:
+        """What an `ai` step tells its model; None of a `classify` step."""
+        return self.kind.brief if isinstance(self.kind, Ai) else None
+
+    def is_of(self, flow: str, step: str) -> bool:
+        """Whether it is this step."""
+        return (self.flow, self.step) == (flow, step)
+
+
+def targets(library: Library) -> list[Target]:
+    """The steps that ask a model, in the order of the files."""
+    steps = ((flow.name, step) for flow in library.flows.values() for step in flow.steps.values())
+    found = [Target(flow, s.name, s.mark, s.kind) for flow, s in steps if isinstance(s.kind, Ai | Classify)]
+    return sorted(found, key=lambda target: (target.mark.path, target.mark.line))
+
+
+class Ways:
+    """Finds how a contact gets to steps, with the real engine and without I/O."""
+
+    def __init__(self, program: Program, hints: Hints) -> None:
+        self._explorer = Explorer(program.library, program.extensions)
+        self._graph = Graph(program.library)
+        self._proposals = Proposals(self._graph, hints)
+
+    def to(self, target: Target) -> Way | None:
+        """What happens until the model is asked there; None where no such way was found."""
+        place, passing = (target.flow, target.step), self._graph.fact(Reachability)
+        story = passing.way_to(place) if place in passing.reached else ()
+        search = Search(self._explorer, self._proposals)
+        state = search.find([self._begin()], story, lambda state: _asks(state, target) is not None, MOST_TURNS)
+        return None if state is None else tuple(each.move for each in state.path() if each.move is not None)
+
+    def stays(self, target: Target, way: Way) -> bool:
+        """Whether the step waits for the contact once the model has answered."""
+        state = self._take((*way, Speaks(HARMLESS)))
+        frame = None if state is None or state.awaited is not None else state.frame
+        return frame is not None and target.is_of(frame.flow, frame.step)
+
+    def filled(self, target: Target, way: Way, text: str) -> Way | None:
+        """The way with a text in place of something that the contact fills in, if the model is then told of it."""
+        unread = isinstance(target.kind, Classify) and target.kind.text is None  # the last is what it sorts
+        role = None if target.brief is None else "system"
+        return self._telling(target, text, (_written(way, number, text) for number in range(len(way) - unread)), role)
+
+    def answered(self, target: Target, way: Way, text: str) -> Way | None:
+        """The way with a text in what a handler or a service answers, if the model is then told of it."""
+        return self._telling(target, text, (_returned(way, number, text) for number in range(len(way))), None)
+
+    def read(self, target: Target, way: Way, text: str) -> Way | None:
+        """The way with a text as the contact's last message, if the model is then to answer or to sort it."""
+        changed = _written(way, len(way) - 1, text)
+        return self._telling(target, text, [changed], "user")
+
+    def _telling(self, target: Target, text: str, ways: Iterable[Way | None], role: str | None) -> Way | None:
+        for way in ways:
+            state = None if way is None else self._take(way)
+            asked = None if state is None else _asks(state, target)
+            if asked is not None and any(
+                shows(str(message.get("content")), text)
+                for message in asked.messages
+                if role in (None, message["role"])
+            ):
+                return way
+        return None
+
+    def _take(self, way: Way) -> State | None:
+        return self._explorer.take_all(self._begin(), way)
+
+    def _begin(self) -> State:
+        return self._explorer.begin(CONTACT, NOW.replace(tzinfo=self._explorer.library.bot.timezone))
+
+
+def shows(text: str, order: str) -> bool:
+    """Whether an order stands in a text, however it is quoted or broken into lines."""
+    return _letters(order) in _letters(text)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.replace("\\n", " ") if char.isalnum())
+
+
+def _asks(state: State, target: Target) -> Complete | None:
+    """What the model is asked at the step, where it is being asked."""
+    frame, awaited = state.frame, state.awaited
+    here = frame is not None and target.is_of(frame.flow, frame.step)
+    return awaited[1] if here and awaited is not None and isinstance(awaited[1], Complete) else None
+
+
+def _written(way: Way, number: int, text: str) -> Way | None:
+    """The way with a text in place of what the contact, or a program, gives in one move."""
+    match way[number]:
+        case Writes():
+            return (*way[:number], Writes(text), *way[number + 1 :])
+        case Starts(flow, data) if any(isinstance(value, str) for value in data.values()):
+            return (*way[:number], Starts(flow, with_text(data, text)), *way[number + 1 :])
+    return None
+
+
+def _returned(way: Way, number: int, text: str) -> Way | None:
+    move: Move
+    match way[number]:
+        case Returns(fails=None) as returns:
+            move = replace(returns, value=with_text(returns.value, text))
+        case Responds(fails=None) as responds if responds.json is not None:
+            move = replace(responds, json=with_text(responds.json, text))
+        case _:
+            return None
+    return (*way[:number], move, *way[number + 1 :])
+
+
+def with_text(value: Any, text: str) -> Any:
+    """A value with a text in place of each text in it."""
+    match value:
+        case str():
+            return text
+        case dict():
+            return {name: with_text(item, text) for name, item in value.items()}
+        case list():
+            return [with_text(item, text) for item in value]
+    return value
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Each text in a value of maps and lists."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from texts_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from texts_in(item)

@@ -1,0 +1,130 @@
+"""The scripted hostile model: it does whatever a text in its prompt tells it, as soon as that text is there."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from bot.checker.exploring.sample_values import value_by
+from bot.emulator.completion import Answer
+from bot.emulator.completion.script import Item, Speaker
+from bot.steps.tools import Tool
+from bot.testing.attacks.attack_target import HARMLESS, Target, shows, texts_in
+from bot.testing.transcript_reader import NOW
+
+MOST_SECONDS = 20.0
+"""That an answer is held back."""
+
+_SOON = NOW + timedelta(days=6)
+
+Body = Mapping[str, Any]
+
+
+class Prompt:
+    """What the model has before it: the newest request, and the step that asks."""
+
+    def __init__(self, target: Target, body: Body) -> None:
+        self.target = target
+        self.body = body
+
+    @property
+    def system(self) -> str:
+        """All that stands in the role of the instructions."""
+        return "\n\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] == "system")
+
+    @property
+    def offered(self) -> dict[str, Any]:
+        """The tools of the request, each with its properties."""
+        functions = (tool["function"] for tool in self.body.get("tools") or ())
+        return {each["name"]: each["parameters"].get("properties", {}) for each in functions}
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The handlers that the model may ask for."""
+        brief = self.target.brief
+        return () if brief is None else brief.tools
+
+    @property
+    def heard(self) -> str:
+        """What came last: the contact's message, or what a tool has ended with."""
+        return str(self.body["messages"][-1].get("content") or "")
+
+    def arguments(self, tool: Tool, text: str) -> dict[str, Any]:
+        """Arguments that fit a tool, with a text wherever a text fits."""
+        named = tool.schema.get("$defs", {})
+        return {name: value_by(schema, named, _SOON, text) for name, schema in tool.schema["properties"].items()}
+
+    def call(self, tool: Tool, text: str = "AB123456", **more: Any) -> tuple[str, dict[str, Any]]:
+        """A call of a tool."""
+        return tool.name, {**self.arguments(tool, text), **more}
+
+
+Script = Callable[[Prompt], Iterable[Item]]
+"""What the model answers, one item a request, from the one on that shows it the order."""
+
+
+class Hostile:
+    """Answers requests, on many threads. ``on_turned`` is called when it begins to do what it is told.
+
+    Until then, and when its script has ended, it says something harmless. ``first`` comes before the order can be in its
+    prompt at all: the call of the tool that has it. ``real``: another model answers in place of the script. While ``may_go_on``
+    is not set, nobody is answered.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        order: str | None,
+        script: Script,
+        first: Script | None,
+        real: Speaker | None,
+        on_turned: Callable[[], None],
+    ) -> None:
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.turned = False
+        self.requests: list[Body] = []
+        self.answers: list[Item] = []
+        self._target = target
+        self._order = order
+        self._script = script
+        self._first = first
+        self._real = real
+        self._on_turned = on_turned
+        self._items: Iterator[Item] = iter(())
+        self._prompt: Prompt | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, body: dict[str, Any]) -> Item:
+        """Answer a request."""
+        self.may_go_on.wait(MOST_SECONDS)
+        with self._lock:
+            self.requests.append(body)
+            if self._prompt is None:
+                self._prompt = Prompt(self._target, body)
+            self._prompt.body = body
+            answer = self._next(self._prompt)
+            self.answers.append(answer)
+            return answer
+
+    def _next(self, prompt: Prompt) -> Item:
+        if not self.turned and self._is_told(prompt):
+            self.turned = True
+            self._items = iter(self._script(prompt))
+            self._on_turned()
+        elif not self.turned and self._first is not None:
+            first, self._first = self._first, None
+            return next(iter(first(prompt)))
+        if self.turned and self._real is not None:
+            item = self._real(dict(prompt.body))
+            return Answer(item) if isinstance(item, str) else item
+        return next(self._items, Answer(HARMLESS))
+
+    def _is_told(self, prompt: Prompt) -> bool:
+        return self._order is None or any(shows(text, self._order) for text in texts_in(prompt.body["messages"]))
+
+
+def written_call(name: str, arguments: Any) -> str:
+    """A call as some models write it into their text."""
+    return f"<tool_call>\n{json.dumps({'name': name, 'arguments': arguments})}\n</tool_call>"

@@ -1,0 +1,236 @@
+"""A talk with a bot from Python: the lines of a test in YAML, as methods."""
+
+import json as json_format
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from bot.core.errors import BotError
+from bot.core.session import Session
+from bot.expressions.formats import shown
+from bot.folder import Folder
+from bot.lang.nodes import List, Map, Mark, Node, Scalar
+from bot.lang.problems import did_you_mean
+from bot.lang.wall_clock import parse_duration
+from bot.program import Program
+from bot.testing.expectation_reader import EXPECTED, LISTS, TEXTS
+from bot.testing.player import Player
+from bot.testing.transcript import (
+    Act,
+    Again,
+    Expect,
+    Fault,
+    Happens,
+    Http,
+    HttpLine,
+    Line,
+    Model,
+    ModelLine,
+    Pick,
+    Restart,
+    Result,
+    Says,
+    Send,
+    Silence,
+    Stage,
+    Standing,
+    Start,
+    Tap,
+    User,
+    Wait,
+)
+from bot.testing.transcript_reader import NOW
+from bot.testing.transcript_run import explained, failure_of, world
+
+HERE = Mark("", 0, 0)  # pytest shows the line
+
+
+class TooLate(BotError):
+    """A stand-in is set after the talk has begun."""
+
+
+class Chat:
+    """A contact's talk with a bot, which begins with the first thing that happens.
+
+    Each method that says what happens or what is expected raises `AssertionError` where the talk goes another way;
+    what the bot says and nobody expects is one, too. ``late`` and ``wait`` take durations like ``2h``.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        folder: Folder,
+        *,
+        now: datetime | None = None,
+        random: float | Iterable[float] | None = None,
+        contact: str | None = None,
+    ) -> None:
+        self._program = program
+        self._folder = folder
+        self._now = now or NOW
+        self._stage = Stage(random=None if random is None else _draws(random))
+        self._contact = contact
+        self._scripted: list[Line] = []
+        self._running = ExitStack()
+        self._player: Player | None = None
+
+    # What answers in place of the world
+
+    def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
+        """Let a handler return this, or fail; several results are returned in turn.
+
+        Raises `TooLate`, and `LookupError` where there is no such handler.
+        """
+        calls = self._program.extensions.calls
+        if name not in calls:
+            raise LookupError(f'no handler "{name}" ({did_you_mean(name, calls, "declare it in handlers.py")})')
+        if self._player is not None:
+            raise TooLate(f'"{name}" gets its stand-in before anything happens, or not at all')
+        answers = tuple(Result(result) for result in results) or (Result(fails=fails),)
+        handlers = {**self._stage.handlers, name: Standing(answers, turns=len(answers) > 1)}
+        self._stage = replace(self._stage, handlers=handlers)
+
+    def http(
+        self, request: str, *, status: int = 200, json: Any = None, text: str = "", fails: str | None = None
+    ) -> None:
+        """Answer the next request of this form, such as ``GET https://api.example/orders/*``."""
+        body, kind = (text, "text/plain") if json is None else (json_format.dumps(json), "application/json")
+        self._scripted.append(HttpLine(HERE, request, Http(status, body.encode(), kind, fails=fails)))
+
+    def model(
+        self, says: str = "", *, calls: Mapping[str, Mapping[str, Any]] | None = None, fails: str | None = None
+    ) -> None:
+        """Say what the model answers when it is asked next."""
+        self._scripted.append(ModelLine(HERE, Model(says, tuple((calls or {}).items()), fails)))
+
+    # What happens
+
+    def user(self, text: str, late: str = "") -> None:
+        """The contact writes."""
+        self._take(User(HERE, text, _duration(late)))
+
+    def tap(self, title: str, late: str = "") -> None:
+        """The contact taps the newest button of this title."""
+        self._take(Tap(HERE, title, _duration(late)))
+
+    def pick(self, title: str, late: str = "") -> None:
+        """The contact picks the newest row of this title."""
+        self._take(Pick(HERE, title, _duration(late)))
+
+    def send(self, kind: str, file: str | None = None, *, caption: str | None = None, **location: Any) -> None:
+        """The contact sends a file of the bot's folder (or a sample of the kind), a place or a sticker."""
+        content = None if file is None else Path(self._folder.path, file).read_bytes()
+        self._take(Send(HERE, kind, caption, content, location or None))
+
+    def wait(self, duration: str) -> None:
+        """Time passes."""
+        self._take(Wait(HERE, _duration(duration)))
+
+    def event(self, event: str, **data: Any) -> None:
+        """The gateway tells of something, such as ``conversation.resolved``."""
+        self._take(Happens(HERE, event, data))
+
+    def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str = "after") -> None:
+        """A program starts a flow."""
+        self._take(Start(HERE, flow, data or {}, busy))
+
+    def restart(self) -> None:
+        """The bot is stopped and started again."""
+        self._take(Restart(HERE))
+
+    def again(self) -> None:
+        """The gateway delivers its newest event once more."""
+        self._take(Again(HERE))
+
+    def fault(self, kind: str, times: int = 1) -> None:
+        """The gateway does something wrong, so many times."""
+        self._take(Fault(HERE, kind, times))
+
+    # What is expected
+
+    def says(self, text: str | None = None, **parts: str | Iterable[str]) -> None:
+        """The bot says exactly this; with ``parts``, such as ``contains`` and ``buttons``, what each of them says."""
+        if strange := parts.keys() - {*TEXTS, *LISTS}:
+            raise TypeError(f"a message has no {', '.join(sorted(strange))}")
+        wanted = {key: _several(part) if key in LISTS else str(part) for key, part in parts.items()}
+        if text is not None:
+            wanted["says"] = text
+        self._take(Says(HERE, wanted, alone=not parts))
+
+    def silence(self) -> None:
+        """The bot says nothing."""
+        self._take(Silence(HERE))
+
+    def expect(self, **wanted: Any) -> None:
+        """Where the contact is, what is known and what was done: the keys under `expect` in a test."""
+        if strange := wanted.keys() - {*EXPECTED}:
+            raise TypeError(f"nothing is known of {', '.join(sorted(strange))}")
+        self._take(Expect(HERE, {key: _node(value) for key, value in wanted.items()}))
+
+    @property
+    def session(self) -> Session:
+        """Where the contact is, and what the conversation knows."""
+        self._begun()
+        return self._simulation.session()
+
+    def finish(self) -> None:
+        """The talk is over: nothing may be left that was not heard, or not asked for."""
+        __tracebackhide__ = True
+        if self._player is not None:
+            self._checked(self._player, self._player.finish)
+
+    def close(self) -> None:
+        """Stop the bot and throw its store away."""
+        self._running.close()
+
+    def _take(self, line: Line) -> None:
+        """Play a line; what was scripted before it is answered when something happens."""
+        __tracebackhide__ = True
+        player, scripted = self._begun(), list(self._scripted)
+        if isinstance(line, Act):
+            self._scripted.clear()
+        self._checked(player, lambda: player.take(line, scripted))
+
+    def _begun(self) -> Player:
+        if self._player is None:
+            beginning = world(self._program, self._folder, self._now, self._stage, self._contact)
+            self._simulation, self._player = self._running.enter_context(beginning)
+        return self._player
+
+    def _checked(self, player: Player, play: Callable[[], None]) -> None:
+        __tracebackhide__ = True
+        try:
+            play()
+        except BotError as error:
+            failure = failure_of(error, HERE, self._simulation, player)
+            raise AssertionError("\n".join((failure.what, "", *explained(failure)))) from None
+
+
+def _duration(text: str) -> timedelta:
+    """Raises `ValueError`."""
+    duration = parse_duration(text) if text else timedelta()
+    if duration is None:
+        raise ValueError(f"{text!r} is no duration: write one like 90s, 10m or 2h30m")
+    return duration
+
+
+def _draws(random: float | Iterable[float]) -> Standing:
+    return Standing(tuple(random), turns=True) if isinstance(random, Iterable) else Standing((random,))
+
+
+def _several(part: str | Iterable[str]) -> tuple[str, ...]:
+    return (part,) if isinstance(part, str) else tuple(part)
+
+
+def _node(value: Any) -> Node:
+    """A value as if it stood in a file."""
+    match value:
+        case Mapping():
+            entries = ((Scalar(HERE, str(key), str(key)), _node(item)) for key, item in value.items())
+            return Map(HERE, tuple(entries))
+        case list() | tuple():
+            return List(HERE, tuple(map(_node, value)))
+    return Scalar(HERE, value, shown(value))

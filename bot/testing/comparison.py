@@ -1,0 +1,270 @@
+"""Holding what a test expects against what there is."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from bot.core.effects import Complete, Effect, effect_ref
+from bot.core.events import CallEnded
+from bot.core.messages import MEDIA_KINDS
+from bot.core.session import Session
+from bot.core.text import json_object
+from bot.expressions.formats import shown
+from bot.expressions.template_failures import TemplateFailed
+from bot.flow.library import Library
+from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
+from bot.simulation.phone import Bubble
+from bot.steps.prompt import LEAVE, REMEMBER
+from bot.store.trace_rows import TurnTraced
+from bot.testing.expectation_reader import EXIT
+from bot.testing.stubs import Made
+from bot.testing.transcript import Expect, Says, is_meant
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
+
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as expected, in words."""
+
+    what: str
+    expected: str
+    found: str
+
+
+def differences_of(says: Says, bubble: Bubble) -> list[Difference]:
+    """What of a message is not as a test says."""
+    found = list(_differing(says.parts, bubble))
+    if says.alone and not found:
+        found = [Difference(key, NOTHING, _words(PARTS[key](bubble))) for key in _beside_text(bubble)]
+    return found
+
+
+def _differing(parts: Mapping[str, str | tuple[str, ...]], bubble: Bubble) -> Iterator[Difference]:
+    for key, expected in parts.items():
+        if key == "contains":
+            missing = [text for text in expected if text not in bubble.text]
+            if missing:
+                yield Difference(key, _words(tuple(missing)), _words(bubble.text))
+        elif (value := PARTS[key](bubble)) != expected:
+            yield Difference(key, _words(expected), _words(value))
+
+
+def _beside_text(bubble: Bubble) -> Iterator[str]:
+    return (key for key, part in PARTS.items() if key != "says" and part(bubble))
+
+
+def _file(kind: str) -> Callable[[Bubble], str]:
+    return lambda bubble: bubble.file.link if bubble.file is not None and bubble.file.kind == kind else ""
+
+
+PARTS: dict[str, Callable[[Bubble], str | tuple[str, ...]]] = {
+    "says": lambda bubble: bubble.text,
+    "header": lambda bubble: bubble.header or "",
+    "footer": lambda bubble: bubble.footer or "",
+    "buttons": lambda bubble: bubble.buttons,
+    "rows": lambda bubble: tuple(row.title for row in bubble.rows),
+    "link": lambda bubble: bubble.link.url if bubble.link is not None else "",
+    **{kind: _file(kind) for kind in MEDIA_KINDS},
+    "location": lambda bubble: bubble.place or "",
+    "template": lambda bubble: bubble.template or "",
+    "language": lambda bubble: bubble.language or "",
+    "body": lambda bubble: bubble.body,
+}
+"""What a test can say about a message, and where it stands in one."""
+
+
+def _words(value: str | tuple[str, ...]) -> str:
+    return (value if isinstance(value, str) else " | ".join(value)) or NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What can be expected of a conversation besides its messages."""
+
+    session: Session
+    language: str | None = None
+    calls: Sequence[Made] = ()
+    sent: int = 0
+    exits: Sequence[str] = ()
+    filled: Mapping[str, Any] = field(default_factory=dict)
+    said: Sequence[str] = ()
+
+
+def differences_in(expect: Expect, seen: Seen) -> list[Difference]:
+    """What of a conversation is not as a test expects."""
+    return list(_conversation_differences(expect.wanted, seen))
+
+
+def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+    session, frame = seen.session, seen.session.frame
+    for key in ("flow", "step"):
+        if key in wanted:
+            yield from _differing_value(key, wanted[key], None if frame is None else getattr(frame, key))
+    yield from _differing_fields(wanted.get("vars"), {} if frame is None else frame.vars)
+    yield from _differing_fields(wanted.get("kept"), session.kept_variables)
+    single = {"tags": list(session.tags), "language": seen.language, "sent": seen.sent}
+    for key, value in single.items():
+        if key in wanted:
+            yield from _differing_value(key, wanted[key], value)
+    if "calls" in wanted and not _calls_fit(wanted["calls"], seen.calls):
+        yield Difference(
+            "calls", _expected(wanted["calls"]), _found([{call.name: call.arguments} for call in seen.calls])
+        )
+    yield from _differing_deeds(wanted, seen)
+    yield from _differing_texts(wanted.get("says"), "\n".join(seen.said))
+
+
+def _differing_deeds(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+    """What a model did otherwise: the exit, of several any; the values; and its tools, however often."""
+    if "exit" in wanted:
+        names = texts_of(wanted["exit"])
+        if not (any(name in seen.exits for name in names) if names else not seen.exits):
+            yield Difference("exit", " or ".join(names) or "null", ", ".join(seen.exits) or "null")
+    yield from _differing_fields(wanted.get("filled"), seen.filled)
+    made = _found([{call.name: call.arguments} for call in seen.calls])
+    for key, should in (("called", True), ("not_called", False)):
+        for node in one_or_more(wanted.get(key)):
+            if any(_call_fits(node, call) for call in seen.calls) is not should:
+                yield Difference(key, _expected(node), made)
+
+
+def _differing_texts(wanted: Node | None, said: str) -> Iterator[Difference]:
+    """What is missing in all that was said, and what should not stand there: capitals and blanks do not matter."""
+    if not isinstance(wanted, Map):
+        return
+    there = _folded(said)
+    missing = [text for text in texts_of(wanted.get("contains")) if _folded(text) not in there]
+    choices = texts_of(wanted.get("any"))
+    unwanted = [text for text in texts_of(wanted.get("without")) if _folded(text) in there]
+    if missing:
+        yield Difference("says: contains", _words(tuple(missing)), said or NOTHING)
+    if choices and not any(_folded(text) in there for text in choices):
+        yield Difference("says: any", " or ".join(choices), said or NOTHING)
+    if unwanted:
+        yield Difference("says: without", _words(tuple(unwanted)), said)
+
+
+def texts_of(node: Node | None) -> tuple[str, ...]:
+    """The texts of a list, or of one value; none of null."""
+    return tuple(item.text for item in one_or_more(node) if isinstance(item, Scalar) and item.value is not None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterator[Difference]:
+    for name, node in wanted.entries if isinstance(wanted, Map) else ():
+        yield from _differing_value(name.text, node, values.get(name.text))
+
+
+def _differing_value(what: str, expected: Node, value: Any) -> Iterator[Difference]:
+    if not fits(expected, value):
+        yield Difference(what, _expected(expected), _found(value))
+
+
+def _calls_fit(expected: Node, calls: Sequence[Made]) -> bool:
+    items = expected.items if isinstance(expected, List) else ()
+    return len(items) == len(calls) and all(map(_call_fits, items, calls))
+
+
+def _call_fits(expected: Node, call: Made) -> bool:
+    """A name alone, or a name with what is expected of the arguments."""
+    if not isinstance(expected, Map):
+        return isinstance(expected, Scalar) and is_meant(expected.text, call.name)
+    return all(is_meant(name.text, call.name) and fits(node, call.arguments) for name, node in expected.entries)
+
+
+def fits(expected: Node, value: Any) -> bool:
+    """Whether a value is what a test expects: single values as they are shown, lists whole, maps as far as written."""
+    match expected:
+        case Map(entries=entries):
+            return _is_record(value) and all(fits(node, _fields_of(value).get(key.text)) for key, node in entries)
+        case List(items=items):
+            same = isinstance(value, list | tuple) and len(value) == len(items)
+            return same and all(fits(node, item) for node, item in zip(items, value, strict=True))
+    if expected.value is None or value is None:
+        return expected.value is None and value is None
+    return expected.text == value if isinstance(value, str) else shown(expected.value) == shown(value)
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, Mapping) or hasattr(value, "__dataclass_fields__")
+
+
+def _fields_of(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _expected(node: Node) -> str:
+    match node:
+        case Map(entries=entries):
+            return "{" + ", ".join(f"{key.text}: {_expected(item)}" for key, item in entries) + "}"
+        case List(items=items):
+            return "[" + ", ".join(map(_expected, items)) + "]"
+    return "null" if node.value is None else node.text
+
+
+def _found(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_found, value)) + "]"
+    if _is_record(value):
+        return "{" + ", ".join(f"{key}: {_found(item)}" for key, item in _fields_of(value).items()) + "}"
+    return shown(value)
+
+
+"""What the outcomes of exits begin with."""
+
+
+def asked_in(turns: Iterable[TurnTraced]) -> dict[str, Effect]:
+    """All that was to be done, by the names of the effects."""
+    return {effect_ref(turn.event_id, ordinal): effect for turn in turns for ordinal, effect in enumerate(turn.effects)}
+
+
+def exits_in(turns: Iterable[TurnTraced]) -> list[str]:
+    """The exits that were taken, in order."""
+    outcomes = [step["outcome"] or "" for turn in turns for step in turn.steps]
+    return [outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT)]
+
+
+def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:
+    """The values that are known, and those that a model has noted although the flow has ended since."""
+    known = {name: value for frame in session.frames for name, value in frame.vars.items()} | dict(
+        session.kept_variables
+    )
+    asked = asked_in(turns)
+    for turn in turns:
+        event = turn.event
+        flow = library.flows.get(turn.steps[0]["flow"]) if turn.steps else None
+        if flow is not None and isinstance(event, CallEnded) and isinstance(asked.get(event.effect), Complete):
+            for name, value in _noted(event.value):
+                if name in flow.variables:
+                    now = turn.at.astimezone(library.bot.timezone)
+                    text = str(value).lower() if isinstance(value, bool) else str(value)
+                    known = _with(known, flow.variables[name], text, now)
+    return known
+
+
+def _noted(answer: Any) -> Iterator[tuple[str, Any]]:
+    """What the calls of a model's answer note."""
+    for call in answer["calls"] if isinstance(answer, Mapping) else ():
+        if call["name"] == REMEMBER or call["name"].startswith(LEAVE):
+            arguments = json_object(call["arguments"])
+            yield from ((name, value) for name, value in arguments.items() if value not in (None, ""))
+
+
+def _with(known: dict[str, Any], variable: Variable, text: str, now: datetime) -> dict[str, Any]:
+    """The values with one more, if its variable takes it; where that depends on what is not known here, as it was noted."""
+    try:
+        return known | {variable.name: variable.accept(Answer(text), now, known)}
+    except (Unfit, Mismatch):
+        return known
+    except TemplateFailed:
+        return known | {variable.name: text}

@@ -1,0 +1,174 @@
+"""Writing a conversation down as a test, while it is held."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from bot.checker.counterexamples.transcript_writer import document
+from bot.core.effects import Complete, Effect, HttpRequest
+from bot.core.events import CallEnded, CallProgressed
+from bot.lang.wall_clock import UNITS, duration_words
+from bot.outgoing import Unreachable
+from bot.program import Program
+from bot.simulation.phone import Bubble, NotOnScreen
+from bot.simulation.simulation import FIRST_CONTACT, Simulation
+from bot.store.trace_rows import TurnTraced
+from bot.testing.comparison import PARTS, asked_in
+from bot.testing.stub_reader import HTTP_FAILURES
+
+
+class RecordedSimulation(Simulation):
+    """A simulation that writes down what happens in it: `written` are tests that say the same again."""
+
+    def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
+        self._documents: list[str] = []
+        self._draws: list[float] = []
+        super().__init__(self._with_draws(program), *arguments, **more)
+        self._begin()
+
+    def user(self, text: str, late: timedelta = timedelta()) -> None:
+        """The contact writes."""
+        with self._recorded({"user": text}):
+            super().user(text, late)
+
+    def send(
+        self,
+        kind: str,
+        caption: str | None = None,
+        content: bytes | None = None,
+        location: Mapping[str, Any] | None = None,
+        late: timedelta = timedelta(),
+    ) -> None:
+        """The contact sends a file. Which one is not written down: the test sends a small one of its kind."""
+        with self._recorded({"send": kind}):
+            super().send(kind, caption, content, location, late)
+
+    def tap(self, title: str, late: timedelta = timedelta()) -> None:
+        """The contact taps a button."""
+        with self._recorded({"tap": title}):
+            super().tap(title, late)
+
+    def pick(self, title: str, late: timedelta = timedelta()) -> None:
+        """The contact picks a row of a list."""
+        with self._recorded({"pick": title}):
+            super().pick(title, late)
+
+    def wait(self, duration: timedelta) -> None:
+        """Time passes."""
+        with self._recorded({"wait": duration_words(duration, len(UNITS))}):
+            super().wait(duration)
+
+    def become_somebody_new(self) -> None:
+        """Go on as a contact whom the bot has never met: with another test."""
+        self._end()
+        super().become_somebody_new()
+        self._begin()
+
+    def swap(self, program: Program) -> None:
+        """Take the next event with these flows and handlers."""
+        super().swap(self._with_draws(program))
+
+    def written(self) -> str:
+        """The tests, one for each contact, as YAML."""
+        self._end()
+        return "---\n".join(self._documents)
+
+    def _begin(self) -> None:
+        self._lines: list[Mapping[str, Any]] = []
+        self._seen: set[str] = set()
+        self._draws.clear()
+        self._began = self._quiet_since = self.clock.now()
+
+    def _end(self) -> None:
+        if not self._lines:
+            return
+        self._catch_up()
+        frame = self.session().frame
+        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
+        began = self._began.astimezone(self.bot.timezone)
+        head: dict[str, Any] = {"test": f"recorded on {began:%Y-%m-%d at %H.%M}", "now": f"{began:%Y-%m-%dT%H:%M:%S}"}
+        head |= {"contact": self.contact} if self.contact != FIRST_CONTACT else {}
+        head |= {"random": self._draws.copy()} if self._draws else {}
+        self._documents.append(document(head, (*self._lines, {"expect": place})))
+        self._lines = []
+
+    @contextmanager
+    def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
+        """Note what happens and what comes of it."""
+        self._catch_up()
+        self._lines.append(act)
+        try:
+            yield
+        except NotOnScreen:
+            self._lines.pop()
+            raise
+        finally:
+            self._note_what_came()
+            self._quiet_since = self.clock.now()
+
+    def _catch_up(self) -> None:
+        """Note what came by itself since something happened last, since the clock runs: there was a wait."""
+        passed, at = self.clock.now() - self._quiet_since, len(self._lines)
+        if self._note_what_came():
+            self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
+
+    def _note_what_came(self) -> bool:
+        """What services, models and the bot have said since this was asked last; False where that is nothing."""
+        known = len(self._lines)
+        turns = self.all_turns()
+        new = [turn for turn in turns if turn.event_id not in self._seen]
+        self._seen.update(turn.event_id for turn in new)
+        self._lines.extend(_answers_in(new, asked_in(turns)))
+        self._lines.extend({"bot": _parts_of(bubble)} for bubble in self.heard())
+        return len(self._lines) > known
+
+    def _with_draws(self, program: Program) -> Program:
+        drawn = program.library.draw
+
+        def draw(key: str) -> float:
+            self._draws.append(drawn(key))
+            return self._draws[-1]
+
+        return replace(program, library=program.library.with_draw(draw))
+
+
+def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterator[Mapping[str, Any]]:
+    """What services and models answered, as lines of a talk."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for turn in turns:
+        match turn.event:
+            case CallProgressed(effect=name, text=text):
+                said[name].append(text)
+            case CallEnded(effect=name) as ended:
+                effect = asked.get(name)
+                if isinstance(effect, HttpRequest):
+                    yield {"http": {f"{effect.method} {effect.address}": _http(ended)}}
+                elif isinstance(effect, Complete):
+                    yield {"model": _model(ended, said[name])}
+
+
+def _model(event: CallEnded, said: list[str]) -> Mapping[str, Any]:
+    if event.outcome != "done":
+        return {"fails": "server_error"}
+    text = "\n\n".join(part for part in (*said, event.value["text"]) if part)
+    calls = [{call["name"]: json.loads(call["arguments"])} for call in event.value["calls"]]
+    return ({"says": text} if text else {}) | ({"calls": calls} if calls else {})
+
+
+def _http(event: CallEnded) -> Mapping[str, Any]:
+    if not isinstance(event.value, Mapping):
+        return {"fails": event.outcome if event.outcome in HTTP_FAILURES else Unreachable.outcome}
+    answer = event.value["answer"]
+    content = {} if answer is None else {"text" if isinstance(answer, str) else "json": answer}
+    return {"status": event.value["status"], **content}
+
+
+def _parts_of(bubble: Bubble) -> str | Mapping[str, Any]:
+    """A message as a test says it: the text alone where there is nothing beside it."""
+    parts = {key: found for key, part in PARTS.items() if (found := part(bubble))}
+    text = parts.get("says")
+    return text if len(parts) == 1 and isinstance(text, str) else parts

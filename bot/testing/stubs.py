@@ -1,0 +1,199 @@
+"""What answers in a test in place of handlers, services, models and chance; it notes what was asked for."""
+
+import functools
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from bot.core.effects import HttpRequest
+from bot.emulator.completion import Answer, Failure, failure
+from bot.emulator.completion.requests import asked
+from bot.emulator.completion.script import echo
+from bot.extensions.annotations import Results
+from bot.extensions.decorators import HandlerSpec
+from bot.extensions.gathered import Extensions
+from bot.extensions.verbs import VerbSpec
+from bot.outgoing import HttpAnswer, NotAllowed
+from bot.program import Program
+from bot.testing.stub_reader import HTTP_FAILURES
+from bot.testing.transcript import Http, Model, Result, Stage, Standing, is_meant
+
+
+class _TimedOut(Exception):
+    """A handler takes too long."""
+
+
+class _Mismatched(Exception):
+    """A handler's arguments, or what it returns, do not fit."""
+
+
+class _Undeclared(Exception):
+    """An error that a handler does not declare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call of a handler, or a request, that the bot has made."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class StandIns:
+    """Plays what a test puts in place of the world. Called from many threads.
+
+    ``calls`` are the calls and requests since they were cleared last; ``troubles`` is what was asked for and not
+    answered by the test.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self.calls: list[Made] = []
+        self.troubles: list[str] = []
+        self._lock = threading.Lock()
+        self._calls = {name: _Turns(standing) for name, standing in stage.handlers.items()}
+        self._http = {request: _Turns(standing) for request, standing in stage.http.items()}
+        self._models = {part: _Turns(standing) for part, standing in stage.models.items()}
+        self._next: deque[tuple[str, Http]] = deque()
+        self._random = None if stage.random is None else _Turns(stage.random)
+        self._results = Results(Extensions())
+
+    def script(self, request: str, answer: Http) -> None:
+        """Answer the next request of this form, after those that were scripted before."""
+        with self._lock:
+            self._next.append((request, answer))
+
+    @property
+    def unasked(self) -> str | None:
+        """A request that was scripted and has not been made."""
+        with self._lock:
+            return self._next[0][0] if self._next else None
+
+    def play(self, program: Program) -> Program:
+        """The program with stand-ins for its Python, of which every call is noted, and for chance."""
+        extensions = program.extensions
+        self._results = Results(extensions)
+        handlers = {name: self._called(spec) for name, spec in extensions.handlers.items()}
+        verbs = {name: self._verb(verb) for name, verb in extensions.verbs.items()}
+        hooks = {name: replace(hook, call=self._called(hook.call)) for name, hook in extensions.hooks.items()}
+        extensions = replace(extensions, handlers=handlers, verbs=verbs, hooks=hooks)
+        library = program.library if self._random is None else program.library.with_draw(self._draw)
+        return replace(program, extensions=extensions, library=library)
+
+    def request(self, request: HttpRequest, key: str) -> HttpAnswer:
+        """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
+        name = f"{request.method} {request.address}"
+        with self._lock:
+            self.calls.append(Made(name, _parts(request)))
+            answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
+            if answer is None:
+                self.troubles.append(f"the bot asks {name}, and the test has no answer: write - http: {{{name}: ...}}")
+                raise NotAllowed(f"{name} is not scripted")
+        if answer.fails is not None:
+            raise HTTP_FAILURES[answer.fails](f"{answer.fails}, as the test says")
+        return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
+
+    def speak(self, request: dict[str, Any]) -> Answer | Failure:
+        """What a model says for which no line of the talk stands."""
+        question = asked(request)
+        with self._lock:
+            answer = self._turn(self._models, lambda part: part.casefold() in question.casefold())
+        if answer is None:
+            return Answer(echo(request))
+        return Answer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
+
+    def _scripted(self, name: str) -> Http | None:
+        """The answer of the first line that means this request."""
+        found = next((line for line in self._next if is_meant(line[0], name)), None)
+        if found is None:
+            return None
+        self._next.remove(found)
+        return found[1]
+
+    def _turn(self, standing: Mapping[str, "_Turns"], means: Callable[[str], bool]) -> Any | None:
+        """The next answer of the first that is meant; None where there is none, or none is left."""
+        found = next((turns for written, turns in standing.items() if means(written)), None)
+        return None if found is None else found.take()
+
+    def _verb(self, verb: VerbSpec) -> VerbSpec:
+        return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
+
+    def _called(self, spec: HandlerSpec) -> HandlerSpec:
+        """A call that is noted, and made by a stand-in where the test has one."""
+        turns = self._calls.get(spec.name)
+        errors = spec.errors if turns is None else {**spec.errors, "timeout": _TimedOut, "mismatch": _Mismatched}
+
+        @functools.wraps(spec.function)
+        def called(**given: Any) -> Any:
+            arguments = {name: value for name, value in given.items() if name in spec.parameters}
+            result = self._note(Made(spec.name, arguments), turns)
+            return spec.function(**given) if turns is None else self._results.of(spec.name, _ended(result, errors))
+
+        providers = spec.providers if turns is None else ()
+        return replace(spec, function=called, errors=errors, providers=providers)
+
+    def _note(self, made: Made, turns: "_Turns | None") -> Result | None:
+        with self._lock:
+            self.calls.append(made)
+            result: Result | None = None if turns is None else turns.take()
+            if turns is not None and result is None:
+                self.troubles.append(f'the bot calls "{made.name}" more often than the test has answers')
+            return result
+
+    def _draw(self, key: str) -> float:
+        assert self._random is not None
+        with self._lock:
+            number: float | None = self._random.take()
+            if number is not None:
+                return number
+            self.troubles.append("the bot draws more random numbers than the test has")
+            return 0.0
+
+
+class _Turns:
+    """Answers that stand for something: always the same, or one after another."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._standing = standing
+        self._left = deque(standing.answers)
+
+    def take(self) -> Any | None:
+        """The next answer; None where none is left."""
+        if not self._standing.turns:
+            return self._left[0]
+        return self._left.popleft() if self._left else None
+
+
+def calls_of(answer: Model) -> list[tuple[str, Mapping[str, Any]]]:
+    """A model's calls by the names that it knows the tools by."""
+    return [(name.replace(".", "_"), arguments) for name, arguments in answer.calls]
+
+
+def _ended(result: Result | None, errors: Mapping[str, type[BaseException]]) -> Any:
+    """What a stand-in's function comes to. Raises what it fails with."""
+    if result is None:
+        raise _Undeclared("the test has no answer")
+    if result.fails is None:
+        return result.value
+    raise _made(errors.get(result.fails, _Undeclared), result.detail)
+
+
+def _made(error: type[BaseException], detail: str) -> BaseException:
+    """An error of a class of which nobody knows what it is made from."""
+    methods: dict[str, Callable[..., Any]] = {"__init__": lambda self: None, "__str__": lambda self: detail}
+    stand_in: BaseException = type(error.__name__, (error,), methods)()
+    return stand_in
+
+
+def _parts(request: HttpRequest) -> dict[str, Any]:
+    """What a test can expect of a request: its headers, and its body as it is meant."""
+    parts: dict[str, Any] = {"headers": dict(request.headers)}
+    if request.body is None:
+        return parts
+    try:
+        return parts | {"json": json.loads(request.body)}
+    except ValueError:
+        return parts | {"form": dict(parse_qsl(request.body))}

@@ -1,0 +1,168 @@
+"""Running a test: its talk is held with the bot by the real path, in a world of its own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import zip_longest
+
+from bot.clock import MovableClock
+from bot.core.errors import BotError
+from bot.emulator.completion.script import Speaker
+from bot.folder import Folder
+from bot.lang.nodes import Mark
+from bot.program import Program, load_handlers
+from bot.simulation.phone import Bubble
+from bot.simulation.simulation import Simulation
+from bot.testing.comparison import PARTS, Difference, differences_of
+from bot.testing.coverage import Coverage
+from bot.testing.player import Judge, Player, Spoken, TalkFailed
+from bot.testing.side_by_side import Paint, Row, beside
+from bot.testing.stubs import StandIns
+from bot.testing.transcript import Says, Stage, Transcript
+
+Evaluating = tuple[Speaker, Judge]
+"""Who speaks for the models in an evaluation, and who judges what the bot says."""
+
+
+@contextmanager
+def world(
+    program: Program, folder: Folder, now: datetime, stage: Stage, contact: str | None, by: Evaluating | None = None
+) -> Iterator[tuple[Simulation, Player]]:
+    """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
+    fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
+    stand_ins = StandIns(stage)
+    program = stand_ins.play(replace(program, extensions=fresh))
+    clock = MovableClock(now.replace(tzinfo=program.library.bot.timezone))
+    speak, judge = by or (stand_ins.speak, None)
+    asks = by is not None
+    with Simulation(program, clock, requester=stand_ins.request, contact=contact, asks_models=asks) as simulation:
+        simulation.service.answer_with(speak)
+        yield simulation, Player(simulation, stand_ins, judge)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a test failed, and where. ``talk`` is what was said until then.
+
+    ``expected`` are the messages that the test lists at that place, ``found`` those that came instead. ``complaints``
+    are what else went wrong, such as a message that the gateway refused.
+    """
+
+    mark: Mark
+    what: str
+    differences: tuple[Difference, ...] = ()
+    talk: tuple[Spoken, ...] = ()
+    expected: tuple[Says, ...] = ()
+    found: tuple[Bubble, ...] = ()
+    complaints: tuple[str, ...] = ()
+
+
+def run(transcript: Transcript, program: Program, folder: Folder, coverage: Coverage | None = None) -> Failure | None:
+    """Run one test in a world of its own; None when it passes.
+
+    ``coverage`` notes which steps and outcomes it took.
+    """
+    with world(program, folder, transcript.now, transcript.stage, transcript.contact) as (simulation, player):
+        failure = play(transcript, simulation, player)
+        if coverage is not None:
+            coverage.note(simulation.all_turns())
+        return failure
+
+
+def play(transcript: Transcript, simulation: Simulation, player: Player) -> Failure | None:
+    """Hold a talk in a world that is there; None when it goes as it is written."""
+    mark = transcript.mark
+    try:
+        for number, line in enumerate(transcript.talk, start=1):
+            mark = line.mark
+            player.take(line, transcript.talk[number:])
+        player.finish()
+    except BotError as error:
+        return failure_of(error, mark, simulation, player)
+    return None
+
+
+def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> Failure:
+    """What a talk came to that does not go on."""
+    talk, complaints = tuple(player.talk), tuple(simulation.complaints())
+    if not isinstance(error, TalkFailed):
+        return Failure(mark, str(error), talk=talk, complaints=complaints)
+    return Failure(mark, str(error), error.differences, talk, error.expected, error.found, complaints)
+
+
+COLOURS = {"bot": "cyan", "wait": "yellow"}
+WHO_WIDTH = 7
+WIDTH = 100  # of a terminal of which nothing is known
+
+
+def plain(text: str, colour: str) -> str:
+    """The text without a colour."""
+    return text
+
+
+def explained(failure: Failure, paint: Paint = plain, width: int = WIDTH) -> Iterator[str]:
+    """The lines of a failure: the talk so far, both sides from where they differ, and what else went wrong."""
+    for spoken in failure.talk:
+        yield from _spoken(spoken, paint)
+    rows = rows_of(failure)
+    if rows:
+        yield ""
+        yield from beside(rows, ("expected", "got"), paint, width)
+    for complaint in failure.complaints:
+        yield ""
+        yield f"Went wrong: {complaint}"
+
+
+def rows_of(failure: Failure) -> list[Row]:
+    """Both sides from where they differ: messages part by part, or what was expected of the conversation."""
+    if failure.expected or failure.found:
+        pairs = zip_longest(failure.expected, failure.found)
+        return [row for says, bubble in pairs for row in _message_rows(says, bubble)]
+    return [Row(f"{each.what}: {each.expected}", f"{each.what}: {each.found}", True) for each in failure.differences]
+
+
+def _message_rows(says: Says | None, bubble: Bubble | None) -> Iterator[Row]:
+    """A message that is expected and one that came, part by part; what is neither expected nor wrong is shown too."""
+    wanted = {} if says is None else says.parts
+    there = {} if bubble is None else {key: part(bubble) for key, part in PARTS.items()}
+    if "contains" in wanted:
+        there["contains"] = there.pop("says", "")
+    if says is None or bubble is None:
+        differing = {*wanted, *there}
+    else:
+        differing = {difference.what for difference in differences_of(says, bubble)}
+    for key in ("contains", *PARTS):
+        left, right = _part(key, wanted.get(key)), _part(key, there.get(key), found=True)
+        if left or right:
+            yield Row(left, right, key in differing)
+
+
+def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) -> str:
+    """A part of a message in one line."""
+    if not value:
+        return ""
+    match key:
+        case "says":
+            return str(value)
+        case "contains":
+            return str(value) if found else f"... {' ... '.join(value)} ..."
+        case "buttons":
+            return " ".join(f"[{title}]" for title in value)
+        case "rows" | "body":
+            return f"{key}: {' | '.join(value)}"
+    return f"{key}: {value}"
+
+
+def _spoken(spoken: Spoken, paint: Paint) -> Iterator[str]:
+    """A line of the talk: who, and what was said, with what there was to choose from."""
+    lines = [spoken.text] if spoken.bubble is None else lines_of(spoken.bubble) or [""]
+    for number, line in enumerate(lines):
+        who = f"{spoken.who if number == 0 else '':{WHO_WIDTH}}"
+        yield f"{paint(who, COLOURS.get(spoken.who, 'white'))}{line}".rstrip()
+
+
+def lines_of(bubble: Bubble) -> list[str]:
+    """A message with all that there is to see of it."""
+    parts = [_part(key, part(bubble)) for key, part in PARTS.items()]
+    return [line for part in parts if part for line in part.split("\n")]
