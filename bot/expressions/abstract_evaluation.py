@@ -16,9 +16,9 @@ from bot.expressions.abstract_values import (
     ANYTHING,
     GONE,
     LOST,
-    Case,
-    Cases,
-    Kind,
+    AbstractValue,
+    AbstractValues,
+    ValueKind,
     bounded,
     equal,
     just,
@@ -30,24 +30,24 @@ from bot.expressions.abstract_values import (
 )
 from bot.expressions.filters import FILTERS, FUNCTIONS
 
-_DAYS = frozenset({Kind.DATE, Kind.DATETIME})
-_NUMBERS = frozenset({Kind.NUMBER})
-_LISTS = frozenset({Kind.LIST})
-_RECORDS = frozenset({Kind.RECORD})
-_TAKES: dict[str, frozenset[Kind]] = {  # a filter that does not stand here shows its value, and so takes any
+_DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
+_NUMBERS = frozenset({ValueKind.NUMBER})
+_LISTS = frozenset({ValueKind.LIST})
+_RECORDS = frozenset({ValueKind.RECORD})
+_TAKES: dict[str, frozenset[ValueKind]] = {  # a filter that does not stand here shows its value, and so takes any
     **dict.fromkeys(list_filters.LIST_FILTERS, _LISTS),
     **dict.fromkeys(filters.CHANCE_FILTERS, _LISTS),
     **dict.fromkeys(date_filters.DATE_FILTERS, _DAYS),
     **dict.fromkeys(("keys", "merge", "values"), _RECORDS),
-    **dict.fromkeys(("first", "last"), _LISTS | {Kind.TEXT}),
-    "length": _LISTS | _RECORDS | {Kind.TEXT},
-    **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {Kind.TEXT}),
+    **dict.fromkeys(("first", "last"), _LISTS | {ValueKind.TEXT}),
+    "length": _LISTS | _RECORDS | {ValueKind.TEXT},
+    **dict.fromkeys(("as_date", "as_datetime"), _DAYS | {ValueKind.TEXT}),
     "date": _DAYS,
-    "time": frozenset({Kind.DATETIME, Kind.TIME}),
+    "time": frozenset({ValueKind.DATETIME, ValueKind.TIME}),
     **dict.fromkeys(("currency", "number"), _NUMBERS),
-    "abs": _NUMBERS | {Kind.BOOLEAN, Kind.DURATION},
-    "round": _NUMBERS | {Kind.BOOLEAN},
-    "as_number": _NUMBERS | {Kind.TEXT},
+    "abs": _NUMBERS | {ValueKind.BOOLEAN, ValueKind.DURATION},
+    "round": _NUMBERS | {ValueKind.BOOLEAN},
+    "as_number": _NUMBERS | {ValueKind.TEXT},
 }
 _FAILING = frozenset({*date_filters.DATE_FILTERS, *formats.NUMBER_FILTERS, *formats.FORMAT_FILTERS})  # with null
 _NOTHING = frozenset({"find", "first", "last", "max", "min", "pick"})  # of an empty list, which null is
@@ -57,12 +57,12 @@ _SPARED: dict[str, range] = {  # which arguments may be null, counted from the f
     **dict.fromkeys(("find", "reject", "where"), range(1, 2)),
     **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
 }  # fmt: skip
-_ALL = frozenset(Kind)
+_ALL = frozenset(ValueKind)
 _RETURNS = {name: kind_of_type(inspect.signature(function).return_annotation)
             for functions in (FILTERS, FUNCTIONS) for name, function in functions.items()}  # fmt: skip
 
 
-def takes(name: str) -> frozenset[Kind]:
+def takes(name: str) -> frozenset[ValueKind]:
     """The kinds of values that a filter works with, null aside; of all others it fails."""
     return _TAKES.get(name, _ALL)
 
@@ -72,12 +72,12 @@ def takes_null(name: str, argument: int) -> bool:
     return argument in _SPARED.get(name, ())
 
 
-def of_null(name: str) -> Cases:
+def of_null(name: str) -> AbstractValues:
     """What a filter makes of null; no case where it fails. A text that is empty because of it is `lost`."""
     if name in _FAILING:
         return frozenset()
     if name in filters.TEXT_FILTERS:
-        return some(Kind.LIST) if name == "split" else frozenset({Case(Kind.TEXT, "", lost=True)})
+        return some(ValueKind.LIST) if name == "split" else frozenset({AbstractValue(ValueKind.TEXT, "", lost=True)})
     if name in _NOTHING:
         return frozenset({LOST})
     match name:
@@ -88,70 +88,70 @@ def of_null(name: str) -> Cases:
     return returned(name)
 
 
-def returned(name: str) -> Cases:
+def returned(name: str) -> AbstractValues:
     """What a filter or a function gives."""
     kind = _RETURNS[name]
-    return ANYTHING if kind is Kind.ANY else some(kind)
+    return ANYTHING if kind is ValueKind.ANY else some(kind)
 
 
-_KNOWN = {"now": some(Kind.DATETIME), "today": some(Kind.DATE)}
+_KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE)}
 _ORDER: dict[str, Callable[[Any, Any], bool]] = {
     "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
 }  # fmt: skip
 _SAME_KIND = (nodes.Add, nodes.Sub)
-_MOMENTS = {Kind.DATE, Kind.DATETIME}
+_MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
-NONE: Cases = frozenset()
+NONE: AbstractValues = frozenset()
 """The cases of what always fails."""
 
 
-class Worth:
+class Evaluator:
     """Works out the expressions of one text. Notes what becomes of the cases that are `lost`.
 
     ``hole``: one was shown, and there is nothing to see; ``fails``: something fails because of one.
     """
 
-    def __init__(self, known: Mapping[str, Cases]) -> None:
+    def __init__(self, known: Mapping[str, AbstractValues]) -> None:
         self.known = known
         self.hole = False
         self.fails = False
 
-    def of(self, node: nodes.Node) -> Cases:
+    def of(self, node: nodes.Node) -> AbstractValues:
         """The cases of an expression; none where it always fails."""
         work = _WORK.get(type(node))
         return ANYTHING if work is None else bounded(work(self, node))
 
-    def shows(self, value: Cases) -> bool:
+    def shows(self, value: AbstractValues) -> bool:
         """Show a value. False where it is never there."""
         there = self.there(value)
         self.hole = self.hole or any(found.lost for found in there)
         return bool(there)
 
-    def there(self, value: Cases) -> Cases:
+    def there(self, value: AbstractValues) -> AbstractValues:
         """The cases that are there: what is not makes whatever touches it fail."""
-        return self._without(value, lambda found: found.kind is Kind.GONE)
+        return self._without(value, lambda found: found.kind is ValueKind.GONE)
 
-    def _not_null(self, value: Cases) -> Cases:
+    def _not_null(self, value: AbstractValues) -> AbstractValues:
         """The cases that are there and not null."""
-        return self._without(value, lambda found: found.kind in (Kind.GONE, Kind.NULL))
+        return self._without(value, lambda found: found.kind in (ValueKind.GONE, ValueKind.NULL))
 
-    def _without(self, value: Cases, failing: Callable[[Case], bool]) -> Cases:
+    def _without(self, value: AbstractValues, failing: Callable[[AbstractValue], bool]) -> AbstractValues:
         gone = [found for found in value if failing(found)]
         self.fails = self.fails or any(found.lost for found in gone)
         return value - frozenset(gone) if gone else value
 
-    def _name(self, node: nodes.Name) -> Cases:
+    def _name(self, node: nodes.Name) -> AbstractValues:
         found = self.known.get(node.name)
         return _KNOWN.get(node.name, ANYTHING) if found is None else found
 
-    def _field(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[Case]:
+    def _field(self, node: nodes.Getattr | nodes.Getitem) -> Iterator[AbstractValue]:
         for found in self.of(node.node):
-            if found.kind in (Kind.NULL, Kind.GONE):
-                yield Case(Kind.GONE, lost=found.lost)
+            if found.kind in (ValueKind.NULL, ValueKind.GONE):
+                yield AbstractValue(ValueKind.GONE, lost=found.lost)
             else:
                 yield from ANYTHING
 
-    def _filter(self, node: nodes.Filter) -> Iterator[Case]:
+    def _filter(self, node: nodes.Filter) -> Iterator[AbstractValue]:
         assert node.node is not None
         value, arguments = self.of(node.node), [self.of(each) for each in node.args]
         arguments += [self.of(each.value) for each in node.kwargs]
@@ -164,13 +164,13 @@ class Worth:
         there = self.there(value)
         if not self._taken(node.name, arguments):
             return
-        wanted = takes(node.name) | {Kind.ANY, Kind.NULL}
+        wanted = takes(node.name) | {ValueKind.ANY, ValueKind.NULL}
         for found in (found for found in there if found.kind in wanted):
-            made = returned(node.name) if found.kind is not Kind.NULL else of_null(node.name)
+            made = returned(node.name) if found.kind is not ValueKind.NULL else of_null(node.name)
             self.fails = self.fails or (found.lost and not made)
-            yield from made if found.lost else (Case(each.kind, each.value, each.full) for each in made)
+            yield from made if found.lost else (AbstractValue(each.kind, each.value, each.full) for each in made)
 
-    def _taken(self, name: str, arguments: Iterable[Cases]) -> bool:
+    def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
         """Whether a filter or a function takes what stands in its brackets."""
         found = (
             self.there(argument) if takes_null(name, number) else self._not_null(argument)
@@ -178,54 +178,56 @@ class Worth:
         )
         return all(bool(each) for each in found)
 
-    def _own(self, arguments: Iterable[Cases]) -> Cases:
+    def _own(self, arguments: Iterable[AbstractValues]) -> AbstractValues:
         """The bot's own Python may take null, and give anything."""
         return ANYTHING if all(bool(self.there(each)) for each in arguments) else NONE
 
-    def _default(self, value: Cases, instead: Cases) -> Iterator[Case]:
+    def _default(self, value: AbstractValues, instead: AbstractValues) -> Iterator[AbstractValue]:
         for found in value:
-            if found.kind in (Kind.NULL, Kind.GONE, Kind.ANY) or (found.kind is Kind.TEXT and not found.full):
+            if found.kind in (ValueKind.NULL, ValueKind.GONE, ValueKind.ANY) or (
+                found.kind is ValueKind.TEXT and not found.full
+            ):
                 yield from instead
-            if found.kind not in (Kind.NULL, Kind.GONE) and found.value != "":
+            if found.kind not in (ValueKind.NULL, ValueKind.GONE) and found.value != "":
                 yield found
 
-    def _test(self, node: nodes.Test) -> Iterator[Case]:
+    def _test(self, node: nodes.Test) -> Iterator[AbstractValue]:
         for found in self.of(node.node):
             if node.name == "none":
-                yield from yes_or_no((True, False) if found.kind is Kind.ANY else (found.kind is Kind.NULL,))
+                yield from yes_or_no((True, False) if found.kind is ValueKind.ANY else (found.kind is ValueKind.NULL,))
             else:
-                there = (True, False) if found.kind is Kind.ANY else (found.kind is not Kind.GONE,)
+                there = (True, False) if found.kind is ValueKind.ANY else (found.kind is not ValueKind.GONE,)
                 yield from yes_or_no(each == (node.name == "defined") for each in there)
 
-    def _call(self, node: nodes.Call) -> Cases:
+    def _call(self, node: nodes.Call) -> AbstractValues:
         arguments = [self.of(each) for each in (*node.args, *(each.value for each in node.kwargs))]
         if not isinstance(node.node, nodes.Name) or node.node.name not in FUNCTIONS:
             return self._own(arguments)
         return returned(node.node.name) if self._taken(node.node.name, arguments) else NONE
 
-    def _and(self, node: nodes.And) -> Iterator[Case]:
+    def _and(self, node: nodes.And) -> Iterator[AbstractValue]:
         left = self.there(self.of(node.left))
         yield from (found for found in left if False in truths(frozenset({found})))
         if True in truths(left):
             yield from self.of(node.right)
 
-    def _or(self, node: nodes.Or) -> Iterator[Case]:
+    def _or(self, node: nodes.Or) -> Iterator[AbstractValue]:
         left = self.there(self.of(node.left))
         yield from (found for found in left if True in truths(frozenset({found})))
         if False in truths(left):
             yield from self.of(node.right)
 
-    def _not(self, node: nodes.Not) -> Cases:
+    def _not(self, node: nodes.Not) -> AbstractValues:
         return yes_or_no(not found for found in truths(self.there(self.of(node.node))))
 
-    def _either(self, node: nodes.CondExpr) -> Iterator[Case]:
+    def _either(self, node: nodes.CondExpr) -> Iterator[AbstractValue]:
         found = truths(self.there(self.of(node.test)))
         if True in found:
             yield from self.of(node.expr1)
         if False in found:
             yield from GONE if node.expr2 is None else self.of(node.expr2)
 
-    def _compare(self, node: nodes.Compare) -> Cases:
+    def _compare(self, node: nodes.Compare) -> AbstractValues:
         left, found = self.of(node.expr), frozenset({True})
         for operand in node.ops:
             step = self._compared(left, operand)
@@ -233,7 +235,7 @@ class Worth:
             left = NONE if operand.op in ("in", "notin") else self.of(operand.expr)
         return yes_or_no(found)
 
-    def _compared(self, left: Cases, operand: nodes.Operand) -> frozenset[bool]:
+    def _compared(self, left: AbstractValues, operand: nodes.Operand) -> frozenset[bool]:
         if operand.op in ("in", "notin"):
             return frozenset(found == (operand.op == "in") for found in self._contained(left, operand.expr))
         if operand.op in ("eq", "ne"):
@@ -242,11 +244,11 @@ class Worth:
         both = product(self._not_null(left), self._not_null(self.of(operand.expr)))
         return frozenset(found for pair in both for found in ordered(*pair, _ORDER[operand.op]))
 
-    def _contained(self, left: Cases, right: nodes.Node) -> Iterator[bool]:
+    def _contained(self, left: AbstractValues, right: nodes.Node) -> Iterator[bool]:
         sought = self.there(left)
         if not isinstance(right, nodes.List | nodes.Tuple):
             within = self._not_null(self.of(right))
-            texts = all(found.kind is Kind.TEXT for found in within)
+            texts = all(found.kind is ValueKind.TEXT for found in within)
             yield from (True, False) if within and (self._not_null(sought) if texts else sought) else ()
             return
         elements = [self.there(self.of(item)) for item in right.items]
@@ -257,60 +259,60 @@ class Worth:
             if all(False in each for each in same):
                 yield False
 
-    def _sign(self, node: nodes.UnaryExpr) -> Cases:
-        return some(Kind.NUMBER) if self._not_null(self.of(node.node)) else NONE
+    def _sign(self, node: nodes.UnaryExpr) -> AbstractValues:
+        return some(ValueKind.NUMBER) if self._not_null(self.of(node.node)) else NONE
 
-    def _calculate(self, node: nodes.BinExpr) -> Iterator[Case]:
+    def _calculate(self, node: nodes.BinExpr) -> Iterator[AbstractValue]:
         left, right = self._not_null(self.of(node.left)), self._not_null(self.of(node.right))
         for one, other in product(left, right):
-            if Kind.ANY in (one.kind, other.kind):
-                yield from some(Kind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
+            if ValueKind.ANY in (one.kind, other.kind):
+                yield from some(ValueKind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
             elif isinstance(node, _SAME_KIND):
                 yield from _added(one.kind, other.kind, adds=isinstance(node, nodes.Add))
-            elif {one.kind, other.kind} <= {Kind.NUMBER, Kind.BOOLEAN}:
-                yield from some(Kind.NUMBER)
+            elif {one.kind, other.kind} <= {ValueKind.NUMBER, ValueKind.BOOLEAN}:
+                yield from some(ValueKind.NUMBER)
 
-    def _join(self, node: nodes.Concat) -> Cases:
-        return some(Kind.TEXT) if all(self.shows(self.of(part)) for part in node.nodes) else NONE
+    def _join(self, node: nodes.Concat) -> AbstractValues:
+        return some(ValueKind.TEXT) if all(self.shows(self.of(part)) for part in node.nodes) else NONE
 
-    def _several(self, node: nodes.List | nodes.Tuple) -> Cases:
-        return some(Kind.LIST) if all(bool(self.there(self.of(item))) for item in node.items) else NONE
+    def _several(self, node: nodes.List | nodes.Tuple) -> AbstractValues:
+        return some(ValueKind.LIST) if all(bool(self.there(self.of(item))) for item in node.items) else NONE
 
-    def _record(self, node: nodes.Dict) -> Cases:
+    def _record(self, node: nodes.Dict) -> AbstractValues:
         there = [bool(self.there(self.of(pair.value))) for pair in node.items]
-        return some(Kind.RECORD) if all(there) else NONE
+        return some(ValueKind.RECORD) if all(there) else NONE
 
 
-def _added(one: Kind, other: Kind, *, adds: bool) -> Cases:
+def _added(one: ValueKind, other: ValueKind, *, adds: bool) -> AbstractValues:
     """What `+` and `-` make of two kinds; no case where they do not go together."""
-    kinds = {Kind.NUMBER if kind is Kind.BOOLEAN else kind for kind in (one, other)}
-    if len(kinds) == 1 and kinds <= ({Kind.TEXT, Kind.LIST} if adds else _MOMENTS):
-        return some(one if adds else Kind.DURATION)
-    if kinds <= {Kind.NUMBER} or kinds <= {Kind.DURATION}:
+    kinds = {ValueKind.NUMBER if kind is ValueKind.BOOLEAN else kind for kind in (one, other)}
+    if len(kinds) == 1 and kinds <= ({ValueKind.TEXT, ValueKind.LIST} if adds else _MOMENTS):
+        return some(one if adds else ValueKind.DURATION)
+    if kinds <= {ValueKind.NUMBER} or kinds <= {ValueKind.DURATION}:
         return frozenset(case for kind in kinds for case in some(kind))
-    moments = kinds - {Kind.DURATION}
+    moments = kinds - {ValueKind.DURATION}
     return some(*moments) if len(moments) == 1 and moments <= _MOMENTS and len(kinds) == 2 else NONE
 
 
-_WORK: dict[type[nodes.Node], Callable[[Worth, Any], Iterable[Case]]] = {
-    nodes.Const: lambda worth, node: frozenset({just(node.value)}),
-    nodes.TemplateData: lambda worth, node: frozenset({just(node.data)}),
-    nodes.Name: Worth._name,
-    nodes.Getattr: Worth._field,
-    nodes.Getitem: Worth._field,
-    nodes.Filter: Worth._filter,
-    nodes.Test: Worth._test,
-    nodes.Call: Worth._call,
-    nodes.And: Worth._and,
-    nodes.Or: Worth._or,
-    nodes.Not: Worth._not,
-    nodes.CondExpr: Worth._either,
-    nodes.Compare: Worth._compare,
-    nodes.Neg: Worth._sign,
-    nodes.Pos: Worth._sign,
-    **dict.fromkeys((*_SAME_KIND, *_NUMERIC), Worth._calculate),
-    nodes.Concat: Worth._join,
-    nodes.List: Worth._several,
-    nodes.Tuple: Worth._several,
-    nodes.Dict: Worth._record,
+_WORK: dict[type[nodes.Node], Callable[[Evaluator, Any], Iterable[AbstractValue]]] = {
+    nodes.Const: lambda evaluator, node: frozenset({just(node.value)}),
+    nodes.TemplateData: lambda evaluator, node: frozenset({just(node.data)}),
+    nodes.Name: Evaluator._name,
+    nodes.Getattr: Evaluator._field,
+    nodes.Getitem: Evaluator._field,
+    nodes.Filter: Evaluator._filter,
+    nodes.Test: Evaluator._test,
+    nodes.Call: Evaluator._call,
+    nodes.And: Evaluator._and,
+    nodes.Or: Evaluator._or,
+    nodes.Not: Evaluator._not,
+    nodes.CondExpr: Evaluator._either,
+    nodes.Compare: Evaluator._compare,
+    nodes.Neg: Evaluator._sign,
+    nodes.Pos: Evaluator._sign,
+    **dict.fromkeys((*_SAME_KIND, *_NUMERIC), Evaluator._calculate),
+    nodes.Concat: Evaluator._join,
+    nodes.List: Evaluator._several,
+    nodes.Tuple: Evaluator._several,
+    nodes.Dict: Evaluator._record,
 }

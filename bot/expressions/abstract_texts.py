@@ -7,8 +7,8 @@ from functools import cached_property
 
 from jinja2 import nodes
 
-from bot.expressions.abstract_evaluation import NONE, Worth, takes
-from bot.expressions.abstract_values import ANYTHING, Cases, Kind, some, truths
+from bot.expressions.abstract_evaluation import NONE, Evaluator, takes
+from bot.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
 from bot.expressions.templates import Expression, Template
@@ -17,14 +17,14 @@ _PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing b
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Evaluation:
     """What a text or an expression comes to. ``cases`` are none where it fails.
 
     ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason; ``blank``: it
     is shown, and there is nothing to see.
     """
 
-    cases: Cases
+    values: AbstractValues
     hole: bool = False
     fails: bool = False
     blank: bool = False
@@ -32,20 +32,20 @@ class Reading:
     @property
     def nothing(self) -> bool:
         """Whether it may be null."""
-        return any(found.kind is Kind.NULL for found in self.cases)
+        return any(found.kind is ValueKind.NULL for found in self.values)
 
     @property
     def only_nothing(self) -> bool:
         """Whether it is null, if it is anything."""
-        return all(found.kind is Kind.NULL for found in self.cases)
+        return all(found.kind is ValueKind.NULL for found in self.values)
 
     @property
     def truths(self) -> frozenset[bool]:
         """What it may count as in a condition."""
-        return truths(self.cases)
+        return truths(self.values)
 
 
-class Reads:
+class AbstractText:
     """One text or expression, to be worked out as often as need be."""
 
     def __init__(self, text: Template | Expression) -> None:
@@ -57,26 +57,26 @@ class Reads:
     def _trees(self) -> list[nodes.Template]:
         return [each.tree for each in self._wordings]
 
-    def reading(self, known: Mapping[str, Cases], *, shown: bool = False) -> Reading:
+    def evaluate(self, known: Mapping[str, AbstractValues], *, shown: bool = False) -> Evaluation:
         """What it comes to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
         found = [self._read(tree, known, shown=shown or not self._single) for tree in self._trees]
         if len(found) == 1:
             return found[0]
-        every = frozenset().union(*(each.cases for each in found))
+        every = frozenset().union(*(each.values for each in found))
         hole, fails = any(each.hole for each in found), any(each.fails for each in found)
-        return Reading(every, hole, fails, all(each.blank for each in found))
+        return Evaluation(every, hole, fails, all(each.blank for each in found))
 
-    def never_fails(self, known: Mapping[str, Cases]) -> bool:
+    def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
         """Whether it can be worked out whatever its variables are, but for null."""
         plain = all(_PLAIN.fullmatch(each.source) for each in self._wordings if isinstance(each, Template))
         return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
 
-    def _read(self, tree: nodes.Template, known: Mapping[str, Cases], *, shown: bool) -> Reading:
-        worth = Worth(known)
+    def _read(self, tree: nodes.Template, known: Mapping[str, AbstractValues], *, shown: bool) -> Evaluation:
+        evaluator = Evaluator(known)
         if not shown:
-            return Reading(worth.there(worth.of(_alone(tree))), worth.hole, worth.fails)
-        showing = _Showing(worth)
-        return Reading(showing.text(tree), worth.hole, worth.fails, showing.blank)
+            return Evaluation(evaluator.there(evaluator.of(_alone(tree))), evaluator.hole, evaluator.fails)
+        showing = _Showing(evaluator)
+        return Evaluation(showing.text(tree), evaluator.hole, evaluator.fails, showing.blank)
 
 
 def _alone(tree: nodes.Template) -> nodes.Node:
@@ -89,13 +89,13 @@ def _alone(tree: nodes.Template) -> nodes.Node:
 class _Showing:
     """Shows a text part by part. ``blank``: there was nothing to see in any."""
 
-    def __init__(self, worth: Worth) -> None:
-        self._worth = worth
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
         self.blank = True
 
-    def text(self, tree: nodes.Template) -> Cases:
+    def text(self, tree: nodes.Template) -> AbstractValues:
         """All of it as a text."""
-        return some(Kind.TEXT) if self.goes_through(tree.body) else NONE
+        return some(ValueKind.TEXT) if self.goes_through(tree.body) else NONE
 
     def goes_through(self, body: Iterable[nodes.Node]) -> bool:
         """Show a text's parts in order. False: that always fails."""
@@ -115,29 +115,29 @@ class _Showing:
         if isinstance(part, nodes.TemplateData):
             self.blank = self.blank and not part.data.strip()
             return True
-        value = self._worth.of(part)
-        self.blank = self.blank and all(found.kind is Kind.NULL for found in value)
-        return self._worth.shows(value)
+        value = self._evaluator.of(part)
+        self.blank = self.blank and all(found.kind is ValueKind.NULL for found in value)
+        return self._evaluator.shows(value)
 
     def _if(self, node: nodes.If) -> bool:
         """Some way through it goes on."""
         passes, left = False, True
         for test, body in ((node.test, node.body), *((each.test, each.body) for each in node.elif_)):
             if left:
-                found = truths(self._worth.there(self._worth.of(test)))
+                found = truths(self._evaluator.there(self._evaluator.of(test)))
                 passes = (True in found and self.goes_through(body)) or passes
                 left = False in found
         return (left and self.goes_through(node.else_)) or passes
 
     def _for(self, node: nodes.For) -> bool:
-        elements = self._worth.there(self._worth.of(node.iter))
+        elements = self._evaluator.there(self._evaluator.of(node.iter))
         names = {name.name for name in (node.target, *node.target.find_all(nodes.Name)) if isinstance(name, nodes.Name)}
-        outer, passes = self._worth.known, False
-        if any(found.kind is not Kind.NULL for found in elements):
-            self._worth.known = {**outer, **dict.fromkeys((*names, "loop"), ANYTHING)}
-            passes = node.test is None or bool(self._worth.there(self._worth.of(node.test)))
+        outer, passes = self._evaluator.known, False
+        if any(found.kind is not ValueKind.NULL for found in elements):
+            self._evaluator.known = {**outer, **dict.fromkeys((*names, "loop"), ANYTHING)}
+            passes = node.test is None or bool(self._evaluator.there(self._evaluator.of(node.test)))
             passes = self.goes_through(node.body) and passes
-            self._worth.known = outer
+            self._evaluator.known = outer
         return (self.goes_through(node.else_) and bool(elements)) or passes
 
 
@@ -145,19 +145,19 @@ _NEVER_FAIL = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Const, nodes.Name, nodes.If, nodes.And, nodes.Or, nodes.Not,
     nodes.Concat, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Operand, nodes.Keyword,
 )  # fmt: skip
-_NUMBERS = frozenset({Kind.NUMBER})
-_DAYS = frozenset({Kind.DATE, Kind.DATETIME})
-_DURATIONS = frozenset({Kind.DURATION})
-_LISTS = frozenset({Kind.LIST})
+_NUMBERS = frozenset({ValueKind.NUMBER})
+_DAYS = frozenset({ValueKind.DATE, ValueKind.DATETIME})
+_DURATIONS = frozenset({ValueKind.DURATION})
+_LISTS = frozenset({ValueKind.LIST})
 _SAFE = frozenset({
     "abs", "age", "date", "days_until", "first", "join", "last", "length", "number", "pick", "reverse", "round", "shuffle",
     "time", "weekday",
 })  # fmt: skip
 """The filters that never fail with what they take, where their arguments are written out."""
-_ADDED = (_NUMBERS, frozenset({Kind.TEXT}), _LISTS)
+_ADDED = (_NUMBERS, frozenset({ValueKind.TEXT}), _LISTS)
 
 
-def is_safe(tree: nodes.Node, known: Mapping[str, Cases]) -> bool:
+def is_safe(tree: nodes.Node, known: Mapping[str, AbstractValues]) -> bool:
     """Whether a text can be worked out whatever its variables are, where they are of these kinds."""
     return _Safety(known).all_of([tree])
 
@@ -165,8 +165,8 @@ def is_safe(tree: nodes.Node, known: Mapping[str, Cases]) -> bool:
 class _Safety:
     """Looks at each node of a tree."""
 
-    def __init__(self, known: Mapping[str, Cases]) -> None:
-        self._worth = Worth(known)
+    def __init__(self, known: Mapping[str, AbstractValues]) -> None:
+        self._evaluator = Evaluator(known)
 
     def all_of(self, trees: Iterable[nodes.Node]) -> bool:
         """Whether none of these ever fails."""
@@ -214,10 +214,13 @@ class _Safety:
             return True
         if operand.op in ("in", "notin"):
             return isinstance(operand.expr, nodes.List | nodes.Tuple) or self._are(_LISTS, operand.expr)
-        return any(self._are(frozenset({kind}), left, operand.expr) for kind in (Kind.NUMBER, Kind.DATE, Kind.TEXT))
+        return any(
+            self._are(frozenset({kind}), left, operand.expr)
+            for kind in (ValueKind.NUMBER, ValueKind.DATE, ValueKind.TEXT)
+        )
 
-    def _are(self, kinds: frozenset[Kind], *parts: nodes.Node | None) -> bool:
-        return all(part is not None and {found.kind for found in self._worth.of(part)} <= kinds for part in parts)
+    def _are(self, kinds: frozenset[ValueKind], *parts: nodes.Node | None) -> bool:
+        return all(part is not None and {found.kind for found in self._evaluator.of(part)} <= kinds for part in parts)
 
 
 def _below(node: nodes.Node) -> Iterable[nodes.Node]:

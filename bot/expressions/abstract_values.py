@@ -16,7 +16,7 @@ from bot.core.values import Location, Media
 MOST = 64  # cases of one value: what may be more may be anything
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What kind of value it is, called as people read it."""
 
     NULL = "null"
@@ -40,111 +40,113 @@ class _Unknown(Enum):
 
 
 UNKNOWN = _Unknown.UNKNOWN
-_TRUE = frozenset({Kind.DATE, Kind.DATETIME, Kind.TIME, Kind.FILE, Kind.PLACE})  # whatever their value
+_TRUE = frozenset(
+    {ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME, ValueKind.FILE, ValueKind.PLACE}
+)  # whatever their value
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
     ``full``: it is true in a condition. ``lost``: it is what it is because the variable in question is null.
     """
 
-    kind: Kind
+    kind: ValueKind
     value: Hashable = UNKNOWN
     full: bool = False
     lost: bool = False
 
 
-Cases = frozenset[Case]
+AbstractValues = frozenset[AbstractValue]
 """All that a value may be."""
 
-ANYTHING: Cases = frozenset({Case(Kind.ANY)})
-GONE: Cases = frozenset({Case(Kind.GONE)})
-TRUE, FALSE = Case(Kind.BOOLEAN, True), Case(Kind.BOOLEAN, False)
-NULL = Case(Kind.NULL, None)
-LOST = Case(Kind.NULL, None, lost=True)
-_BY_TYPE: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
-    (type(None), Kind.NULL),
-    (bool, Kind.BOOLEAN),
-    (str, Kind.TEXT),
-    ((int, float, Decimal), Kind.NUMBER),
-    (datetime, Kind.DATETIME),
-    (date, Kind.DATE),
-    (time, Kind.TIME),
-    (timedelta, Kind.DURATION),
-    ((list, tuple), Kind.LIST),
-    (Mapping, Kind.RECORD),
-    (Media, Kind.FILE),
-    (Location, Kind.PLACE),
+ANYTHING: AbstractValues = frozenset({AbstractValue(ValueKind.ANY)})
+GONE: AbstractValues = frozenset({AbstractValue(ValueKind.GONE)})
+TRUE, FALSE = AbstractValue(ValueKind.BOOLEAN, True), AbstractValue(ValueKind.BOOLEAN, False)
+NULL = AbstractValue(ValueKind.NULL, None)
+LOST = AbstractValue(ValueKind.NULL, None, lost=True)
+_BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
+    (type(None), ValueKind.NULL),
+    (bool, ValueKind.BOOLEAN),
+    (str, ValueKind.TEXT),
+    ((int, float, Decimal), ValueKind.NUMBER),
+    (datetime, ValueKind.DATETIME),
+    (date, ValueKind.DATE),
+    (time, ValueKind.TIME),
+    (timedelta, ValueKind.DURATION),
+    ((list, tuple), ValueKind.LIST),
+    (Mapping, ValueKind.RECORD),
+    (Media, ValueKind.FILE),
+    (Location, ValueKind.PLACE),
 )
 
 
-def some(kind: Kind, *, full: bool = False) -> Cases:
+def some(kind: ValueKind, *, full: bool = False) -> AbstractValues:
     """Any value of a kind; of ``full`` ones those that are true in a condition."""
-    return frozenset({Case(kind, full=full)})
+    return frozenset({AbstractValue(kind, full=full)})
 
 
-def just(value: Any) -> Case:
+def just(value: Any) -> AbstractValue:
     """The case of exactly one value; of lists, records and the like only the kind is known."""
-    kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), Kind.ANY)
-    if kind in (Kind.NULL, Kind.BOOLEAN, Kind.NUMBER, Kind.TEXT):
-        return Case(kind, Decimal(repr(value)) if isinstance(value, float) else value)
-    return Case(kind, full=bool(value))
+    kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), ValueKind.ANY)
+    if kind in (ValueKind.NULL, ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT):
+        return AbstractValue(kind, Decimal(repr(value)) if isinstance(value, float) else value)
+    return AbstractValue(kind, full=bool(value))
 
 
-def kind_of_type(annotation: Any) -> Kind:
+def kind_of_type(annotation: Any) -> ValueKind:
     """The kind of value that an annotation is for; `Kind.ANY` where that leaves it open."""
     origin = getattr(annotation, "__origin__", annotation)
     if not isinstance(origin, type):
-        return Kind.ANY
+        return ValueKind.ANY
     if is_dataclass(origin) and origin not in (Media, Location):
-        return Kind.RECORD
-    return next((kind for types, kind in _BY_TYPE if issubclass(origin, types)), Kind.ANY)
+        return ValueKind.RECORD
+    return next((kind for types, kind in _BY_TYPE if issubclass(origin, types)), ValueKind.ANY)
 
 
-def bounded(cases: Iterable[Case]) -> Cases:
+def bounded(cases: Iterable[AbstractValue]) -> AbstractValues:
     """The cases, or anything where they are too many to go through."""
     found = frozenset(cases)
     return found if len(found) <= MOST else ANYTHING
 
 
-def truths(cases: Cases) -> frozenset[bool]:
+def truths(cases: AbstractValues) -> frozenset[bool]:
     """What the value may count as in a condition. What is not there counts as nothing: it fails."""
     return frozenset(truth for case in cases for truth in _truths(case))
 
 
-def _truths(case: Case) -> tuple[bool, ...]:
-    if case.kind is Kind.GONE:
+def _truths(case: AbstractValue) -> tuple[bool, ...]:
+    if case.kind is ValueKind.GONE:
         return ()
     if case.value is not UNKNOWN:
         return (bool(case.value),)
     return (True,) if case.full or case.kind in _TRUE else (True, False)
 
 
-def yes_or_no(found: Iterable[bool]) -> Cases:
+def yes_or_no(found: Iterable[bool]) -> AbstractValues:
     """Truth values as cases."""
     return frozenset(TRUE if truth else FALSE for truth in found)
 
 
-def equal(left: Case, right: Case) -> tuple[bool, ...]:
+def equal(left: AbstractValue, right: AbstractValue) -> tuple[bool, ...]:
     """Whether two values may be the same, and may be different."""
-    if Kind.ANY in (left.kind, right.kind):
+    if ValueKind.ANY in (left.kind, right.kind):
         return (True, False)
     if UNKNOWN not in (left.value, right.value):
         return (left.value == right.value,)
     return (True, False) if _are_alike(left, right) else (False,)
 
 
-def ordered(left: Case, right: Case, compare: Callable[[Any, Any], bool]) -> tuple[bool, ...]:
+def ordered(left: AbstractValue, right: AbstractValue, compare: Callable[[Any, Any], bool]) -> tuple[bool, ...]:
     """What comparing two values by their order may come to; nothing where they have none."""
-    if Kind.ANY in (left.kind, right.kind):
+    if ValueKind.ANY in (left.kind, right.kind):
         return (True, False)
-    if not _are_alike(left, right) or left.kind is Kind.NULL:
+    if not _are_alike(left, right) or left.kind is ValueKind.NULL:
         return ()
     return (True, False) if UNKNOWN in (left.value, right.value) else (compare(left.value, right.value),)
 
 
-def _are_alike(left: Case, right: Case) -> bool:
+def _are_alike(left: AbstractValue, right: AbstractValue) -> bool:
     """Whether two values are of one kind: true and false are numbers to whoever compares them."""
-    return left.kind is right.kind or {left.kind, right.kind} <= {Kind.BOOLEAN, Kind.NUMBER}
+    return left.kind is right.kind or {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER}

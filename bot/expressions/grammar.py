@@ -63,7 +63,7 @@ _SPELLED: dict[type[nodes.Node], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class GrammarFault:
     """Something that is not allowed: a problem's code and words, and the template's line (1-based)."""
 
     code: str
@@ -73,14 +73,14 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Uses:
+class TemplateUses:
     """The free names of a template, the dotted paths read from them, what it calls, and what is not allowed."""
 
     names: set[str] = field(default_factory=set)
     paths: set[tuple[str, ...]] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     hours: set[str] = field(default_factory=set)  # names of opening hours that are written out
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[GrammarFault] = field(default_factory=list)
 
     def walk(self, node: nodes.Node, bound: frozenset[str] = frozenset(), depth: int = 0, loops: int = 0) -> None:
         """Look at a node and everything below it. ``bound`` are the names of the loops around it."""
@@ -185,7 +185,7 @@ class Uses:
         self._fault("E204", node, f'no {kind} "{name}"', fix)
 
     def _fault(self, code: str, node: nodes.Node, what: str, fix: str) -> None:
-        self.faults.append(Fault(code, node.lineno, what, fix))
+        self.faults.append(GrammarFault(code, node.lineno, what, fix))
 
 
 def _is_text(node: nodes.Node) -> bool:

@@ -23,7 +23,7 @@ MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering go over
 
 @pass_context
 def elements(context: Any, value: Any, nodes: int = 1) -> list[Any]:
-    """The elements of a list, which null has none of. ``context`` is the sandbox's `Scope`, which counts them.
+    """The elements of a list, which null has none of. ``context`` is the sandbox's `RenderContext`, which counts them.
 
     ``nodes`` is how much is done with each.
     """

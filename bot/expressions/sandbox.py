@@ -100,7 +100,7 @@ def _place(function: Callable[..., Any], error: BaseException) -> str:
 OWN_FUNCTIONS = " own"  # the bot's own functions and filters, by name
 
 
-class Generator(NativeCodeGenerator):
+class TemplateCodeGenerator(NativeCodeGenerator):
     """Keeps values as they are until they are shown; numbers with a point are decimals; what loops do is counted."""
 
     _loops = 0
@@ -235,7 +235,7 @@ class Missing(StrictUndefined):
         return f'no "{self._undefined_name}" in {kind_of(self._undefined_obj)}{meant and ": " + meant}'
 
 
-class Scope(Context):
+class RenderContext(Context):
     """One rendering's names, and the work it has done: how many elements it has gone over, and its turn's effort."""
 
     spent = 0
@@ -270,7 +270,7 @@ class Scope(Context):
 
 
 @pass_context
-def _own_filter(context: Scope, value: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+def _own_filter(context: RenderContext, value: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """A filter of the bot's own."""
     return context.parent[OWN_FUNCTIONS][name](context, value, *args, **kwargs)
 
@@ -278,7 +278,7 @@ def _own_filter(context: Scope, value: Any, name: str, *args: Any, **kwargs: Any
 class Sandbox(ImmutableSandboxedEnvironment):
     """Reads fields of values, calculates within bounds, calls nothing but `CHANCE_FUNCTIONS` and the bot's own."""
 
-    code_generator_class = Generator
+    code_generator_class = TemplateCodeGenerator
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
     decimal = Decimal
     there = staticmethod(there)

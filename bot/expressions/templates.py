@@ -14,8 +14,8 @@ from jinja2.parser import Parser
 
 from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS
 from bot.expressions.formats import MAX_TEXT, too_long, written
-from bot.expressions.grammar import Called, Uses
-from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, Sandbox, Scope
+from bot.expressions.grammar import Called, TemplateUses
+from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, RenderContext, Sandbox
 from bot.expressions.template_failures import CALL, TemplateFailed, kinds_in
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
@@ -47,7 +47,7 @@ def is_single(tree: nodes.Template) -> bool:
     return False
 
 
-def compiled(tree: nodes.Template) -> Callable[[Scope], Iterator[Any]]:
+def compiled(tree: nodes.Template) -> Callable[[RenderContext], Iterator[Any]]:
     """What yields the parts of a text. The tree is changed by that."""
     _complete(tree)
     return jinja2.Template.from_code(SANDBOX, SANDBOX.compile(tree), {}).root_render_func
@@ -88,7 +88,9 @@ class _Program:
 
     __slots__ = ("_root", "_tree", "calls", "hours", "mark", "names", "paths", "source")
 
-    def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
+    def __init__(
+        self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
+    ) -> None:
         self.source = source
         self.mark = mark
         self.names = frozenset() if uses is None else frozenset(uses.names)
@@ -96,7 +98,7 @@ class _Program:
         self.hours = frozenset() if uses is None else frozenset(uses.hours)
         self.calls: tuple[tuple[Called, Mark], ...] = ()  # of the bot's own Python
         self._tree = tree
-        self._root: Callable[[Scope], Iterator[Any]] | None = None
+        self._root: Callable[[RenderContext], Iterator[Any]] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source!r})"
@@ -119,7 +121,7 @@ class _Program:
         if self._root is None:
             self.prepare()
         assert self._root is not None
-        return self._root(Scope(SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
+        return self._root(RenderContext(SANDBOX, scope, None, {}))  # type: ignore[arg-type]  # it is only read
 
     def _single(self, scope: Mapping[str, Any]) -> Any:
         """The value of a program that is one expression."""
@@ -153,7 +155,9 @@ class Template(_Program):
 
     __slots__ = ("constant", "single")
 
-    def __init__(self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: Uses | None = None) -> None:
+    def __init__(
+        self, source: str, mark: Mark, tree: nodes.Template | None = None, uses: TemplateUses | None = None
+    ) -> None:
         super().__init__(source, mark, tree, uses)
         self.constant = tree is None
         self.single = tree is not None and is_single(tree)
@@ -223,7 +227,7 @@ class _Reading:
     """One source being parsed and checked."""
 
     def __init__(self, source: str, mark: Mark, problems: Problems, literal: bool) -> None:
-        self.uses = Uses()
+        self.uses = TemplateUses()
         self._source = source
         self._mark = mark
         self._problems = problems
@@ -350,18 +354,18 @@ def pieces_of(source: str, mark: Mark, problems: Problems) -> Pieces | None:
 _RECORD = "contact"  # of which each field is a value of its own
 
 
-def used(text: Template) -> frozenset[str]:
+def values_used(text: Template) -> frozenset[str]:
     """All values that a text looks at, each as it is written."""
     fields = {".".join(path[:2]) for path in text.paths if path[0] == _RECORD}
     return frozenset(text.names - {_RECORD}) | fields
 
 
-def shown(text: Template) -> frozenset[str]:
+def values_shown(text: Template) -> frozenset[str]:
     """The values of which something is shown: what conditions alone look at is none of them."""
     if text.constant:
         return frozenset()
     found = frozenset(name for node in text.tree.body for name in _shown(node))
-    return found & used(text)  # without the names of loops
+    return found & values_used(text)  # without the names of loops
 
 
 def _shown(node: nodes.Node) -> Iterator[str]:

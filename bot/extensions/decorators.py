@@ -73,7 +73,7 @@ KEY_PARAMETER = "idempotency_key"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class HandlerParameter:
     """One argument of a handler. ``annotation`` is `typing.Any` where the function says nothing."""
 
     name: str
@@ -96,7 +96,7 @@ class HandlerSpec:
 
     name: str
     function: Callable[..., Any]
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, HandlerParameter]
     errors: Mapping[str, type[BaseException]]
     returns: Any
     doc: str
@@ -147,7 +147,7 @@ def spec_of(
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise BadDeclaration(f'{what}: parameter "{parameter.name}" cannot be given by name', function)
         annotation = hints.get(parameter.name, Any)
-        parameters[parameter.name] = Parameter(parameter.name, annotation, parameter.default is parameter.empty)
+        parameters[parameter.name] = HandlerParameter(parameter.name, annotation, parameter.default is parameter.empty)
     takes_key = parameters.pop(KEY_PARAMETER, None) is not None
     doc = inspect.getdoc(function) or ""
     return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)

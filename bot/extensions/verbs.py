@@ -13,8 +13,8 @@ from bot.core import codec
 from bot.extensions.decorators import (
     NOW_PARAMETER,
     BadDeclaration,
+    HandlerParameter,
     HandlerSpec,
-    Parameter,
     declare,
     named,
     signature_of,
@@ -43,7 +43,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class VerbKey:
     """A key of the verb's steps. ``annotation`` says what it holds: see `Expression`."""
 
     name: str
@@ -61,7 +61,7 @@ class VerbSpec:
 
     verb: str
     made: type[Any]
-    keys: Mapping[str, Key]
+    keys: Mapping[str, VerbKey]
     outcomes: tuple[str, ...]
     run: Callable[..., Any]
     answer: Callable[..., Any] | None
@@ -110,7 +110,7 @@ def messages_of(say: Any) -> list[Any]:
     return list(say) if isinstance(say, list | tuple) else [say]
 
 
-def _keys(cls: type[Any], verb: str, what: str) -> dict[str, Key]:
+def _keys(cls: type[Any], verb: str, what: str) -> dict[str, VerbKey]:
     hints = typing.get_type_hints(cls, include_extras=True)
     keys = {}
     for found in dataclasses.fields(cls):
@@ -119,7 +119,7 @@ def _keys(cls: type[Any], verb: str, what: str) -> dict[str, Key]:
             raise BadDeclaration(f'{what}: no key can hold what "{found.name}" is: write {_KNOWN}', cls)
         required = found.default is dataclasses.MISSING and found.default_factory is dataclasses.MISSING
         default = found.default if found.default_factory is dataclasses.MISSING else found.default_factory()
-        keys[found.name] = Key(found.name, annotation, required, None if required else default)
+        keys[found.name] = VerbKey(found.name, annotation, required, None if required else default)
     if verb not in keys:
         raise BadDeclaration(f'{what}: annotate "{verb}": it is what stands behind the verb', cls)
     return keys
@@ -144,7 +144,7 @@ def _handler(
     what: str,
     verb: str,
     cls: type[Any],
-    keys: Mapping[str, Key],
+    keys: Mapping[str, VerbKey],
     run: Callable[..., Any],
     errors: Mapping[str, type[BaseException]],
 ) -> HandlerSpec:
@@ -153,7 +153,7 @@ def _handler(
     itself, *own = spec.parameters
     if taken := keys.keys() & {*own}:
         raise BadDeclaration(f"{what}: `run` has a parameter that is a key: read self.{min(taken)}", run)
-    arguments = {key.name: Parameter(key.name, key.annotation, key.required) for key in keys.values()}
+    arguments = {key.name: HandlerParameter(key.name, key.annotation, key.required) for key in keys.values()}
     given = {name: parameter for name, parameter in spec.parameters.items() if name != itself}
 
     def call(**values: Any) -> dict[str, Any]:

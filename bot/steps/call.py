@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
-from bot.expressions.abstract_values import Kind
+from bot.expressions.abstract_values import ValueKind
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
 from bot.keys.fields import Fields, refuse_altered
@@ -118,8 +118,8 @@ def check_known(fields: Fields, spec: HandlerSpec, arguments: tuple[Assignment, 
     for argument in arguments:
         if argument.name in spec.parameters:
             kinds = kinds_of_type(spec.parameters[argument.name].annotation)
-            if argument.altered is not None and (Kind.NUMBER not in kinds or Kind.TEXT in kinds):
-                refuse_altered(argument.altered, fields.problems, number=kinds != {Kind.TEXT})
+            if argument.altered is not None and (ValueKind.NUMBER not in kinds or ValueKind.TEXT in kinds):
+                refuse_altered(argument.altered, fields.problems, number=kinds != {ValueKind.TEXT})
         else:
             what = f'{fields.what}: handler "{spec.name}" has no argument "{argument.name}"'
             fix = did_you_mean(argument.name, spec.parameters, "leave it out")

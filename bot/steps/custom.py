@@ -13,7 +13,7 @@ from bot.expressions.sandbox import call_own, kept
 from bot.expressions.templates import Expression, Template
 from bot.extensions.decorators import NOW_PARAMETER, named_in, summary
 from bot.extensions.verbs import Expression as Bare
-from bot.extensions.verbs import Key, Leave, VerbSpec, left_by, messages_of
+from bot.extensions.verbs import Leave, VerbKey, VerbSpec, left_by, messages_of
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import (
     ANY,
@@ -187,7 +187,7 @@ def _keys(spec: VerbSpec) -> Schemas:
     return {**keys, **transitions, **(WITHIN_AND_TRIES if spec.outside is not None else {})}
 
 
-def _taken(key: Key) -> Schema:
+def _taken(key: VerbKey) -> Schema:
     literal = get_origin(key.annotation) is Literal
     found = choice(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
     return found if key.required or found is ANY else either(found, EMPTY)
@@ -199,7 +199,7 @@ def _texts(spec: VerbSpec) -> dict[str, Shape]:
     return {**transitions, **{key.name: MAY for key in spec.keys.values() if key.annotation is str}}
 
 
-def _read(fields: Fields, key: Key) -> Any:
+def _read(fields: Fields, key: VerbKey) -> Any:
     """What is written under a key, as its annotation says: a template, an expression or a plain value."""
     readers: dict[Any, Callable[[str], Any]] = {
         str: fields.template, bool: fields.boolean, int: fields.integer, float: fields.number,
@@ -217,7 +217,7 @@ def _read(fields: Fields, key: Key) -> Any:
     return value_of(node, fields.problems)
 
 
-def _value(written: Any, key: Key, scope: Mapping[str, Any]) -> Any:
+def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:
     if isinstance(written, Expression):
         return written.evaluate(scope)
     if isinstance(written, Template) and key.annotation is str:

@@ -14,7 +14,7 @@ from jinja2 import nodes
 
 from bot.expressions.filters import FILTERS
 from bot.expressions.formats import MOST_PLACES, exact, written
-from bot.expressions.sandbox import Sandbox, Scope
+from bot.expressions.sandbox import RenderContext, Sandbox
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Template
 from bot.lang.languages import CONTACT_LANGUAGE, ENGLISH
@@ -35,7 +35,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": ope
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LengthBound:
     """How long a value's text can be: ``most`` characters; more where it is ``open``, of which then ``most`` is known.
 
     ``values`` are all that it can be, or where it is ``spread`` numbers the ends between which it lies; none: not known.
@@ -52,23 +52,23 @@ class Reach:
         return len(self.values) == 1
 
 
-UNKNOWN = Reach(open=True)
+UNKNOWN = LengthBound(open=True)
 
 
-def among(values: Iterable[Any], *, spread: bool = False) -> Reach:
+def among(values: Iterable[Any], *, spread: bool = False) -> LengthBound:
     """One of some values; where they are ``spread``, any number between the least and the greatest of them."""
     found = tuple(dict.fromkeys(values)) if spread else tuple(values)
     most = max((len(written(value)) for value in found), default=0)
     whole = all(isinstance(value, int) for value in found)
-    return Reach(most, spread and not whole, found if len(found) <= MOST_VALUES else (), spread)
+    return LengthBound(most, spread and not whole, found if len(found) <= MOST_VALUES else (), spread)
 
 
-def text_of(most: int, *, open: bool = False) -> Reach:
+def text_of(most: int, *, open: bool = False) -> LengthBound:
     """A text of at most so many characters."""
-    return Reach(most, open)
+    return LengthBound(most, open)
 
 
-def either(reaches: Iterable[Reach]) -> Reach:
+def either(reaches: Iterable[LengthBound]) -> LengthBound:
     """One of several."""
     found = list(reaches)
     known = all(reach.values for reach in found)
@@ -76,16 +76,16 @@ def either(reaches: Iterable[Reach]) -> Reach:
     most, spread = max((reach.most for reach in found), default=0), any(reach.spread for reach in found)
     alike = not spread or all(map(_is_number, values))
     fit = alike and len(values) <= MOST_VALUES
-    return Reach(most, any(reach.open for reach in found), values if fit else (), spread and fit)
+    return LengthBound(most, any(reach.open for reach in found), values if fit else (), spread and fit)
 
 
-def together(reaches: Iterable[Reach]) -> Reach:
+def together(reaches: Iterable[LengthBound]) -> LengthBound:
     """Their texts one behind the other."""
     found = list(reaches)
-    return Reach(sum(reach.most for reach in found), any(reach.open for reach in found))
+    return LengthBound(sum(reach.most for reach in found), any(reach.open for reach in found))
 
 
-def reach_of(variable: Variable) -> Reach:
+def reach_of(variable: Variable) -> LengthBound:
     """What a variable can be beside null, by its declaration."""
     if variable.values is not None:
         return among(variable.values)
@@ -129,7 +129,7 @@ def longest_first(values: Iterable[Any], language: str | None) -> list[Any]:
     return sorted(values, key=length, reverse=True)
 
 
-def calculated(sign: str, left: Reach, right: Reach) -> Reach:
+def calculated(sign: str, left: LengthBound, right: LengthBound) -> LengthBound:
     """What `+`, `-` and `*` come to."""
     if sign == "+" and _moments(left):
         return left  # a day that is some days later is one all the same
@@ -140,14 +140,14 @@ def calculated(sign: str, left: Reach, right: Reach) -> Reach:
     return together((left, right)) if sign == "+" else UNKNOWN
 
 
-def divided(left: Reach, right: Reach) -> Reach:
+def divided(left: LengthBound, right: LengthBound) -> LengthBound:
     """What `/` comes to, by one number that is written out."""
     if not (_numbers(left) and right.constant and _numbers(right) and right.values[0]):
         return UNKNOWN
     return among((Decimal(value) / Decimal(right.values[0]) for value in left.values), spread=True)
 
 
-def filtered(name: str, value: Reach, arguments: Sequence[Reach], language: str | None) -> Reach:
+def filtered(name: str, value: LengthBound, arguments: Sequence[LengthBound], language: str | None) -> LengthBound:
     """What a filter makes of it."""
     if name == "default":
         return either((value, *(arguments or (among(("",)),))))
@@ -159,7 +159,7 @@ def filtered(name: str, value: Reach, arguments: Sequence[Reach], language: str 
     return _of_text(name, value, given)
 
 
-def _each(name: str, value: Reach, given: tuple[Any, ...], language: str) -> Reach:
+def _each(name: str, value: LengthBound, given: tuple[Any, ...], language: str) -> LengthBound:
     """What it makes of each value. Those for which it fails are none: there is no text then."""
     if name == "time" and _names_zone(given):
         return UNKNOWN
@@ -169,8 +169,8 @@ def _each(name: str, value: Reach, given: tuple[Any, ...], language: str) -> Rea
     plain = value.spread and value.open and name == "number" and not given  # as many places as there are
     reach = among(made, spread=numbers)
     if name == "round":
-        return Reach(reach.most, False, reach.values, spread=True)
-    return Reach(reach.most, reach.open or plain, reach.values, reach.spread)
+        return LengthBound(reach.most, False, reach.values, spread=True)
+    return LengthBound(reach.most, reach.open or plain, reach.values, reach.spread)
 
 
 def _made(name: str, values: tuple[Any, ...], given: tuple[Any, ...], language: str) -> tuple[Any, ...]:
@@ -180,7 +180,7 @@ def _made(name: str, values: tuple[Any, ...], given: tuple[Any, ...], language: 
 @lru_cache(maxsize=512)
 def _known(name: str, values: tuple[tuple[type, Any], ...], given: tuple[Any, ...], language: str) -> tuple[Any, ...]:
     found = []
-    context = Scope(_SANDBOX, {CONTACT_LANGUAGE: language}, None, {})
+    context = RenderContext(_SANDBOX, {CONTACT_LANGUAGE: language}, None, {})
     for _, value in values:
         taken = (context,) if hasattr(FILTERS[name], "jinja_pass_arg") else ()
         try:
@@ -199,7 +199,7 @@ def _with_inner(name: str, values: tuple[Any, ...], given: tuple[Any, ...]) -> t
     return (*values, *inner)
 
 
-def _of_text(name: str, value: Reach, given: tuple[Any, ...]) -> Reach:
+def _of_text(name: str, value: LengthBound, given: tuple[Any, ...]) -> LengthBound:
     """What it makes of a text that nobody knows, or of a number that is shown."""
     match name, given:
         case "trim", ():
@@ -225,15 +225,15 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _numbers(reach: Reach) -> bool:
+def _numbers(reach: LengthBound) -> bool:
     return bool(reach.values) and all(map(_is_number, reach.values))
 
 
-def _moments(reach: Reach) -> bool:
+def _moments(reach: LengthBound) -> bool:
     return bool(reach.values) and all(isinstance(value, date) for value in reach.values)
 
 
-def constant(value: Any) -> Reach:
+def constant(value: Any) -> LengthBound:
     """A value that is written out in the text."""
     return among((exact(value),))
 
@@ -250,71 +250,74 @@ def is_plain(source: str) -> bool:
     return _PLAIN.fullmatch(source) is not None
 
 
-class Bounds:
+class LengthBounds:
     """The bounds of texts that see some variables, in a language."""
 
     def __init__(self, variables: Mapping[str, Variable], language: str | None = None) -> None:
-        self.known: Mapping[str, Reach] = {**_BUILT_IN, **{name: reach_of(each) for name, each in variables.items()}}
+        self.known: Mapping[str, LengthBound] = {
+            **_BUILT_IN,
+            **{name: reach_of(each) for name, each in variables.items()},
+        }
         self._language = language
 
-    def of(self, text: Template) -> Reach:
+    def of(self, text: Template) -> LengthBound:
         """How long a text can be, which has one wording."""
         if text.constant:
-            return Reach(len(text.source))
+            return LengthBound(len(text.source))
         if is_plain(text.source):
             between = len(_VALUE.sub("", text.source))
-            return together((Reach(between), *(self._named(name) for name in _VALUE.findall(text.source))))
+            return together((LengthBound(between), *(self._named(name) for name in _VALUE.findall(text.source))))
         return self._body(text.tree.body)
 
-    def _named(self, name: str) -> Reach:
+    def _named(self, name: str) -> LengthBound:
         return self.known.get(name, UNKNOWN)
 
-    def _body(self, body: Iterable[nodes.Node]) -> Reach:
+    def _body(self, body: Iterable[nodes.Node]) -> LengthBound:
         return together(self._part(node) for node in body)
 
-    def _part(self, node: nodes.Node) -> Reach:
+    def _part(self, node: nodes.Node) -> LengthBound:
         match node:
             case nodes.Output(nodes=parts):
                 return together(self._part(part) for part in parts)
             case nodes.TemplateData(data=data):
-                return Reach(len(data))
+                return LengthBound(len(data))
             case nodes.If():
                 bodies = (node.body, *(each.body for each in node.elif_), node.else_)
                 return either(map(self._body, bodies))
             case nodes.For():
-                return Reach(self._body(node.else_).most, open=True)
+                return LengthBound(self._body(node.else_).most, open=True)
         return self._of(node)
 
-    def _of(self, node: nodes.Node) -> Reach:
+    def _of(self, node: nodes.Node) -> LengthBound:
         """An expression's reach."""
         work = _WORK.get(type(node))
         return UNKNOWN if work is None else work(self, node)
 
-    def _filter(self, node: nodes.Filter) -> Reach:
+    def _filter(self, node: nodes.Filter) -> LengthBound:
         match node:
             case nodes.Filter(name="join", node=nodes.List(items=items), args=[nodes.Const(value=str(between))]):
-                gaps = Reach(len(between) * max(0, len(items) - 1))
+                gaps = LengthBound(len(between) * max(0, len(items) - 1))
                 return together((gaps, *map(self._of, items)))
             case nodes.Filter(node=nodes.Node() as value, kwargs=[]):
                 return filtered(node.name, self._of(value), [self._of(each) for each in node.args], self._language)
         return UNKNOWN
 
-    def _binary(self, node: nodes.BinExpr) -> Reach:
+    def _binary(self, node: nodes.BinExpr) -> LengthBound:
         return calculated(_SIGNS[type(node)], self._of(node.left), self._of(node.right))
 
-    def _choice(self, node: nodes.CondExpr) -> Reach:
-        return either((self._of(node.expr1), Reach() if node.expr2 is None else self._of(node.expr2)))
+    def _choice(self, node: nodes.CondExpr) -> LengthBound:
+        return either((self._of(node.expr1), LengthBound() if node.expr2 is None else self._of(node.expr2)))
 
 
-_WORK: dict[type[nodes.Node], Callable[[Bounds, Any], Reach]] = {
+_WORK: dict[type[nodes.Node], Callable[[LengthBounds, Any], LengthBound]] = {
     nodes.Const: lambda bounds, node: constant(node.value),
-    nodes.TemplateData: lambda bounds, node: Reach(len(node.data)),
+    nodes.TemplateData: lambda bounds, node: LengthBound(len(node.data)),
     nodes.Name: lambda bounds, node: bounds._named(node.name),
-    nodes.Filter: Bounds._filter,
-    **dict.fromkeys(_SIGNS, Bounds._binary),
+    nodes.Filter: LengthBounds._filter,
+    **dict.fromkeys(_SIGNS, LengthBounds._binary),
     nodes.Div: lambda bounds, node: divided(bounds._of(node.left), bounds._of(node.right)),
     nodes.Concat: lambda bounds, node: together(map(bounds._of, node.nodes)),
-    nodes.CondExpr: Bounds._choice,
+    nodes.CondExpr: LengthBounds._choice,
     nodes.And: lambda bounds, node: either((bounds._of(node.left), bounds._of(node.right))),
     nodes.Or: lambda bounds, node: either((bounds._of(node.left), bounds._of(node.right))),
     **dict.fromkeys((nodes.Compare, nodes.Test, nodes.Not), lambda bounds, node: _TRUTH),

@@ -10,7 +10,7 @@ from bot.expressions.filters import DRAW
 from bot.expressions.formats import written
 from bot.expressions.template_failures import TemplateFailed
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.types.length_bounds import MOMENTS, Reach, longest_first, reach_of
+from bot.types.length_bounds import MOMENTS, LengthBound, longest_first, reach_of
 from bot.types.text_types import TextVariable
 from bot.types.variable import Variable
 
@@ -64,7 +64,7 @@ class Trials:
             return False
 
 
-def told(values: Values, *, nulls: bool = False) -> str:
+def in_words(values: Values, *, nulls: bool = False) -> str:
     """Values in words, for behind what comes of them; null only where that is wanted."""
     found = [f"{name} = {_told(value)}" for name, value in values.items() if nulls or value is not None]
     return f" with {', '.join(found)}" if found else ""
@@ -78,7 +78,7 @@ def _told(value: Any) -> str:
 
 
 def _samples(variable: Variable) -> tuple[Any, ...]:
-    reach: Reach = reach_of(variable)
+    reach: LengthBound = reach_of(variable)
     if isinstance(variable, TextVariable):
         given = () if variable.example is None else (variable.example,)
         return given if reach.open or variable.pattern is not None else (*given, _FILLER * reach.most)

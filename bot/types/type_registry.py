@@ -28,7 +28,7 @@ from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
 from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
 from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
-from bot.types.variable import Answer, Check, Mismatch, Unfit, Variable
+from bot.types.variable import Answer, AnswerCheck, Mismatch, Unfit, Variable
 
 __all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
 
@@ -98,22 +98,22 @@ def read_variable(name: str, node: Node, problems: Problems) -> Variable:
     return variable if initial is None else _starting_at(variable, initial, problems)
 
 
-def _read_checks(fields: Fields) -> tuple[Check, ...]:
+def _read_checks(fields: Fields) -> tuple[AnswerCheck, ...]:
     """``check``: an expression, ``{if, error}``, or a list of these."""
     found = (_read_check(item, fields) for item in fields.one_or_more("check"))
     return tuple(check for check in found if check is not None)
 
 
-def _read_check(node: Node, fields: Fields) -> Check | None:
+def _read_check(node: Node, fields: Fields) -> AnswerCheck | None:
     what = f"{fields.what}: check"
     if not isinstance(node, Map):
         text = text_of(node, fields.problems, what)
-        return None if text is None else Check(compile_expression(text, node.mark, fields.problems))
+        return None if text is None else AnswerCheck(compile_expression(text, node.mark, fields.problems))
     inner = Fields(node, fields.problems, what)
     inner.require("if")
     condition, error = inner.expression("if"), inner.template("error")
     inner.close()
-    return None if condition is None else Check(condition, error)
+    return None if condition is None else AnswerCheck(condition, error)
 
 
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:

@@ -42,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class AnswerCheck:
     """What has to be true of an answer, which is ``it``; and what the contact is told where it is not."""
 
     condition: Expression
@@ -60,7 +60,7 @@ class Variable:
     mark: Mark
     value: Any = None
     keep: bool = field(default=False, kw_only=True)  # it is kept with the contact, for good
-    checks: tuple[Check, ...] = field(default=(), kw_only=True)
+    checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bot.core.values import Media
 from bot.expressions.abstract_evaluation import of_null, takes, takes_null
-from bot.expressions.abstract_texts import Reading, Reads
-from bot.expressions.abstract_values import LOST, Cases, Kind, just, some
+from bot.expressions.abstract_texts import AbstractText, Evaluation
+from bot.expressions.abstract_values import LOST, AbstractValues, ValueKind, just, some
 from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS, drawn
 from bot.expressions.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
 from bot.lang.nodes import Mark
@@ -42,12 +42,12 @@ def expression(source: str) -> Expression:
     return found
 
 
-def reading(source: str, known: Mapping[str, Cases] = NULL) -> Reading:
-    return Reads(text(source)).reading(known, shown=True)
+def reading(source: str, known: Mapping[str, AbstractValues] = NULL) -> Evaluation:
+    return AbstractText(text(source)).evaluate(known, shown=True)
 
 
-def truths(source: str, **known: Cases) -> set[bool]:
-    return set(Reads(expression(source)).reading(known).truths)
+def truths(source: str, **known: AbstractValues) -> set[bool]:
+    return set(AbstractText(expression(source)).evaluate(known).truths)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_null_does_no_harm_in(source: str) -> None:
 
 
 def test_an_expression_alone_passes_null_on() -> None:
-    found = Reads(text("{{ x }}")).reading(NULL)
+    found = AbstractText(text("{{ x }}")).evaluate(NULL)
     assert found.nothing
     assert not found.hole
 
 
 def test_what_always_fails_has_no_value() -> None:
-    assert not Reads(text("{{ x + 1 }}")).reading(NULL).cases
-    assert Reads(text("{{ x + 1 if y else 2 }}")).reading(NULL).cases
+    assert not AbstractText(text("{{ x + 1 }}")).evaluate(NULL).values
+    assert AbstractText(text("{{ x + 1 if y else 2 }}")).evaluate(NULL).values
 
 
 @pytest.mark.parametrize("name", sorted(FILTERS.keys() - {"default"}))
@@ -102,7 +102,7 @@ def test_it_is_known_which_filters_take_null(name: str) -> None:
         assert not of_null(name)
     else:
         (case,) = of_null(name)
-        assert case.kind in (just(made).kind, Kind.ANY)
+        assert case.kind in (just(made).kind, ValueKind.ANY)
         assert case.lost == (made is None or (made == "" and name != "join"))
 
 
@@ -170,7 +170,7 @@ def test_every_filter_and_function_with_arguments_is_held_against_null() -> None
     ],
 )
 def test_a_condition_comes_to(source: str, expected: set[bool]) -> None:
-    size, count, day = frozenset(map(just, ("S", "M", "L"))), some(Kind.NUMBER), some(Kind.DATE)
+    size, count, day = frozenset(map(just, ("S", "M", "L"))), some(ValueKind.NUMBER), some(ValueKind.DATE)
     assert truths(source, size=size, count=count, day=day) == expected
 
 
@@ -181,7 +181,7 @@ def test_a_condition_comes_to(source: str, expected: set[bool]) -> None:
      "{{ today + days(1) }}", "{{ 'many' if n > 2 else 'few' }}", "{{ t in ['a', 'b'] }}", "{{ open('shop') }}"],
 )  # fmt: skip
 def test_it_never_fails(source: str) -> None:
-    assert Reads(text(source)).never_fails(KINDS)
+    assert AbstractText(text(source)).never_fails(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -190,15 +190,15 @@ def test_it_never_fails(source: str) -> None:
      "{{ o.a | upper | default('x') }}", "{% for e in l %}{{ e.a }}{% endfor %}", "{{ t < n }}", "{{ l[0] }}"],
 )  # fmt: skip
 def test_it_may_fail(source: str) -> None:
-    assert not Reads(text(source)).never_fails(KINDS)
+    assert not AbstractText(text(source)).never_fails(KINDS)
 
 
 KINDS = {
-    "t": some(Kind.TEXT),
-    "n": some(Kind.NUMBER),
-    "d": some(Kind.DATE),
-    "l": some(Kind.LIST),
-    "o": some(Kind.RECORD),
+    "t": some(ValueKind.TEXT),
+    "n": some(ValueKind.NUMBER),
+    "d": some(ValueKind.DATE),
+    "l": some(ValueKind.LIST),
+    "o": some(ValueKind.RECORD),
 }
 VALUES: dict[str, Any] = {
     "t": ("", "a", "Bo"), "n": (0, 2, Decimal("2.5")), "d": (date(2030, 5, 12),), "l": ([], ["a"], [1, 2]), "o": ({}, {"a": 1}),
@@ -224,18 +224,18 @@ EXPRESSIONS = st.recursive(
 @given(EXPRESSIONS, st.fixed_dictionaries({name: st.sampled_from(values) for name, values in VALUES.items()}))
 def test_what_an_expression_comes_to_was_among_what_it_might(source: str, values: Mapping[str, Any]) -> None:
     written = expression(source)
-    reads = Reads(written)
-    found = reads.reading({**KINDS, **NULL})
+    reads = AbstractText(written)
+    found = reads.evaluate({**KINDS, **NULL})
     try:
         value = written.evaluate({**SCOPE, **values})
     except TemplateFailed:
         assert found.fails or not reads.never_fails(KINDS)
     else:
         kind = just(value).kind
-        assert any(case.kind in (kind, Kind.ANY) for case in found.cases), found
+        assert any(case.kind in (kind, ValueKind.ANY) for case in found.values), found
         assert bool(value) in found.truths
         if value is None:
-            assert found.nothing or any(case.kind is Kind.ANY for case in found.cases)
+            assert found.nothing or any(case.kind is ValueKind.ANY for case in found.values)
 
 
 def test_a_time_is_true_like_every_time() -> None:

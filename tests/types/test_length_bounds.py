@@ -18,7 +18,7 @@ from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problems
 from bot.lang.source import read
-from bot.types.length_bounds import Bounds, Reach
+from bot.types.length_bounds import LengthBound, LengthBounds
 from bot.types.type_registry import read_variable
 
 MARK = Mark("flow.yml", 1, 1)
@@ -113,11 +113,11 @@ def declared() -> dict[str, Any]:
 VARIABLES = declared()
 
 
-def reach(text: str, language: str | None = None) -> Reach:
+def reach(text: str, language: str | None = None) -> LengthBound:
     problems = Problems()
     template = compile_template(text, MARK, problems)
     assert not problems, problems.sorted()
-    return Bounds(VARIABLES, language).of(template)
+    return LengthBounds(VARIABLES, language).of(template)
 
 
 @given(TEMPLATES, st.fixed_dictionaries(VALUES), st.sampled_from(["en", "de", "id", "ru", "ar", None]), st.data())
@@ -194,4 +194,4 @@ def test_what_nobody_can_tell_is_open(text: str) -> None:
 
 
 def test_what_is_known_of_an_open_text_counts() -> None:
-    assert reach("{{ contact.name }} goes to {{ city }}") == Reach(9 + 12, True)
+    assert reach("{{ contact.name }} goes to {{ city }}") == LengthBound(9 + 12, True)

@@ -11,8 +11,8 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.core.text import most_tokens
 from bot.core.values import LEAST_COUNTED
-from bot.expressions.abstract_texts import Reads
-from bot.expressions.abstract_values import Cases, Kind
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import AbstractValues, ValueKind
 from bot.expressions.templates import Template
 from bot.flow.definition import Step
 from bot.flow.library import Library
@@ -295,9 +295,9 @@ class PassableWaits:
     def _may_have_passed(self, moment: Template, place: Place) -> bool:
         """What is reckoned from now alone, and has not passed whenever it is worked out, is in the future."""
         reckoned = moment.names and moment.names <= CLOCK
-        return not reckoned and any(case.kind is not Kind.DURATION for case in self._cases(moment, place))
+        return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
 
-    def _cases(self, moment: Template, place: Place) -> Cases:
+    def _cases(self, moment: Template, place: Place) -> AbstractValues:
         variables = self._graph.flow(place).variables
         known = {name: values_of(variables[name]) for name in moment.names if name in variables}
-        return Reads(moment).reading(known).cases
+        return AbstractText(moment).evaluate(known).values

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bot.checker.graph import Graph
-from bot.expressions.abstract_texts import Reads
-from bot.expressions.abstract_values import ANYTHING, LOST, Cases, Kind, some
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Flow
 from bot.steps.declared import Given, Null, Used
@@ -15,8 +15,8 @@ from bot.types.domains import KINDS
 VariableSet = int
 """A set of names of variables: a bit for each."""
 
-_MAY_BE_FALSE = frozenset({Kind.BOOLEAN, Kind.NUMBER, Kind.LIST})
-_NULL: Cases = frozenset({LOST})
+_MAY_BE_FALSE = frozenset({ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.LIST})
+_NULL: AbstractValues = frozenset({LOST})
 _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 
 
@@ -40,7 +40,7 @@ class NullAnalysis:
         self._names = list(dict.fromkeys(name for flow in library.flows.values() for name in flow.variables))
         self._bits = {name: 1 << number for number, name in enumerate(self._names)}
         self._kinds = {flow.name: _kinds_of(flow) for flow in library.flows.values()}
-        self._reads: dict[tuple[type, str], Reads] = {}
+        self._reads: dict[tuple[type, str], AbstractText] = {}
         self._texts: dict[tuple[object, ...], AnalysedText] = {}
 
     @property
@@ -62,15 +62,15 @@ class NullAnalysis:
             found &= found - 1
 
     def each_null(
-        self, null: VariableSet, kinds: Mapping[str, Cases]
-    ) -> Iterator[tuple[VariableSet, Mapping[str, Cases]]]:
+        self, null: VariableSet, kinds: Mapping[str, AbstractValues]
+    ) -> Iterator[tuple[VariableSet, Mapping[str, AbstractValues]]]:
         """Each of the variables, and what all are where this one is null: of the others nobody knows."""
         names = list(self.names_in(null))
         usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
         for name in names:
             yield self._bits[name], {**usual, name: _NULL}
 
-    def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, Cases]:
+    def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, AbstractValues]:
         """What these are where none is null, as far as they are variables of a flow."""
         kinds = self._kinds[flow.name]
         return {name: kinds[name] for name in names if name in kinds}
@@ -93,11 +93,11 @@ class NullAnalysis:
         """Several of them, without those that are always the same."""
         return [self.text(used, flow) for used in uses if not _is_constant(used.text)]
 
-    def reads(self, text: Template | Expression) -> Reads:
+    def reads(self, text: Template | Expression) -> AbstractText:
         """The same source, parsed once wherever it stands."""
         key = type(text), _source(text)
         if key not in self._reads:
-            self._reads[key] = Reads(text)
+            self._reads[key] = AbstractText(text)
         return self._reads[key]
 
 
@@ -128,9 +128,9 @@ class AnalysedText:
         return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
 
     @cached_property
-    def kinds(self) -> frozenset[Kind]:
+    def kinds(self) -> frozenset[ValueKind]:
         """What kinds of value it may come to, none of its variables being null; none where it always fails."""
-        return frozenset(found.kind for found in self._nulls.reads(self.used.text).reading(self._known_kinds).cases)
+        return frozenset(found.kind for found in self._nulls.reads(self.used.text).evaluate(self._known_kinds).values)
 
     def _read(self, null: VariableSet) -> NullEffect:
         used, text = self.used, self.used.text
@@ -138,16 +138,16 @@ class AnalysedText:
             return NullEffect()
         reads = self._nulls.reads(text)
         if not null:
-            return NullEffect(nothing=used.null is Null.TAKEN and reads.reading(self._known_kinds).nothing)
+            return NullEffect(nothing=used.null is Null.TAKEN and reads.evaluate(self._known_kinds).nothing)
         holes = fails = stops = 0
         nothing = False
         for bit, known in self._nulls.each_null(null, self._known_kinds):
-            found = reads.reading(known, shown=used.null in _SHOWN and isinstance(text, Template))
+            found = reads.evaluate(known, shown=used.null in _SHOWN and isinstance(text, Template))
             missing = used.null is Null.NEEDED and found.blank
             refused = used.null is Null.REFUSED and found.nothing
             holes |= bit if found.hole else 0
             fails |= bit if found.fails or refused or missing else 0
-            stops |= bit if not found.cases or missing or (refused and found.only_nothing) else 0
+            stops |= bit if not found.values or missing or (refused and found.only_nothing) else 0
             nothing = nothing or found.nothing
         return NullEffect(holes, fails, stops if used.sure and not used.given else 0, nothing)
 
@@ -170,12 +170,12 @@ class ProvingCondition:
             self._known[null] = sum(
                 bit
                 for bit, known in self._nulls.each_null(null, self._kinds)
-                if self._given.holds not in reads.reading(known).truths
+                if self._given.holds not in reads.evaluate(known).truths
             )
         return self._known[null]
 
 
-def _kinds_of(flow: Flow) -> Mapping[str, Cases]:
+def _kinds_of(flow: Flow) -> Mapping[str, AbstractValues]:
     """What the variables of a flow are where they are not null: a text is none that is empty, being an answer."""
     kinds = {name: KINDS[variable.type] for name, variable in flow.variables.items()}
     return {name: some(kind, full=kind not in _MAY_BE_FALSE) for name, kind in kinds.items()}

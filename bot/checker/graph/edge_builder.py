@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.checker.graph.edges import Cause, Edge, Place
 from bot.checker.graph.traversal import reachable
-from bot.expressions.abstract_texts import Reads
-from bot.expressions.abstract_values import LOST, Cases
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import LOST, AbstractValues
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Step
 from bot.flow.library import Library
@@ -204,7 +204,7 @@ class FallibleTexts:
     """What can fail in a bot's flows, by the declarations of their variables, each of which may be null."""
 
     def __init__(self, library: Library) -> None:
-        self._known: Mapping[str, Mapping[str, Cases]] = {
+        self._known: Mapping[str, Mapping[str, AbstractValues]] = {
             flow.name: {name: values_of(variable) | {LOST} for name, variable in flow.variables.items()}
             for flow in library.flows.values()
         }
@@ -213,11 +213,11 @@ class FallibleTexts:
         """Whether any of a flow's texts and expressions can fail. A text with values can: they may all be null."""
         return any(self._can_fail(text, self._known[flow]) for text in texts)
 
-    def _can_fail(self, text: Template | Expression, known: Mapping[str, Cases]) -> bool:
+    def _can_fail(self, text: Template | Expression, known: Mapping[str, AbstractValues]) -> bool:
         if isinstance(text, Template):
             return not text.constant
-        reads = Reads(text)
-        return not reads.never_fails(known) or reads.reading(known).fails
+        reads = AbstractText(text)
+        return not reads.never_fails(known) or reads.evaluate(known).fails
 
 
 REOPEN = "reopen"

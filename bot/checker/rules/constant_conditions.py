@@ -9,8 +9,8 @@ from typing import Any
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Opening, Place
-from bot.expressions.abstract_texts import Reads
-from bot.expressions.abstract_values import NULL, UNKNOWN, Case, Cases, bounded, just
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression
 from bot.flow.definition import Flow, Step
@@ -23,7 +23,7 @@ from bot.types.type_registry import Mismatch, Variable
 
 _MOST = 256  # ways in which the variables of a condition may be, all together
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
-Known = Mapping[str, Cases]
+Known = Mapping[str, AbstractValues]
 
 
 def find_constants(graph: Graph) -> Iterator[Finding]:
@@ -57,7 +57,7 @@ class _Judge:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._values = graph.fact(PossibleValues)
-        self._reads: dict[Expression, Reads] = {}
+        self._reads: dict[Expression, AbstractText] = {}
 
     def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, str, str]]:
         """The code, what is wrong with a condition, the last of these, and what to do."""
@@ -91,8 +91,8 @@ class _Judge:
 
     def _truths(self, condition: Expression, known: Known) -> frozenset[bool]:
         if condition not in self._reads:
-            self._reads[condition] = Reads(condition)
-        return self._reads[condition].reading(known).truths
+            self._reads[condition] = AbstractText(condition)
+        return self._reads[condition].evaluate(known).truths
 
 
 def _is_finite(name: str, known: Known) -> bool:
@@ -106,7 +106,7 @@ def _why(condition: Expression, known: Known) -> str:
     return f": {', '.join(told)}" if told else ""
 
 
-def _in_words(cases: Cases) -> str:
+def _in_words(cases: AbstractValues) -> str:
     """The values, or what kind of value it is."""
     values = sorted({shown(case.value) for case in cases if case.value is not UNKNOWN})
     kinds = sorted({case.kind.value for case in cases if case.value is UNKNOWN})
@@ -138,16 +138,16 @@ class PossibleValues:
         self._given: dict[str, list[Any]] = {}
         for name, value in self._gifts():
             self._given.setdefault(name, []).append(value)
-        self._of: dict[str, Mapping[str, Cases]] = {}
+        self._of: dict[str, Mapping[str, AbstractValues]] = {}
 
-    def of(self, flow: Flow) -> Mapping[str, Cases]:
+    def of(self, flow: Flow) -> Mapping[str, AbstractValues]:
         """What may be in a flow's variables. The contact's language is none of them, and never null."""
         if flow.name not in self._of:
             own = {name: self._values(variable) for name, variable in flow.variables.items()}
             self._of[flow.name] = {**own, **self._common}
         return self._of[flow.name]
 
-    def _values(self, variable: Variable) -> Cases:
+    def _values(self, variable: Variable) -> AbstractValues:
         given = self._given.get(variable.name, [])
         if not given or variable.keep or any(value in _OPEN for value in given):
             return values_of(variable) | {NULL}
@@ -207,7 +207,7 @@ def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-def _as_value(variable: Variable, value: Any) -> Case:
+def _as_value(variable: Variable, value: Any) -> AbstractValue:
     """A value as it is one of a variable; what does not fit never comes to be one."""
     try:
         return just(variable.coerce(value, None))

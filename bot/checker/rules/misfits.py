@@ -9,7 +9,7 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.traversal import reachable
-from bot.expressions.abstract_values import Kind
+from bot.expressions.abstract_values import ValueKind
 from bot.expressions.templates import Template
 from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.lang.nodes import Mark
@@ -78,7 +78,7 @@ class _Misfits:
             assert variable is not None
             if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):
                 yield from self._given(outcome.saves.value, flow, variable)
-            kinds = kinds_of_type(outcome.annotation) - {Kind.NULL}
+            kinds = kinds_of_type(outcome.annotation) - {ValueKind.NULL}
             if kinds and not any(may_fit(kind, variable) for kind in kinds):
                 yield _misfit(step.options.save_mark, min(kinds, key=lambda kind: kind.value), variable)
 
@@ -93,21 +93,23 @@ class _Misfits:
         """A value that is worked out. What is written out was held against its variable before."""
         if value.constant:
             return
-        kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {Kind.NULL}
+        kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {ValueKind.NULL}
         if kinds and not any(may_fit(kind, variable) for kind in kinds):
             yield _misfit(value.mark, min(kinds, key=lambda kind: kind.value), variable)
         elif not value.single and variable.type in _NO_WORDS and _WORD.search(_PARTS.sub("", value.source)):
-            yield _misfit(value.mark, Kind.TEXT, variable)
+            yield _misfit(value.mark, ValueKind.TEXT, variable)
 
     def _arguments(self, step: Step, flow: Flow) -> Iterator[Found]:
         for used in step.kind.uses():
             if used.annotation is Any or (isinstance(used.text, Template) and used.text.constant):
                 continue
-            kinds = self._nulls.text(used, flow).kinds - {Kind.NULL}
+            kinds = self._nulls.text(used, flow).kinds - {ValueKind.NULL}
             if kinds and not any(may_be_taken(kind, used.annotation) for kind in kinds):
-                wanted = " or ".join(sorted(kind.value for kind in kinds_of_type(used.annotation) - {Kind.NULL}))
+                wanted = " or ".join(sorted(kind.value for kind in kinds_of_type(used.annotation) - {ValueKind.NULL}))
                 is_ = min(kinds, key=lambda kind: kind.value).value
-                fix = "give it what it takes" if wanted != Kind.TEXT.value else 'make it a text, as in {{ 3 ~ "" }}'
+                fix = (
+                    "give it what it takes" if wanted != ValueKind.TEXT.value else 'make it a text, as in {{ 3 ~ "" }}'
+                )
                 yield used.text.mark, f"{is_} never fits the argument, which takes {wanted}", fix
 
     def _hopeless(self, used: Used, flow: Flow) -> Iterator[Found]:
@@ -122,11 +124,11 @@ class _Misfits:
             yield used.text.mark, what, "join texts with ~, and calculate with numbers, days and durations"
 
 
-def _kind(value: Any) -> Kind:
-    return Kind.LIST if isinstance(value, list) else Kind.RECORD
+def _kind(value: Any) -> ValueKind:
+    return ValueKind.LIST if isinstance(value, list) else ValueKind.RECORD
 
 
-def _misfit(mark: Mark, kind: Kind, variable: Variable) -> Found:
+def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
     what = f'{kind.value} never fits "{variable.name}", which is of type {variable.type}'
     return mark, what, "give it a value of its type, or declare another one"
 

@@ -18,7 +18,7 @@ from bot.steps.made_choices import IT
 from bot.steps.words import Word
 from bot.types.structured_types import ListVariable
 from bot.types.text_types import TextVariable
-from bot.types.trials import Values, told
+from bot.types.trials import Values, in_words
 from bot.types.variable import Answer, Unfit, Variable
 
 
@@ -45,7 +45,7 @@ def _counts(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
         if few is not None and (fewest := len(few[1]) + (made or 0)) < offered.least:
             text = f"{what}: {offered.least} answers are asked for, and there may be {fewest} to choose from"
             fix = "ask for fewer, with `many: {min: ...}`, or show more of them always"
-            yield Finding.at("W402", offered.mark, f"{text}{told(few[0], nulls=True)}", fix)
+            yield Finding.at("W402", offered.mark, f"{text}{in_words(few[0], nulls=True)}", fix)
 
 
 def _most_of(source: Expression | None, variables: Mapping[str, Variable]) -> int | None:
@@ -78,7 +78,7 @@ def _same_titles(asked: AskedStep, titles: list[SentText]) -> Iterator[Finding]:
             if values is not None:
                 what = f'step "{asked.step.name}": "{other.text.source}" reads like "{one.text.source}"'
                 fix = "give them titles that differ, or an `if` to one of them"
-                yield Finding.at("W403", other.text.mark, f"{asked.seen.spoken}{what}{told(values)}", fix)
+                yield Finding.at("W403", other.text.mark, f"{asked.seen.spoken}{what}{in_words(values)}", fix)
 
 
 def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]:

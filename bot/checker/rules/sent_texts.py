@@ -10,7 +10,7 @@ from bot.lang.languages import SENTENCES
 from bot.steps.declared import SentText
 from bot.steps.transition import Transition
 from bot.steps.words import Words
-from bot.types.length_bounds import Bounds
+from bot.types.length_bounds import LengthBounds
 from bot.types.trials import Trials
 from bot.types.variable import Variable
 
@@ -22,13 +22,13 @@ class TextScope:
     variables: Mapping[str, Variable]
     language: str | None
     spoken: str
-    bounds: Bounds
+    bounds: LengthBounds
     trials: Trials
 
     @classmethod
     def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
         """Make one."""
-        return cls(variables, language, spoken, Bounds(variables, language), Trials(variables, language))
+        return cls(variables, language, spoken, LengthBounds(variables, language), Trials(variables, language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
-from bot.expressions.abstract_texts import Reads
-from bot.expressions.abstract_values import LOST, Cases, just
+from bot.expressions.abstract_texts import AbstractText
+from bot.expressions.abstract_values import LOST, AbstractValues, just
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.steps.declared import SentText
-from bot.types.length_bounds import Reach, is_plain
-from bot.types.trials import Values, told
+from bot.types.length_bounds import LengthBound, is_plain
+from bot.types.trials import Values, in_words
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")
 _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -48,7 +48,7 @@ class _Text:
         return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
 
     @property
-    def reach(self) -> Reach:
+    def reach(self) -> LengthBound:
         """How long it can be."""
         return self.seen.bounds.of(self.text)
 
@@ -109,7 +109,7 @@ def _too_long(text: _Text) -> Finding | None:
         return None
     values, written = longest
     then = "it is cut" if text.sent.cut else "it is refused"
-    what = f"{text.name} may have {len(written)} characters{told(values)}, {most} are allowed: {then}"
+    what = f"{text.name} may have {len(written)} characters{in_words(values)}, {most} are allowed: {then}"
     return Finding.at("W401", text.text.mark, what, _shorter(text.text, most))
 
 
@@ -120,10 +120,10 @@ def _shorter(text: Template, most: int) -> str:
 def _empty(text: _Text) -> Finding | None:
     if not text.sent.needed or text.text.constant or _always_there(text.text.source):
         return None
-    reads = Reads(text.text)
+    reads = AbstractText(text.text)
     for values, written in text.rendered():
         if not written.strip() and not _has_hole(reads, values):
-            what = f"{text.name} is empty{told(values, nulls=True)}, and the gateway refuses the message"
+            what = f"{text.name} is empty{in_words(values, nulls=True)}, and the gateway refuses the message"
             return Finding.at("W404", text.text.mark, what, "write what stands there otherwise, as in default('...')")
     return None
 
@@ -133,10 +133,10 @@ def _always_there(source: str) -> bool:
     return is_plain(source) or ("{%" not in source and bool(_TAGS.sub("", source).strip()))
 
 
-def _has_hole(reads: Reads, values: Values) -> bool:
+def _has_hole(reads: AbstractText, values: Values) -> bool:
     """Whether null shows, which `bot.checker.rules.uninitialised` tells."""
-    known: dict[str, Cases] = {
+    known: dict[str, AbstractValues] = {
         name: frozenset({LOST if value is None else just(value)}) for name, value in values.items()
     }
-    reading = reads.reading(known, shown=True)
+    reading = reads.evaluate(known, shown=True)
     return reading.hole or reading.fails

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from bot.checker.findings import Finding
-from bot.expressions.templates import Template, compile_template, shown, used
+from bot.expressions.templates import Template, compile_template, values_shown, values_used
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import Originals, original_of
 from bot.flow.library import Library
@@ -74,8 +74,8 @@ def _other_values(spoken: _Language) -> Iterator[Finding]:
         text = spoken.locale.texts.get(spot.path)
         if text is not None and spot.part in _COMPARED:
             ours, theirs = _templates(spot.node), _templates(text)
-            lost = _all(shown, ours) - _all(used, theirs)
-            strange = _all(shown, theirs) - _all(used, ours)
+            lost = _all(values_shown, ours) - _all(values_used, theirs)
+            strange = _all(values_shown, theirs) - _all(values_used, ours)
             if lost or strange:
                 yield _differs(spot, text, sorted(lost), sorted(strange))
 
