@@ -21,6 +21,7 @@ from bot.steps.links import foreign_link
 from bot.steps.prompt import RULES
 from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
 from bot.testing.attacks.attack_conversation import DISGUISES
+from tests.searches import search, tries
 from tests.talk import CONTACT, Talk
 
 SHOP = Path(__file__).parent.parent / "examples" / "shop"
@@ -85,11 +86,12 @@ def assert_harmless(chat: Talk, instructions: str) -> None:
             assert len(effect.message.body if isinstance(effect.message, TextMessage) else "") <= 4096
 
 
+@search
 @pytest.mark.parametrize("start", range(0, 1000, 100))
 def test_a_hostile_text_does_nothing_but_be_read(start: int) -> None:
     flow = shop().flows["assistant"]
     instructions = flow.steps["talk"].kind.brief.instructions.source  # type: ignore[attr-defined]
-    for text in TEXTS[start : start + 100]:
+    for text in TEXTS[start : start + tries(8, 100)]:
         chat = Talk(shop(), name=text[:80])
         chat.checks = False
         chat.user("hi")

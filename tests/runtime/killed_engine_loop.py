@@ -162,13 +162,16 @@ def _said(reader: StoreReader, contact: str) -> list[str]:
     return [send.message.body for send in sends if isinstance(send.message, TextMessage)]
 
 
-def main(folder: Path, said: Sequence[tuple[str, str]], how: str) -> None:
-    """Print the outcome for each place where the process can be killed (twice), or of the one run without kills."""
+def main(folder: Path, said: Sequence[tuple[str, str]], how: str, every: int) -> None:
+    """Print the outcome for each place where the process can be killed (twice), or of the one run without kills.
+
+    With ``every`` 5 it is each fifth place.
+    """
     original = prepare(folder / "original", said)
     contacts = sorted({contact for contact, _ in said})
-    place = 0
+    place = 1 - every
     while True:
-        place += 1
+        place += every
         path = folder / str(place) / "bot.db"
         shutil.copytree(original.parent, path.parent)
         kills = 0
@@ -181,4 +184,4 @@ def main(folder: Path, said: Sequence[tuple[str, str]], how: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3])
+    main(Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -11,6 +11,7 @@ from bot.testing.examples_from_tests import hints_of
 from bot.testing.generation import Generated, Generator, Paths
 from bot.testing.transcript_reader import Loaded, load_with_tests
 from bot.testing.transcript_run import run
+from tests.searches import search, tries
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAST_PERCENT = 95
@@ -25,7 +26,8 @@ def generator(bot: Loaded) -> Generator:
     return Generator(bot.program, hints_of(bot.program.extensions, bot.transcripts))
 
 
-@pytest.mark.parametrize("name", ["feedback", "survey", "helpline", "clinic"])
+@search
+@pytest.mark.parametrize("name", ["feedback", "survey", "helpline", "clinic"][: tries(1, 4)])
 def test_the_talks_take_nearly_all_steps_and_outcomes(name: str) -> None:
     bot = loaded(name)
     assert bot.program is not None

@@ -150,7 +150,7 @@ def test_a_handlers_result_is_what_its_annotation_says() -> None:
 
 
 @search
-@pytest.mark.parametrize("name", ["shop", "basket", "survey", "helpline"])
+@pytest.mark.parametrize("name", ["survey", "basket", "shop", "helpline"][: tries(2, 4)])
 def test_whatever_is_proposed_can_be_taken(name: str) -> None:
     loaded = load_with_tests(read_folder(EXAMPLES / name))
     assert loaded.program is not None
