@@ -19,7 +19,7 @@ LONGEST = (
     "test_trouble.py",
     "test_soundness.py",
     "test_engine_random.py",
-    "test_turns_killed.py",
+    "test_engine_loop_killed.py",
     "test_examples.py",
     "test_ai_turns.py",
     "test_faults.py",

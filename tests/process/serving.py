@@ -20,6 +20,7 @@ from typing import Any
 from bot import local_socket
 from bot.store.inbox import InboxReader
 from tests.patience import PATIENCE
+from tests.process.warm import Forked, role_of
 
 SECRET = "signing-secret"
 CONTACT = "6281234567890"
@@ -28,7 +29,10 @@ FLOW = "flow: main\nstart: {otherwise: true}\nsteps:\n  hello: {say: Hello}\n"
 
 
 class Serving:
-    """A `bot serve` in a folder of its own. Its lines come in over a queue. ``prefix`` is a command that runs it."""
+    """A `bot serve` in a folder of its own. Its lines come in over a queue.
+
+    ``prefix`` is a command that runs it; without one it is forked (`tests.process.warm`).
+    """
 
     def __init__(self, folder: Path, *prefix: str, **settings: str) -> None:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("BOT_")}
@@ -41,22 +45,28 @@ class Serving:
         }
         self.store = folder / "bot.db"
         self.started = monotonic()
-        self.process = subprocess.Popen(
-            [*prefix, sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+        output, write = os.pipe()
+        self.process = (
+            subprocess.Popen(
+                [*prefix, sys.executable, "-c", "from bot.cli import main; main()", "serve", str(folder)],
+                env=environ,
+                stdout=write,
+                stderr=write,
+            )
+            if prefix
+            else Forked(["serve", str(folder)], environ, write)
         )
+        os.close(write)
+        self._output = os.fdopen(output)
         self.lines: queue.Queue[str] = queue.Queue()
         self.seen: list[str] = []
         self._reading = threading.Thread(target=self._read)
         self._reading.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip())
+        with self._output:
+            for line in self._output:
+                self.lines.put(line.rstrip())
         self.lines.put("<end>")
 
     def line_with(self, words: str) -> str:
@@ -102,7 +112,11 @@ class Serving:
     def child(self, role: str) -> int:
         """The process id of a child that runs now."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        found = [pid for pid in children if f"\0{role}\0" in Path(f"/proc/{pid}/cmdline").read_text()]
+        found = [
+            pid
+            for pid in children
+            if role in (role_of(int(pid)), *Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
+        ]
         return int(found[0])
 
     def status(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A program for `test_turns_killed`: runs loop in forked processes that are killed between any two steps.
+"""A program for `test_engine_loop_killed`: takes events in forked processes that are killed between any two steps.
 
 Each child works on a copy of a store and kills itself with SIGKILL right before its n-th SQL statement. It is
 begun again until it comes to its end. What the store says then is printed, a JSON object a line.
