@@ -19,7 +19,7 @@ from bot.public_addresses import (
     WebAddress,
     redirected_to,
 )
-from bot.steps.services import Service, is_header
+from bot.steps.http_services import HttpService, is_header
 
 UNSAFE = ("POST", "PATCH")  # what is done twice where it is sent twice
 IDEMPOTENCY_KEY = "Idempotency-Key"
@@ -101,11 +101,11 @@ class ServiceRequester:
     headers stay with the host that they are meant for.
     """
 
-    def __init__(self, services: Mapping[str, Service], secrets: Mapping[str, str]) -> None:
+    def __init__(self, services: Mapping[str, HttpService], secrets: Mapping[str, str]) -> None:
         self._secrets = secrets
         self.use(services)
 
-    def use(self, services: Mapping[str, Service]) -> None:
+    def use(self, services: Mapping[str, HttpService]) -> None:
         """Send the next request to these services."""
         for service in services.values():
             for text in service.texts():
@@ -130,7 +130,7 @@ class ServiceRequester:
         except TemplateFailed as error:
             raise NotAllowed(f"the service {name}: {error}") from error
 
-    def _service(self, name: str) -> Service:
+    def _service(self, name: str) -> HttpService:
         service = self._services.get(name)
         if service is None:  # an edit removed it since
             raise NotAllowed(f'there is no service "{name}"')
@@ -153,7 +153,7 @@ def _headers(request: HttpRequest, told: Mapping[str, str], key: str) -> dict[st
 
 
 def _sent(
-    request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: Service | None = None
+    request: HttpRequest, url: str, headers: Mapping[str, str], deadline: float, service: HttpService | None = None
 ) -> HttpAnswer:
     """Send, and follow where it leads. What holds for the ``service`` ends where it leads to another host."""
     first = WebAddress.of(url).origin
@@ -169,7 +169,7 @@ def _sent(
 
 
 def _exchanged(
-    request: HttpRequest, place: WebAddress, headers: Mapping[str, str], deadline: float, service: Service | None
+    request: HttpRequest, place: WebAddress, headers: Mapping[str, str], deadline: float, service: HttpService | None
 ) -> HttpAnswer:
     body = None if request.body is None else request.body.encode()
     own = service is not None
@@ -195,7 +195,7 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _address(place: WebAddress, service: Service | None, seconds: float) -> str | None:
+def _address(place: WebAddress, service: HttpService | None, seconds: float) -> str | None:
     """The one IP address that may be connected to; None where the host need not be looked at.
 
     A service that is reached through the environment's proxy is looked up by that: nobody but the operator names it.

@@ -24,7 +24,7 @@ from bot.flow.library import Library, load
 from bot.folder import Folder
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problem, Problems
-from bot.steps.taken import refuse_taken
+from bot.steps.custom_steps import refuse_taken
 from bot.watchdog import WATCHDOG, guarded
 
 NOT_IN_PYTHON = ("E107", "E204", "E501")  # verbs, functions and handlers that the Python may have

@@ -18,7 +18,7 @@ from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.settings import ModelService
 from bot.simulation.simulation import Simulation
-from bot.steps.guard import leaks
+from bot.steps.output_guard import leaks
 from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
 from tests.process.serving import until
 from tests.test_hostile_texts import TEXTS, obedient

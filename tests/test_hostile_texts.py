@@ -16,8 +16,7 @@ from bot.flow.library import Library
 from bot.folder import read_folder
 from bot.gateway.gateway_client import content
 from bot.program import load_program
-from bot.steps.guard import leaks
-from bot.steps.links import foreign_link
+from bot.steps.output_guard import foreign_link, leaks
 from bot.steps.prompt import RULES
 from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
 from bot.testing.attacks.attack_conversation import DISGUISES

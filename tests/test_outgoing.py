@@ -19,7 +19,7 @@ from bot.outgoing import (
     ServiceRequester,
     Unreachable,
 )
-from bot.steps.services import Service
+from bot.steps.http_services import HttpService
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 from tests.talk import library_of
 from tests.test_download import names, redirect
@@ -31,7 +31,7 @@ SECRETS = {"CRM_KEY": "sk-of-the-crm", "OTHER": "sk-of-another"}
 FLOW = "flow: main\nsteps: {a: {say: Hi, then: end}}\n"
 
 
-def services(base: str, *, private: bool = True, more: str = "") -> dict[str, Service]:
+def services(base: str, *, private: bool = True, more: str = "") -> dict[str, HttpService]:
     bot = f"""
 name: Test
 secrets: [CRM_KEY, CRM_URL]

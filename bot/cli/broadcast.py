@@ -170,13 +170,13 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
     from bot.lang.nodes import Mark
     from bot.program import FaultyBot, load_program
     from bot.runtime.template_check import misfits_of
-    from bot.steps.notice import Notice, Parameter
+    from bot.steps.template_message import TemplateMessage, TemplateParameter
 
-    notice = Notice(
+    notice = TemplateMessage(
         template["name"],
         template["language"],
-        Parameter(template["header"]["type"], {}) if "header" in template else None,
-        tuple(Parameter("text", {}) for _ in first["body"]),
+        TemplateParameter(template["header"]["type"], {}) if "header" in template else None,
+        tuple(TemplateParameter("text", {}) for _ in first["body"]),
     )
     try:
         with reach_gateway(folder) as ask:

@@ -17,7 +17,7 @@ from bot.folder import Folder, find_bot, read_folder
 from bot.keys.text_shapes import Spot, texts_of
 from bot.lang.nodes import Map, Mark, plain
 from bot.lang.problems import CODES, Problems
-from bot.steps.custom import all_kinds
+from bot.steps.custom_steps import all_kinds
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
 _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")

@@ -3,8 +3,8 @@
 import dataclasses
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime, time
+from dataclasses import asdict, dataclass
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -160,3 +160,21 @@ def _plain(value: Any, levels: int, measure: Measure) -> Any:
 
 def _without_nul(text: str) -> str:
     return text.replace("\0", "") if "\0" in text else text
+
+
+def json_default(value: Any) -> Any:
+    """What stands in JSON for a value that it has no form for."""
+    match value:
+        case Mapping():
+            return dict(value)
+        case datetime() | date() | time():
+            return value.isoformat()
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case timedelta():
+            return value.total_seconds()
+        case Media():
+            return {"kind": value.kind, "url": value.url, "caption": value.caption}
+        case Location():
+            return asdict(value)
+    return str(value)

@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.doctor.finding import Finding, warn
 from bot.expressions.templates import Template
 from bot.flow.library import Library
-from bot.steps.points_in_time import end_of
+from bot.steps.schedule import end_of
 
 
 def past_dates(library: Library, now: datetime) -> Iterator[Finding]:

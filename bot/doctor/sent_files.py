@@ -8,7 +8,7 @@ from bot.core.messages import MEDIA_BYTES
 from bot.doctor.finding import Check, Finding, fail, ok, together
 from bot.flow.library import Library, template_uses
 from bot.runtime.file_calls import Downloads, FileTooLarge, NotFetched
-from bot.steps.declared import SentFile
+from bot.steps.step_facts import SentFile
 
 AT_ONCE = 16
 

@@ -46,12 +46,10 @@ from bot.flow.definition import Flow
 from bot.flow.library import Library
 from bot.lang.languages import OWN_WORDINGS, wording
 from bot.lang.word_matching import normalise
-from bot.steps import agreement
-from bot.steps.exchange import from_contact
-from bot.steps.kind import Reply
-from bot.steps.replies import ReplyId
-from bot.steps.transition import END, NEXT, ROUTE
-from bot.steps.words import Word, Words
+from bot.steps import yes_no_question
+from bot.steps.ai_exchange import from_contact
+from bot.steps.step_results import Reply, ReplyId
+from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
 
 def advance(library: Library, session: Session, event: Event) -> Turn:
@@ -193,7 +191,7 @@ def _question_to_continue(executor: Executor, reply: Reply) -> bool:
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None or not frame.asks_to_continue or frame.question_unseen or not _is_current(turn, frame, reply):
         return False
-    agreed = agreement.agreed(turn.step_context(), reply)
+    agreed = yes_no_question.agreed(turn.step_context(), reply)
     if agreed is None:
         return False
     frame.asks_to_continue = False

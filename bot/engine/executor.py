@@ -20,9 +20,9 @@ from bot.flow.definition import LANGUAGE, Step
 from bot.flow.machine import ResolvedTransition
 from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
-from bot.steps import agreement
-from bot.steps.kind import NOTHING, Awaited, FlowEnded, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps import yes_no_question
 from bot.steps.step_options import StepOptions
+from bot.steps.step_results import NOTHING, Awaited, FlowEnded, Reply, StepContext, StepFailed, StepResult, ending
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 from bot.types.type_registry import Answer, Mismatch, Unfit
 
@@ -426,7 +426,7 @@ class Executor:
         if turn.flow.interrupted != "ask" or frame.question_unseen or agreed:
             return self._put_again()
         name = turn.flow.name.replace("_", " ")
-        asked = turn.send(agreement.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
+        asked = turn.send(yes_no_question.question(turn.step_context(), wording(turn.scope(), "go_on", flow=name)))
         frame.step_state = {**frame.step_state, "sent": [asked]}
         frame.silent_since = turn.event.at
         frame.asks_to_continue = True

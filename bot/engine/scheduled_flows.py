@@ -14,10 +14,9 @@ from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
-from bot.steps.kind import StepFailed
-from bot.steps.points_in_time import no_later
-from bot.steps.schedule import name_in
+from bot.steps.schedule import name_in, no_later
 from bot.steps.step_options import StepOptions
+from bot.steps.step_results import StepFailed
 from bot.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact

@@ -7,7 +7,7 @@ from bot.engine.executor import Executor
 from bot.engine.scheduled_flows import at_no_later, count_due, fitting_inputs, is_there, next_plan_at, take_next_due
 from bot.engine.turn_context import FAILURES, TurnContext
 from bot.flow.definition import Step
-from bot.steps.points_in_time import no_later
+from bot.steps.schedule import no_later
 
 
 def wake_at(turn: TurnContext) -> datetime | None:

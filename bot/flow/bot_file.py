@@ -30,12 +30,10 @@ from bot.lang.problems import Problems
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS_KEYS, AiSettings, read_ai_settings
-from bot.steps.limits import check_length
-from bot.steps.services import SECRETS, SERVICES, read_secrets, read_services
-from bot.steps.step_option_keys import DEFAULTS
-from bot.steps.step_options import Defaults, read_defaults
-from bot.steps.transition_keys import WORDS
-from bot.steps.words import read_words
+from bot.steps.http_services import SECRETS, SERVICES, read_secrets, read_services
+from bot.steps.message_parts import check_length
+from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
+from bot.steps.transition import WORDS, read_words
 from bot.types.text_types import ChoiceVariable
 from bot.types.type_registry import Variable
 

@@ -13,13 +13,12 @@ from bot.flow.triggers import Trigger
 from bot.lang.languages import VALUES
 from bot.lang.nodes import Mark
 from bot.steps.ai_settings import AiSettings
-from bot.steps.declared import Offered, Outcome, SentTemplate, Used
-from bot.steps.kind import StepKind
-from bot.steps.services import Service
-from bot.steps.step_options import Defaults, StepOptions
-from bot.steps.transition import END, Transition
-from bot.steps.uses import transitions_of, uses_of, uses_of_defaults, uses_of_words
-from bot.steps.words import Words
+from bot.steps.http_services import HttpService
+from bot.steps.step_facts import Offered, Outcome, Used
+from bot.steps.step_kind import StepKind
+from bot.steps.step_options import Defaults, StepOptions, transitions_of, uses_of, uses_of_defaults, uses_of_words
+from bot.steps.template_message import SentTemplate
+from bot.steps.transition import END, Transition, Words
 from bot.types.type_registry import Variable
 
 LANGUAGE = "language"
@@ -153,7 +152,7 @@ class BotDefinition:
     ai: AiSettings = field(default_factory=AiSettings)
     channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number
     secrets: tuple[str, ...] = ()  # names of environment variables that the services are told
-    services: Mapping[str, Service] = field(default_factory=dict)  # that it sends requests to, by name
+    services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)
 

@@ -21,10 +21,9 @@ from bot.flow.triggers import Trigger
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.declared import Used
-from bot.steps.notes import STRUCTURES
-from bot.steps.transition import Assignment, evaluate, templates_in
-from bot.steps.words import Word, Words
+from bot.steps.brief import STRUCTURES
+from bot.steps.step_facts import Used
+from bot.steps.transition import Assignment, Word, Words, evaluate, templates_in
 from bot.types.type_registry import Mismatch, Variable, check_written
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")

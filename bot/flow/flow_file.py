@@ -11,14 +11,11 @@ from bot.keys.key_schemas import ANY_TEXT, NAME, Schema, Schemas, by_key, choice
 from bot.lang.nodes import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.steps import KINDS
-from bot.steps.custom import all_kinds
-from bot.steps.declared import Falls
-from bot.steps.kind import Reading, StepKind
-from bot.steps.step_option_keys import DEFAULTS, SOME_HAVE, STEP_OPTIONS
-from bot.steps.step_options import Defaults, read_defaults, read_step_options
-from bot.steps.transition import RESERVED
-from bot.steps.transition_keys import WORDS
-from bot.steps.words import read_words
+from bot.steps.custom_steps import all_kinds
+from bot.steps.step_facts import Falls
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_options import DEFAULTS, SOME_HAVE, STEP_OPTIONS, Defaults, read_defaults, read_step_options
+from bot.steps.transition import RESERVED, WORDS, read_words
 from bot.types.text_types import TextVariable
 from bot.types.type_registry import VARIABLE, Variable, read_variable
 
@@ -69,7 +66,7 @@ def read_flow(
     inner = fields.fields_meant("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
     known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
-    reading = Reading("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
+    reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
     steps, unreadable = _read_steps(fields, defaults, reading)
     interrupted = fields.choice("interrupted", INTERRUPTED)
     words = read_words(fields)
@@ -90,7 +87,7 @@ def _read_variables(fields: Fields) -> dict[str, Variable]:
     return {key.text: TextVariable(key.text, key.mark) for key in named} | variables
 
 
-def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> tuple[dict[str, Step], frozenset[str]]:
+def _read_steps(fields: Fields, defaults: Defaults, reading: ReadContext) -> tuple[dict[str, Step], frozenset[str]]:
     """The steps, and the names of those of which nothing is left."""
     fields.require("steps")
     inner = fields.fields_meant("steps", "steps: {name: {say: ...}}")
@@ -103,7 +100,7 @@ def _read_steps(fields: Fields, defaults: Defaults, reading: Reading) -> tuple[d
     return steps, frozenset(found.keys() - steps.keys())
 
 
-def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: Reading) -> Step | None:
+def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContext) -> Step | None:
     problems = reading.problems
     name = name_of(key, problems, "step")
     if name is None:

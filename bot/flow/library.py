@@ -20,8 +20,7 @@ from bot.flow.triggers import Triggers
 from bot.flow.wiring import wired
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problem, Problems
-from bot.steps.declared import SentTemplate
-from bot.steps.notice import Notice
+from bot.steps.template_message import SentTemplate, TemplateMessage
 
 UNKNOWN_KEY = "E104"
 MISSING = ("E115", "E130", "E131", "E508", "E509")
@@ -225,7 +224,7 @@ class TemplateUse:
     """
 
     mark: Mark
-    notice: Notice
+    notice: TemplateMessage
     replies: tuple[str, ...] = ()
 
 

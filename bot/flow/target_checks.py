@@ -9,8 +9,7 @@ from bot.keys.fields import is_name
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.steps.step_options import Defaults
-from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, Target, Transition
-from bot.steps.words import Words
+from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, Target, Transition, Words
 
 
 class Targets:

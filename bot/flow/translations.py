@@ -16,8 +16,8 @@ from bot.lang.languages import ENGLISH, WORDINGS, built_in
 from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.word_matching import normalise
-from bot.steps.custom import all_kinds
-from bot.steps.kind import StepKind
+from bot.steps.custom_steps import all_kinds
+from bot.steps.step_kind import StepKind
 from bot.steps.step_options import DEFAULTS_TEXTS, STEP_OPTIONS_TEXTS
 from bot.steps.transition import TRANSITION_TEXTS
 

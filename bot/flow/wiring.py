@@ -7,7 +7,7 @@ from bot.flow.definition import Flow, Step
 from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.steps.declared import Falls, Outcome
+from bot.steps.step_facts import Falls, Outcome
 from bot.steps.transition import AGAIN, END, NEXT, Transition
 
 

@@ -7,7 +7,7 @@ from bot.flow.library import TemplateUse
 from bot.gateway.gateway_account import TemplateInfo
 from bot.lang.nodes import Mark
 from bot.lang.problems import did_you_mean
-from bot.steps.notice import Notice
+from bot.steps.template_message import TemplateMessage
 
 APPROVED = "APPROVED"
 
@@ -97,7 +97,7 @@ def _against_each_other(uses: Sequence[TemplateUse]) -> Iterator[Misfit]:
             )
 
 
-def _filling(notice: Notice) -> str:
+def _filling(notice: TemplateMessage) -> str:
     header = f"a header ({notice.header.kind})" if notice.header is not None else "no header"
     links = f" and {len(notice.buttons)} in buttons" if notice.buttons else ""
     return f"{header}, {len(notice.body)} in the body{links}"

@@ -27,7 +27,7 @@ from bot.program import Program
 from bot.settings import ModelService
 from bot.simulation.gateway_events import HAPPENINGS, NothingYet
 from bot.simulation.phone import Bubble, bubble_of, newest_button, newest_row
-from bot.steps.notice import FIXED
+from bot.steps.template_message import FIXED
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced

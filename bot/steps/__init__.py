@@ -1,20 +1,30 @@
 """The kinds of steps, one a file. A new verb is a new file and a line in `KINDS`."""
 
-from bot.steps.ai import Ai
-from bot.steps.ask import Ask
-from bot.steps.branch import Branch
-from bot.steps.call import CallStep
-from bot.steps.classify import Classify
-from bot.steps.handoff import Handoff
-from bot.steps.http import HttpStep
-from bot.steps.kind import StepKind
-from bot.steps.run import Run
-from bot.steps.say import Say
-from bot.steps.set import SetStep
-from bot.steps.template import TemplateStep
-from bot.steps.wait import Wait
+from bot.steps.ai_step import AiStep
+from bot.steps.ask_step import AskStep
+from bot.steps.call_step import CallStep
+from bot.steps.classify_step import ClassifyStep
+from bot.steps.control_steps import BranchStep, RunStep, SetStep, WaitStep
+from bot.steps.handoff_step import HandoffStep
+from bot.steps.http_step import HttpStep
+from bot.steps.say_step import SayStep
+from bot.steps.step_kind import StepKind
+from bot.steps.template_step import TemplateStep
 
 KINDS: dict[str, type[StepKind]] = {
     kind.verb: kind
-    for kind in (Say, Ask, TemplateStep, CallStep, HttpStep, Ai, Classify, Branch, SetStep, Run, Wait, Handoff)
+    for kind in (
+        SayStep,
+        AskStep,
+        TemplateStep,
+        CallStep,
+        HttpStep,
+        AiStep,
+        ClassifyStep,
+        BranchStep,
+        SetStep,
+        RunStep,
+        WaitStep,
+        HandoffStep,
+    )
 }

@@ -22,8 +22,8 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.lang.problems import did_you_mean
-from bot.steps.error_names import check_error_names
-from bot.steps.guard import has_letters
+from bot.steps.message_parts import check_error_names
+from bot.steps.output_guard import has_letters
 
 _HOST = re.compile(r"([\w-]{1,63}\.)+[\w-]{2,63}")
 HISTORY = 2000  # tokens

@@ -3,14 +3,27 @@
 A decision without an outcome goes on: the question is to be shown once more, with what the decision holds.
 """
 
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
-from bot.lang.word_matching import Option, match, normalise
-from bot.steps.choices import Shown
-from bot.steps.kind import Reply, StepResult, ending
-from bot.steps.many import Many, named
+from bot.lang.word_matching import (
+    ANYWHERE,
+    CLOSE,
+    LONGEST,
+    WHOLE,
+    Option,
+    are_numbered,
+    by_number,
+    closest,
+    match,
+    normalise,
+)
+from bot.steps.choices import Many, ShownChoice
 from bot.steps.offer import DONE, PAGE, Offer
-from bot.steps.replies import ReplyId, value_hash
+from bot.steps.step_results import Reply, ReplyId, StepResult, ending, value_hash
 
 
 def meaning(offer: Offer, reply: Reply) -> StepResult | None:
@@ -63,7 +76,7 @@ def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> Step
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
 
 
-def _take(offer: Offer, choice: Shown) -> StepResult:
+def _take(offer: Offer, choice: ShownChoice) -> StepResult:
     """The answer; one of several is marked, and taken back when it is chosen again."""
     many = offer.choices.many
     if many is None:
@@ -78,7 +91,7 @@ def _take(offer: Offer, choice: Shown) -> StepResult:
     return _go_on(offer, picked=picked)
 
 
-def _leave(choice: Shown, value: Any) -> StepResult:
+def _leave(choice: ShownChoice, value: Any) -> StepResult:
     return ending(choice.outcome, saved=value) if choice.saves else ending(choice.outcome)
 
 
@@ -93,3 +106,78 @@ def _finish(offer: Offer, picked: list[str]) -> StepResult | None:
 
 def _go_on(offer: Offer, **changed: Any) -> StepResult:
     return StepResult(step_state={**offer.step_state, **changed})
+
+
+MOST_WORDS = 50  # of a text that names several answers
+MOST_COMPARED = 20_000  # pieces of a text with phrases; where there are more, none is close to any (0.1 s at most)
+_AND = frozenset(
+    map(normalise, ("and", "dan", "y", "e", "et", "und", "en", "ve", "и", "و", "और", "og", "och", "i", "a"))
+)
+"""The word before the last of several answers, in the languages of `bot.lang.languages` and a few more."""
+_NUMBERS = re.compile(r"[\d\s,;.&+/–-]+")
+_SPAN = re.compile(r"(\d{1,2})\s*[–-]\s*(\d{1,2})")
+
+
+def named(text: str, options: Sequence[Option], how: str) -> list[int]:
+    """The options that a text names, each once and in its order, as in "1, 3 and 4"; none where it says something else.
+
+    Longer titles come first, so that "Salt, pepper" may be one of them. With ``how`` anywhere, there may be other
+    words between them; close, each may have slips, but in a text that is too long for so many options.
+    """
+    words, phrases = _words_of(text, options), _phrases(options)
+    longest = max(len(phrase.split()) for phrase in phrases)
+    if how == CLOSE and len(words) * longest * len(phrases) > MOST_COMPARED:
+        how = WHOLE
+    numbered = len(options) if are_numbered(options) else 0
+    found: list[list[int] | None] = [[]]  # what each end of the text names, the shortest first
+    for start in range(len(words) - 1, -1, -1):
+        found.append(_beginning(words[start : start + longest], found, partial(_meant, phrases, numbered, how), how))
+    return list(dict.fromkeys(found[-1] or ()))
+
+
+def _phrases(options: Sequence[Option]) -> dict[str, int]:
+    """The titles and the words of options, normalised, and which each of them means: a title before a word."""
+    phrases: dict[str, int] = {}
+    for index, option in enumerate(options):
+        phrases.setdefault(normalise(option.title), index)
+    for index, option in enumerate(options):
+        for word in option.words:
+            phrases.setdefault(normalise(word), index)
+    return phrases
+
+
+def _meant(phrases: Mapping[str, int], numbered: int, how: str, text: str) -> int | None:
+    """The option that a piece of the text means. The text and the phrases are normalised: there may be thousands."""
+    index = phrases.get(text)
+    index = by_number(text, numbered) if index is None else index
+    if index is not None or how != CLOSE:
+        return index
+    place = closest(text, phrases)
+    return None if place is None else next(islice(phrases.values(), place, None))
+
+
+def _beginning(
+    words: Sequence[str], ends: Sequence[list[int] | None], meant: Callable[[str], int | None], how: str
+) -> list[int] | None:
+    """The option that the words begin with, and what the end after it names; None where that makes no sense."""
+    for length in range(len(words), 0, -1):
+        end = ends[-length]
+        index = None if end is None else meant(" ".join(words[:length]))
+        if end is not None and index is not None:
+            return [index, *end]
+    return ends[-1] if words[0] in _AND or how == ANYWHERE else None
+
+
+def _words_of(text: str, options: Sequence[Option]) -> list[str]:
+    """The words of a text. Where it is nothing but numbers, and no title is that, ``1-3`` is 1, 2 and 3."""
+    if len(text) > LONGEST:
+        return []
+    titles = [option.title for option in options]
+    if _NUMBERS.fullmatch(text) is None or any(map(_NUMBERS.fullmatch, titles)):
+        words = normalise(text).split()
+        return words if len(words) <= MOST_WORDS else []
+    return list(dict.fromkeys(normalise(_SPAN.sub(_spelt_out, text)).split()))
+
+
+def _spelt_out(span: re.Match[str]) -> str:
+    return " ".join(map(str, range(int(span[1]), int(span[2]) + 1))) or span[0]

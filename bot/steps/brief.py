@@ -1,24 +1,21 @@
 """What a model is told at an AI step, and what it may use and say there."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import Complete
-from bot.core.text import estimate
+from bot.core.text import estimate, without_controls
 from bot.expressions.templates import Template
 from bot.keys.fields import Fields
+from bot.lang.problems import did_you_mean
+from bot.steps.ai_exchange import Exchange, most_of_turn
 from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
-from bot.steps.declared import Used
-from bot.steps.exchange import Exchange, most_of_turn
 from bot.steps.exits import Exit, exit_uses, open_exits, read_exits
-from bot.steps.facts import WHOLE, read_facts
-from bot.steps.guard import canary, leaks, secret_in
-from bot.steps.kind import Reading, StepContext, StepFailed
-from bot.steps.links import foreign_link, links_in
-from bot.steps.notes import read_fill
+from bot.steps.output_guard import canary, foreign_link, leaks, links_in, secret_in
 from bot.steps.prompt import (
     LEAVE,
     MOST_VALUE,
@@ -31,8 +28,12 @@ from bot.steps.prompt import (
     remember_tool,
     system_text,
 )
+from bot.steps.step_facts import Used
+from bot.steps.step_kind import ReadContext
+from bot.steps.step_results import StepContext, StepFailed
 from bot.steps.tools import Tool, read_tools
-from bot.types.type_registry import Variable
+from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 WITHIN = 60.0  # seconds for one answer of the model's
 
@@ -52,7 +53,7 @@ class Brief:
     within: float
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
         instructions = fields.template("ai")
         own = read_ai_settings(fields, reading.handlers, step=True)
@@ -200,3 +201,75 @@ class Brief:
     def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
         """The exits that a model without tools can take."""
         return tuple(way for way in open_exits(self.exits, context.scope) if not way.deeds)
+
+
+UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text
+WHOLE = 1500  # tokens: facts up to this length stand in every prompt, longer ones are searched
+
+
+def read_facts(fields: Fields, documents: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Read `facts`: names of text files beside the flow's file. The files to search, if any, and all of their text."""
+    folder = posixpath.dirname(fields.mark.path)
+    names = [posixpath.normpath(posixpath.join(folder, name)) for name in fields.strings("facts")]
+    for name in names:
+        if name not in documents:
+            near = did_you_mean(name, documents, "put the file there; it ends with .md or .txt")
+            fields.problems.add("E113", fields.mark_of("facts"), f'{fields.what}: no file "{name}"', near)
+        elif not documents[name].strip():
+            what = f'{fields.what}: the file "{name}" is empty'
+            fields.problems.add("E105", fields.mark_of("facts"), what, "write the facts into it, or leave it out")
+        elif UNREADABLE in documents[name]:
+            what = f'{fields.what}: the file "{name}" is not UTF-8'
+            fields.problems.add("E001", fields.mark_of("facts"), what, "save the file as UTF-8")
+    found = tuple(name for name in names if name in documents)
+    text = "\n\n".join(documents[name].strip() for name in found)
+    return (found if estimate(text) > WHOLE else (), text)
+
+
+# nothing that somebody says becomes one of these
+STRUCTURES = (ListVariable, ObjectVariable, MediaVariable, LocationVariable)
+
+
+def read_fill(fields: Fields, variables: Mapping[str, Variable]) -> dict[str, str]:
+    """Read `fill`: for each variable that the model may note, what it is."""
+    inner = fields.fields("fill")
+    if inner is None:
+        return {}
+    fill: dict[str, str] = {}
+    for name, _ in inner.entries():
+        about = inner.string(name.text)
+        variable = variables.get(name.text)
+        if variable is None:
+            fix = did_you_mean(name.text, variables, f"declare it under vars: {name.text}: {{type: text}}")
+            fields.problems.add("E301", name.mark, f'{fields.what}: fill: no variable "{name.text}"', fix)
+        elif isinstance(variable, STRUCTURES):
+            what = f'{fields.what}: fill: no text becomes "{name.text}", its type is {variable.type}'
+            fields.problems.add("E303", name.mark, what, "note texts, numbers, dates and choices")
+        elif about is not None:
+            fill[name.text] = about
+    return fill
+
+
+def noted(arguments: Mapping[str, Any], names: Collection[str], context: StepContext) -> tuple[dict[str, Any], str]:
+    """The values that fit their variables, and in words for the model what is wrong with the others."""
+    values, wrong = {}, []
+    for name, value in arguments.items():
+        if value is None or value == "":
+            continue
+        if name not in names:
+            wrong.append(f"There is nothing called {name} to note.")
+            continue
+        variable = context.variables[name]
+        try:
+            values[name] = _noted_value(variable, value, context)
+        except (Unfit, Mismatch) as error:
+            example = getattr(variable, "example", None)
+            wrong.append(f"{name} does not fit: {error}{f', like {example}' if example else ''}. Ask for it.")
+    return values, " ".join(wrong)
+
+
+def _noted_value(variable: Variable, value: Any, context: StepContext) -> Any:
+    if isinstance(value, str | int | float):
+        text = str(value).lower() if isinstance(value, bool) else without_controls(str(value))
+        return variable.accept(Answer(text), context.now, context.scope)
+    return variable.coerce(value, context.now)

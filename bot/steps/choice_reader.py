@@ -6,14 +6,41 @@ from dataclasses import replace
 from bot.core import messages as limits
 from bot.expressions.templates import compile_template
 from bot.keys.fields import Fields, refuse_altered, text_of
-from bot.keys.patterns import read_match
+from bot.keys.key_schemas import (
+    ANY_TEXT,
+    BOOLEAN,
+    EMPTY,
+    EXPRESSION,
+    Schema,
+    Schemas,
+    either,
+    integer,
+    list_of,
+    map_of,
+    record,
+    shared,
+    takes,
+    with_key,
+)
+from bot.keys.key_schemas import (
+    choice as one_of,
+)
+from bot.keys.patterns import MATCH_KEYS, read_match
 from bot.keys.text_shapes import TEXT, Keys, Part, Shape
 from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
-from bot.steps.choices import Choices, FixedChoice
-from bot.steps.made_choices import MadeChoices
-from bot.steps.many import Many
-from bot.steps.transition import TRANSITION_TEXTS, altered_in, transition_from, transition_of, value_of
+from bot.steps.choices import Choices, FixedChoice, MadeChoices, Many
+from bot.steps.transition import (
+    CONDITION,
+    TARGET,
+    TEXTS,
+    TRANSITION_KEYS,
+    TRANSITION_TEXTS,
+    altered_in,
+    transition_from,
+    transition_of,
+    value_of,
+)
 
 _TITLES = Keys({**TRANSITION_TEXTS, "about": TEXT}, Part.TITLE)
 _MADE: Mapping[str, Shape] = {"title": TEXT, "about": TEXT, "extra": _TITLES}
@@ -215,3 +242,51 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
         problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", "write it on one line")
     fields.close()
     return choice
+
+
+_CHOICE: Schemas = {
+    "value": takes(either(ANY_TEXT, EMPTY), "What is saved; without it a choice with a transition saves nothing."),
+    "about": takes(ANY_TEXT, "A line below the title, in a list."),
+    "words": takes(TEXTS, "What means the same as the title."),
+    **CONDITION,
+    **TRANSITION_KEYS,
+}
+_FIXED = map_of(shared("choice", either(TARGET, record(_CHOICE))))
+_TITLE_LIST = list_of(ANY_TEXT)
+_EXTRA: Schemas = {"extra": takes(either(_TITLE_LIST, _FIXED), "Choices below the others, on every page.")}
+_MADE_KEYS: Schemas = {
+    "from": takes(EXPRESSION, "A list, of which each element becomes a choice; it is called it below."),
+    "title": takes(ANY_TEXT, "The choice's title; the element itself where nothing is said."),
+    "value": takes(ANY_TEXT, "What is saved; the element where nothing is said."),
+    "about": takes(ANY_TEXT, "A line below the title, in a list."),
+    "words": takes(TEXTS, "What means the same as the title."),
+    **CONDITION,
+}
+
+
+def _choices_schema(made: Schemas) -> Schema:
+    """Titles in a list, titles with their transitions, or what is made of a list."""
+    return either(_TITLE_LIST, with_key("from", record(made, "from"), _FIXED))
+
+
+_CHOICES = shared("choices", _choices_schema({**_MADE_KEYS, **_EXTRA}))
+_LIST_KEYS: Schemas = {
+    "button": takes(ANY_TEXT, "What opens the list; a word for choose where nothing is said."),
+    "rows": takes(_choices_schema(_MADE_KEYS), "The rows to choose from."),
+    "sections": takes(map_of(either(_TITLE_LIST, _FIXED)), "The rows below their headings."),
+    **_EXTRA,
+}
+_MANY_KEYS: Schemas = {
+    "min": takes(integer(0, 100), "How many answers there must be; one where nothing is said."),
+    "max": takes(integer(1, 100), "How many answers there may be."),
+    "done": takes(ANY_TEXT, "The title of what ends the answers; a word for done where nothing is said."),
+}
+SKIP = either(TEXTS, record({"words": takes(TEXTS, "The words."), **TRANSITION_KEYS}, "words"))
+CHOICES_KEYS: Schemas = {
+    "options": takes(_CHOICES, "What there is to choose from, shown as buttons or as a list, as fits."),
+    "buttons": takes(_CHOICES, "What there is to choose from, as buttons: three at the most."),
+    "list": takes(record(_LIST_KEYS), "What there is to choose from, as a list that a button opens."),
+    **MATCH_KEYS,
+    "many": takes(either(BOOLEAN, record(_MANY_KEYS)), "Whether several may be chosen; false where nothing is said."),
+    "show": takes(one_of("numbers"), "Shows the choices as numbered lines of the text."),
+}

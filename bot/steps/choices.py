@@ -7,15 +7,91 @@ from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import clip
+from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Template
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.word_matching import LONGEST, WHOLE, Option
-from bot.steps.declared import AnswerText, Falls, Null, Offered, Outcome, Result, Saved, Used, only_if
-from bot.steps.kind import StepContext, StepFailed
-from bot.steps.made_choices import MadeChoices
-from bot.steps.many import MARK, Many
-from bot.steps.replies import value_hash
+from bot.steps.step_facts import AnswerText, Falls, Null, Offered, Outcome, Saved, SavedResult, Used, only_if
+from bot.steps.step_results import StepContext, StepFailed, value_hash
 from bot.steps.transition import Transition, evaluate, templates_in
+
+MARK = "✓ "  # before the title of what is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A question may have from ``least`` to ``most`` answers. ``done`` is the title of the button that ends it."""
+
+    least: int = 1
+    most: int | None = None
+    done: Template | None = None
+
+    def allows(self, count: int) -> bool:
+        """Whether so many answers are enough and not too many."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+IT = frozenset({"it"})
+
+
+@dataclass(frozen=True, slots=True)
+class MadeChoices:
+    """Choices made at run time, one for each element of a list, which is ``it`` in their texts.
+
+    Each of the ``words`` is a text or a list of texts.
+    """
+
+    source: Expression
+    title: Template
+    value: Template | None
+    about: Template | None
+    condition: Expression | None = None
+    words: tuple[Template, ...] = ()
+
+    def make(self, scope: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Render the elements' titles and values, one by one: a service's list may be much longer than what is shown.
+
+        Raises `StepFailed` where the source is no list.
+        """
+        source = self.source.evaluate(scope)
+        if source is None:
+            source = []
+        if not isinstance(source, list | tuple):
+            raise StepFailed("mismatch", f"{self.source.source} is no list to choose from")
+        for element in source:
+            inner = {**scope, "it": element}
+            if self.condition is not None and not self.condition.evaluate(inner):
+                continue
+            yield {
+                "title": self.title.render(inner),
+                "value": element if self.value is None else self.value.value(inner),
+                "about": None if self.about is None else self.about.render(inner),
+                "words": self._words_of(inner),
+            }
+
+    def _words_of(self, scope: Mapping[str, Any]) -> list[str]:
+        values = (words.value(scope) for words in self.words)
+        words = (word for value in values for word in (value if isinstance(value, list | tuple) else (value,)))
+        return [shown(word) for word in words if word is not None]
+
+    @property
+    def saves(self) -> SavedResult | Saved:
+        """What choosing one of them saves."""
+        return SavedResult.VALUE if self.value is None else Saved(self.value, self.value.mark)
+
+    def uses(self, null: Null) -> Iterator[Used]:
+        """The list, which null is none of, and the texts of its elements."""
+        yield Used(self.source, null=null)
+        given = only_if(self.condition)
+        if self.condition is not None:
+            yield Used(self.condition, IT, sure=False)
+        for text in (self.title, self.about):
+            if text is not None:
+                yield Used(text, IT, given=given, sure=False)
+        for text in (self.value, *self.words):
+            if text is not None:
+                yield Used(text, IT, Null.TAKEN, given, sure=False)
+
 
 PICKED = "picked"  # the outcome of a choice that was made at run time
 MOST = limits.SECTIONS * limits.ROWS_PER_SECTION
@@ -59,8 +135,8 @@ class FixedChoice:
 
     def ending(self, several: bool) -> Outcome:
         """What choosing it comes to, alone or where there may be ``several`` answers."""
-        saved = Result.VALUE if several else Saved(self.value, self.mark)
-        saves = saved if self.saves else Result.NOTHING
+        saved = SavedResult.VALUE if several else Saved(self.value, self.mark)
+        saves = saved if self.saves else SavedResult.NOTHING
         return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
 
     @property
@@ -80,7 +156,7 @@ class FixedChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownChoice:
     """One choice as the contact sees it. ``index`` is its own in whatever page, language or form it is shown.
 
     ``name`` is its title in the language of the flow file, and whole. ``leads`` is True where it is the whole answer.
@@ -187,7 +263,7 @@ class Choices:
         hidden = (self.fixed[n] for n in step_state.get("hidden", ()))
         return any(choice.saves and evaluate(choice.value, context.scope) == value for choice in hidden)
 
-    def shown(self, context: StepContext, step_state: Mapping[str, Any]) -> tuple[Shown, ...]:
+    def shown(self, context: StepContext, step_state: Mapping[str, Any]) -> tuple[ShownChoice, ...]:
         """The choices that are shown, in order: made ones first, titles made unique. Raises `StepFailed` for none."""
         made, hidden = step_state.get("made", ()), step_state.get("hidden", ())
         shown = [_made(n, item) for n, item in enumerate(made)]
@@ -198,7 +274,7 @@ class Choices:
             raise StepFailed("failed", "there is nothing to choose from")
         return _unique(shown, self.title_limit(as_buttons=self.as_buttons(shown)))
 
-    def as_buttons(self, shown: Sequence[Shown]) -> bool:
+    def as_buttons(self, shown: Sequence[ShownChoice]) -> bool:
         """Whether the choices are shown as buttons: `options` where they fit, `buttons` while they are three."""
         if self.form == "list" or self.numbered or len(shown) + (self.many is not None) > limits.BUTTONS:
             return False
@@ -218,14 +294,14 @@ def _holds(condition: Expression | None, scope: Mapping[str, Any]) -> bool:
     return condition is None or bool(condition.evaluate(scope))
 
 
-def _made(index: int, item: Mapping[str, Any]) -> Shown:
+def _made(index: int, item: Mapping[str, Any]) -> ShownChoice:
     title, words = item["title"], tuple(item.get("words", ()))
-    return Shown(index, title, title, PICKED, item["value"], about=item["about"], words=words)
+    return ShownChoice(index, title, title, PICKED, item["value"], about=item["about"], words=words)
 
 
-def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> Shown:
+def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> ShownChoice:
     title = choice.title.render(scope)
-    return Shown(
+    return ShownChoice(
         index,
         title,
         title if choice.written is choice.title else choice.written.render(scope),
@@ -240,7 +316,7 @@ def _shown(index: int, choice: FixedChoice, scope: Mapping[str, Any]) -> Shown:
     )
 
 
-def _unique(shown: Iterable[Shown], limit: int) -> tuple[Shown, ...]:
+def _unique(shown: Iterable[ShownChoice], limit: int) -> tuple[ShownChoice, ...]:
     seen: set[str] = set()
     unique = []
     for choice in shown:

@@ -10,9 +10,8 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
 from bot.lang.nodes import Map, Mark, Node, Scalar
 from bot.lang.problems import did_you_mean
-from bot.steps.declared import Falls, Outcome, Used, only_if
-from bot.steps.transition import Transition, transition_from, transition_of
-from bot.steps.transition_keys import CONDITION, TARGET, TRANSITION_KEYS
+from bot.steps.step_facts import Falls, Outcome, Used, only_if
+from bot.steps.transition import CONDITION, TARGET, TRANSITION_KEYS, Transition, transition_from, transition_of
 from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name

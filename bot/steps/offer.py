@@ -1,16 +1,14 @@
 """A question's choices at one moment: what is picked of them, and the messages that show them."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.core import messages as limits
 from bot.core.messages import Buttons, Choice, ListMessage, Message, Section, TextMessage, clip
 from bot.lang.languages import wording
-from bot.steps.choices import MOST, Choices, Shown
-from bot.steps.kind import StepContext
-from bot.steps.many import MARK, Many
-from bot.steps.pages import pages_of
-from bot.steps.replies import ReplyId, value_hash
+from bot.steps.choices import MARK, MOST, Choices, Many, ShownChoice
+from bot.steps.step_results import ReplyId, StepContext, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 
@@ -61,13 +59,13 @@ class Offer:
         taken = any(choice.title == title for choice in self.shown)
         return Choice(self._id(index, value_hash("", index)), f"{title} (2)" if taken else title)
 
-    def _row(self, choice: Shown) -> tuple[str, Choice]:
+    def _row(self, choice: ShownChoice) -> tuple[str, Choice]:
         return choice.section, Choice(self._id(choice.index, choice.hash), self._marked(choice), choice.about)
 
     def _id(self, index: int, hashed: str) -> str:
         return str(ReplyId(self.context.flow, self.context.step, index, self.context.visit, hashed))
 
-    def _marked(self, choice: Shown) -> str:
+    def _marked(self, choice: ShownChoice) -> str:
         return MARK + choice.title if self.picked and choice.hash in self.picked else choice.title
 
     def _lines(self) -> Iterator[str]:
@@ -104,3 +102,33 @@ def _parts(lines: list[str]) -> Iterator[str]:
         else:
             part = f"{part}\n{line}" if part else line
     yield part
+
+
+ROWS = limits.ROWS_PER_SECTION  # of one page, the ones that lead to other pages among them
+
+
+def pages_of(shown: Sequence[ShownChoice], more_rows: int = 0) -> list[tuple[ShownChoice, ...]]:
+    """The choices of each page: all on one, where the gateway takes as many rows in as many sections.
+
+    Pinned ones are on every page. ``more_rows`` is how many rows each page has beside its choices.
+    """
+    if _fits(shown, more_rows):
+        return [tuple(shown)]
+    pinned = tuple(choice for choice in shown if choice.pinned)
+    others = [choice for choice in shown if not choice.pinned]
+    room = ROWS - len(pinned) - more_rows
+    pages: list[tuple[ShownChoice, ...]] = []
+    while others:
+        size = room - (1 if pages else 0)  # the row that leads back
+        if len(others) > size:
+            size -= 1  # the row that leads on
+        pages.append((*others[:size], *pinned))
+        others = others[size:]
+    return pages
+
+
+def _fits(shown: Sequence[ShownChoice], more_rows: int) -> bool:
+    rows = Counter(choice.section for choice in shown)
+    if more_rows:
+        rows[""] += more_rows
+    return len(rows) <= limits.SECTIONS and max(rows.values()) <= limits.ROWS_PER_SECTION

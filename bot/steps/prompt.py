@@ -8,10 +8,9 @@ from typing import Any
 
 from bot.core.messages import clip
 from bot.core.text import estimate, without_invisible
-from bot.core.values import Record
+from bot.core.values import Record, json_default
 from bot.expressions.templates import Template
 from bot.steps.exits import Exit
-from bot.steps.wire import jsonable
 from bot.types.type_registry import Variable
 
 REMEMBER = "remember"
@@ -120,7 +119,7 @@ def cut(value: Any, most: int) -> Any:
 
 
 def _in_words(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=jsonable, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, default=json_default, ensure_ascii=False)
 
 
 def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:

@@ -1,36 +1,46 @@
 """Step options: what any step may say beside its verb."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Self
 
 from bot.expressions.templates import Template
 from bot.keys.fields import Fields
+from bot.keys.key_schemas import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
 from bot.keys.text_shapes import Keys, Part, Shape
-from bot.lang.nodes import Mark
-from bot.steps.in_full import fields_in_full
-from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
-from bot.steps.schedule import Schedule, read_schedules
+from bot.lang import wall_clock
+from bot.lang.nodes import Map, Mark, Node, Scalar
+from bot.lang.writing import flow_style
+from bot.steps.schedule import SCHEDULE, Schedule, read_schedules
+from bot.steps.step_facts import Outcome, Used
+from bot.steps.step_kind import StepKind
+from bot.steps.template_message import TEMPLATE_MESSAGE, TEMPLATE_TEXTS, TemplateMessage, read_template_message
 from bot.steps.transition import (
+    EFFECTS_KEYS,
     END,
+    TRANSITION,
+    TRANSITION_KEYS,
     TRANSITION_TEXTS,
+    WORDS,
     Assignment,
     Target,
     Transition,
+    Words,
     assignments,
+    read_words,
     transition_at,
     transition_from,
     transition_of,
 )
-from bot.steps.words import Words, read_words
 
 DEFAULTS_TEXTS: Mapping[str, Shape] = {
     "retry": {**TRANSITION_TEXTS, "else": TRANSITION_TEXTS},
     "remind": TRANSITION_TEXTS,
     "timeout": TRANSITION_TEXTS,
     "errors": Keys(TRANSITION_TEXTS),
-    "window_closed": {"template": NOTICE_TEXTS},
+    "window_closed": {"template": TEMPLATE_TEXTS},
     "gone": TRANSITION_TEXTS,
 }
 STEP_OPTIONS_TEXTS: Mapping[str, Shape] = {
@@ -105,7 +115,7 @@ class Defaults:
     remind: Timed | None = None
     timeout: Timed | None = None
     errors: Mapping[str, Transition] | None = None
-    window_closed: Notice | None = None
+    window_closed: TemplateMessage | None = None
     old_taps: str | None = None
     gone: Transition | None = None
 
@@ -251,11 +261,179 @@ def _read_visits(fields: Fields) -> Visits | None:
     return Visits(most, otherwise) if given and most is not None and otherwise is not None else None
 
 
-def _read_window_closed(fields: Fields) -> Notice | None:
+def _read_window_closed(fields: Fields) -> TemplateMessage | None:
     form = "template: {name: its_name, language: en}"
     inner = fields.fields("window_closed", f"window_closed: {{{form}}}")
     template = inner.fields("template", form) if inner is not None and inner.require("template") else None
-    notice = None if template is None else read_notice(template)
+    notice = None if template is None else read_template_message(template)
     if inner is not None:
         inner.close()
     return notice
+
+
+_RETRY: Schemas = {
+    "max": takes(integer(0, 100), "How often the question is put again before else is taken; for ever without it."),
+    "else": takes(TRANSITION, "Where the wrong reply after that leads."),
+    **TRANSITION_KEYS,
+}
+_AFTER: Schemas = {"after": takes(DURATION, "After how long a silence."), **TRANSITION_KEYS}
+_REMIND: Schemas = {"max": takes(integer(1, 100), "How often; once where nothing is said."), **_AFTER}
+_TIMEOUT: Schemas = {"fixed": takes(BOOLEAN, "Counted from entry, and not from the last sign of life."), **_AFTER}
+_ERRORS: Schemas = {
+    "else": takes(TRANSITION, "Where every failure leads that is not named."),
+    "failed": takes(TRANSITION, "Where it leads that an expression cannot be worked out."),
+    "mismatch": takes(TRANSITION, "Where it leads that a value does not fit its variable."),
+    "timeout": takes(TRANSITION, "Where it leads that something outside takes too long."),
+}
+_VISITS: Schemas = {
+    "max": takes(integer(1), "How often the step may be entered in one conversation."),
+    "else": takes(TRANSITION, "Where the next entry leads instead."),
+}
+_COMMON: Schemas = {
+    "retry": takes(
+        shared("map-of-retry", record(_RETRY)), "What follows a reply that is no answer; the question again."
+    ),
+    "remind": takes(shared("map-of-remind", record(_REMIND)), "What follows a silence; nothing where nothing is said."),
+    "timeout": takes(
+        shared("map-of-timeout", record(_TIMEOUT)), "What follows a longer silence: where it leads must be written."
+    ),
+    "errors": takes(shared("map-of-errors", map_of(TRANSITION, _ERRORS)), "Where failures lead, by their names."),
+    "window_closed": takes(
+        record({"template": takes(TEMPLATE_MESSAGE, "The template.")}, "template"),
+        "What is sent instead of a message that comes when the 24 hours are over.",
+    ),
+}
+DEFAULTS = record({
+    **_COMMON,
+    "old_taps": takes(
+        choice("explain", "reopen", "ignore", "message"),
+        "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
+    ),
+    "gone": takes(TRANSITION, "Where those are led who wait at a step that an edit removed; else their flow ends as expired."),
+})  # fmt: skip
+STEP_OPTIONS: Schemas = {
+    "then": takes(TRANSITION, "Where the step leads when it says nothing else; the next step where nothing is said."),
+    "save": takes(NAME, "The variable that takes the answer or the result."),
+    **_COMMON,
+    **EFFECTS_KEYS,
+    "schedule": takes(SCHEDULE, "Flows that start for the contact later."),
+    "visits": takes(record(_VISITS, "max", "else"), "A bound on how often the step is entered."),
+    "renamed_from": takes(NAME, "The step's name before an edit, so that who waits there stays."),
+    "words": takes(WORDS, "Words that are understood at this step, before any answer."),
+}
+SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
+"""The options that not every kind of step has."""
+
+
+Value = str | int
+_EXAMPLES: Mapping[str, Value] = {"duration": "20h", "number": 3, "target": "end", "text": "Please try again."}
+"""The sorts of what is written short, each with one such value."""
+_FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] = {
+    "retry": {
+        "text": lambda it: {"say": it},
+        "target": lambda it: {"then": it},
+        "number": lambda it: {"max": it, "else": "end"},
+    },
+    "remind": {
+        "duration": lambda it: {"after": it},
+        "text": lambda it: {"after": "2h", "say": it},
+    },
+    "timeout": {
+        "duration": lambda it: {"after": it, "then": "end"},
+        "target": lambda it: {"after": "20h", "then": it},
+        "text": lambda it: {"after": "20h", "say": it, "then": "end"},
+    },
+    "visits": {
+        "number": lambda it: {"max": it, "else": "end"},
+        "target": lambda it: {"max": 3, "else": it},
+    },
+    "errors": {"target": lambda it: {"else": it}},
+}
+"""What a value of each sort means to an option, in full. What is none of these is meant like the first."""
+_LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
+
+
+def fields_in_full(fields: Fields, key: str) -> Fields | None:
+    """The map under an option's key. What is no map is a problem, and is read as what the problem says to write."""
+    node = fields.raw(key)
+    if node is None or isinstance(node, Map):
+        return fields.fields(key)
+    full = _in_full(node, _FULL_FORMS[key])
+    what = f"{fields.what}: {key}: a map of keys is expected"
+    fields.problems.add("E106", node.mark, what, f"write {flow_style({key: full})}")
+    entries = tuple((_scalar(node, name), _scalar(node, value)) for name, value in full.items())
+    return Fields(Map(node.mark, entries), fields.problems, f"{fields.what}: {key}")
+
+
+def _in_full(node: Node, forms: Mapping[str, Callable[[Value], Mapping[str, Value]]]) -> Mapping[str, Value]:
+    sort = _sort_of(node) if isinstance(node, Scalar) else ""
+    if isinstance(node, Scalar) and sort in forms:
+        return forms[sort](node.value if isinstance(node.value, int) else node.text)
+    usual, form = next(iter(forms.items()))
+    return form(_EXAMPLES[usual])
+
+
+def _sort_of(node: Scalar) -> str:
+    if wall_clock.parse_duration(node.text) is not None:
+        return "duration"
+    if isinstance(node.value, int):
+        return "number"
+    if _LIKE_A_TARGET.fullmatch(node.text):
+        return "target"
+    return "text" if node.text[:1].isalpha() else ""
+
+
+def _scalar(node: Node, value: Value) -> Scalar:
+    return Scalar(node.mark, value, str(value))
+
+
+def transitions_of(outcomes: Iterable[Outcome], options: StepOptions) -> Iterator[Transition]:
+    """Every transition of a step: of its kind's outcomes, and of its options."""
+    visited = None if options.visits is None else options.visits.otherwise
+    transitions = (*(outcome.transition for outcome in outcomes), options.then, visited)
+    yield from (transition for transition in transitions if transition is not None)
+    yield from (word.transition for word in options.words.values())
+    yield from (transition for _, transition in options.defaults.transitions())
+
+
+def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -> Iterator[Used]:
+    """Every template and expression of a step: its kind's, its transitions' and its options'."""
+    yield from kind.uses()
+    for outcome in outcomes:
+        if outcome.transition is not None:
+            yield from _used_by(outcome.transition)
+    yield from map(Used, uses_on_leaving(options))
+    if options.visits is not None:
+        yield from _used_by(options.visits.otherwise)
+    if options.then is not None:
+        yield from _used_by(options.then)
+    yield from uses_of_words(options.words)
+    yield from uses_of_defaults(options.defaults, kind.tells)
+
+
+def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
+    """Those of what a step gives when it is left with success: tags, values, plans."""
+    yield from (*options.tag, *options.untag, *options.cancel)
+    for item in options.set:
+        yield from item.uses()
+    for schedule in options.schedule:
+        yield from schedule.uses()
+
+
+def uses_of_words(words: Words) -> Iterator[Used]:
+    """Those of words."""
+    for word in words.values():
+        yield from map(Used, word.uses())
+
+
+def uses_of_defaults(defaults: Defaults, told: frozenset[str] = frozenset()) -> Iterator[Used]:
+    """Those of defaults. ``told`` are the names that the transitions of `errors` may use beside the rest."""
+    for name, transition in defaults.transitions():
+        yield from _used_by(transition, told if name.startswith("errors.") else frozenset())
+    if defaults.window_closed is not None:
+        yield from defaults.window_closed.uses()
+
+
+def _used_by(transition: Transition, told: frozenset[str] = frozenset()) -> Iterator[Used]:
+    for text in transition.uses():
+        yield Used(text, told)

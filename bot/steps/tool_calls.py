@@ -9,15 +9,14 @@ from bot.core.events import CallEnded
 from bot.core.messages import INTERACTIVE_BODY
 from bot.core.text import texts_in
 from bot.extensions.annotations import BadArgument
-from bot.steps.agreement import TooLong, agreed, question
-from bot.steps.brief import Brief
-from bot.steps.exchange import Exchange
+from bot.steps.ai_exchange import Exchange
+from bot.steps.brief import Brief, noted
 from bot.steps.exits import Exit
-from bot.steps.kind import Reply, StepContext, StepResult, ending
-from bot.steps.links import links_in
-from bot.steps.notes import noted
+from bot.steps.output_guard import links_in
 from bot.steps.prompt import REMEMBER, result_text
+from bot.steps.step_results import Reply, StepContext, StepResult, ending
 from bot.steps.tools import Tool, read_arguments
+from bot.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."
 STAYS = "Not done: something before it in this answer failed. Say so, or do it otherwise."
@@ -150,7 +149,7 @@ class ToolCalls:
             return self._run(tool, call, arguments, key)
         try:
             body = tool.question({name: values[name] for name in arguments}, self._scope)
-        except TooLong:
+        except QuestionTooLong:
             return _Result(UNASKED)
         self._brief.check(self._context, self._exchange, "\n".join(texts_in(list(arguments.values()))))
         self._brief.check(self._context, self._exchange, body, links_in(body))  # those that are left are the flow's

@@ -27,13 +27,12 @@ from bot.keys.key_schemas import (
 )
 from bot.lang.nodes import Mark, Scalar
 from bot.lang.problems import did_you_mean
-from bot.steps.agreement import TooLong, asked_about, harmless
-from bot.steps.call import UNDECLARED, argument_uses, check_known
-from bot.steps.declared import Used
-from bot.steps.kind import Reading
+from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.prompt import LEAVE, MOST_RESULT, REMEMBER, function
-from bot.steps.transition import Assignment, assignments
-from bot.steps.transition_keys import ASSIGNMENTS
+from bot.steps.step_facts import Used
+from bot.steps.step_kind import ReadContext
+from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
+from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
 
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
@@ -98,14 +97,14 @@ class Tool:
         return {name: _kept(value, call.arguments[name]) for name, value in fitted.items()}
 
     def question(self, values: Mapping[str, Any], scope: Mapping[str, Any]) -> str:
-        """What the contact is asked before it is done with these values. Raises `bot.steps.agreement.TooLong`."""
+        """What the contact is asked before it is done with these values. Raises `bot.steps.yes_no_question.QuestionTooLong`."""
         if self.confirm is not None:
             given = {**dict.fromkeys(self.schema["properties"]), **harmless(values)}
             body = self.confirm.render({**scope, "it": given})
         else:
             body = "\n".join([self.about or self.name, *asked_about(values, scope)])
         if len(body) > INTERACTIVE_BODY:
-            raise TooLong(f"the question has {len(body)} characters")
+            raise QuestionTooLong(f"the question has {len(body)} characters")
         return body
 
     def failure(self, outcome: str, detail: str) -> str:
@@ -121,7 +120,7 @@ class Tool:
             yield Used(self.confirm, _IT, sure=False)
 
 
-def read_tools(fields: Fields, reading: Reading) -> tuple[Tool, ...]:
+def read_tools(fields: Fields, reading: ReadContext) -> tuple[Tool, ...]:
     """Read `tools`: names of handlers, or ``{call, with, confirm, about, within, times}``."""
     tools: dict[str, Tool] = {}
     for item in fields.one_or_more("tools"):
@@ -154,7 +153,7 @@ def _kept(value: Any, given: Any) -> Any:
         return given
 
 
-def _read_tool(fields: Fields, item: Any, reading: Reading) -> Tool | None:
+def _read_tool(fields: Fields, item: Any, reading: ReadContext) -> Tool | None:
     if isinstance(item, Scalar):
         spec = _spec(fields, item.text, item.mark, reading)
         return None if spec is None else _tool(fields, item.mark, spec)
@@ -196,7 +195,7 @@ def _check_question(fields: Fields, tool: Tool) -> None:
             fields.problems.add("E503", tool.confirm.mark, what, fix)
 
 
-def _spec(fields: Fields, name: str, mark: Any, reading: Reading) -> HandlerSpec | None:
+def _spec(fields: Fields, name: str, mark: Any, reading: ReadContext) -> HandlerSpec | None:
     spec = reading.handlers.get(name)
     if spec is None:
         fix = did_you_mean(name, reading.handlers, "declare it in handlers.py")

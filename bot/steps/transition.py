@@ -1,14 +1,31 @@
-"""Transitions: where something leads, written the same everywhere."""
+"""Transitions: where something leads and what is said, set and tagged on the way, written the same everywhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from bot.expressions.templates import Expression, Template
 from bot.keys.fields import Fields, refuse_altered, template_of
+from bot.keys.key_schemas import (
+    ANY,
+    ANY_TEXT,
+    EXPRESSION,
+    NAME_PATTERN,
+    WORDING,
+    Schema,
+    Schemas,
+    either,
+    map_of,
+    one_or_several,
+    pattern,
+    record,
+    shared,
+    takes,
+)
 from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.nodes import List, Map, Mark, Node, Scalar
 from bot.lang.problems import Problems
+from bot.lang.word_matching import normalise
 
 TRANSITION_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
@@ -211,3 +228,82 @@ def templates_in(value: Any) -> Iterator[Template]:
     elif isinstance(value, dict):
         for item in value.values():
             yield from templates_in(item)
+
+
+_RESERVED_ABOUT = {
+    NEXT: "The next step of the file.",
+    AGAIN: "The question once more: its buttons stay good.",
+    BACK: "The question that was left without an answer; else what lies below.",
+    END: "The end of this flow.",
+    ROUTE: "What this message starts, as if the contact were in no flow.",
+}
+_SUGGESTED = [{"label": name, "description": about, "body": name} for name, about in _RESERVED_ABOUT.items()]
+TARGET: Schema = shared(
+    "target",
+    {**pattern(f"/?{NAME_PATTERN}|/{NAME_PATTERN}/{NAME_PATTERN}", TARGETS), "defaultSnippets": _SUGGESTED},
+)
+ASSIGNMENTS = map_of(ANY)
+TEXTS = shared("texts", one_or_several(ANY_TEXT))
+EFFECTS_KEYS: Schemas = {
+    "set": takes(ASSIGNMENTS, "Variables get values, each worked out of what was known before."),
+    "untag": takes(TEXTS, "The contact loses these tags, here and at the gateway."),
+    "tag": takes(TEXTS, "The contact gets these tags, here and at the gateway."),
+    "cancel": takes(TEXTS, "What is scheduled under these names does not start any more."),
+}
+TRANSITION_KEYS: Schemas = {
+    "say": takes(WORDING, "This is said, as a plain message."),
+    "ask": takes(WORDING, "The question is put in these words, with its choices."),
+    **EFFECTS_KEYS,
+    "then": takes(TARGET, "Where it leads: a step, /flow, /flow/step, next, again, back, end or route."),
+    "correct": takes(TARGET, "An earlier question to be asked anew, from which one comes back here; in place of then."),
+}
+TRANSITION = shared("transition", either(TARGET, record(TRANSITION_KEYS)))
+CONDITION: Schemas = {"if": takes(EXPRESSION, "It is there only where this is true.")}
+WORDS = map_of(shared("word", either(TARGET, record({**TRANSITION_KEYS, **CONDITION}))))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word, as it is written: where it leads, and the condition without which it is not heard."""
+
+    text: str
+    mark: Mark
+    transition: Transition
+    condition: Expression | None = None
+
+    def uses(self) -> Iterator[Template | Expression]:
+        """Every template of its transition, and its condition."""
+        yield from self.transition.uses()
+        if self.condition is not None:
+            yield self.condition
+
+
+Words = Mapping[str, Word]
+"""Words by how they are matched: normalised."""
+
+
+def read_words(fields: Fields) -> Words:
+    """Read `words`: a transition for each, which may have an `if`. What means the same in other languages leads there too."""
+    inner = fields.fields("words")
+    words: dict[str, Word] = {}
+    for key, node in () if inner is None else inner.entries():
+        _add(_word_of(key, node, fields.problems), (key.text, *key.also), words, fields.problems)
+    return words
+
+
+def _add(word: Word, texts: Iterable[str], words: dict[str, Word], problems: Problems) -> None:
+    for text in texts:
+        first = words.setdefault(normalise(text), word)
+        if first is not word:
+            what = f'"{text}" is taken: the word "{first.text}" means the same'
+            problems.add("E312", word.mark, what, "keep one of them")
+
+
+def _word_of(key: Scalar, node: Node, problems: Problems) -> Word:
+    what = f'word "{key.text}"'
+    if not isinstance(node, Map):
+        return Word(key.text, key.mark, transition_of(node, problems, what))
+    fields = Fields(node, problems, what)
+    word = Word(key.text, key.mark, transition_from(fields), fields.expression("if"))
+    fields.close()
+    return word

@@ -14,7 +14,7 @@ from bot.flow.library import Library
 from bot.flow.machine import ResolvedTransition
 from bot.lang.nodes import Mark
 from bot.lang.word_matching import normalise
-from bot.steps.words import Words
+from bot.steps.transition import Words
 from bot.store.trace_rows import TurnTraced
 
 _STEP, _TRANSITION = "step", "transition"

@@ -10,7 +10,7 @@ from bot.keys.fields import Fields, plain_of, text_of
 from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
-from bot.steps.call import UNDECLARED
+from bot.steps.call_step import UNDECLARED
 from bot.testing.transcript import Http, Known, Model, Result, Stage, Standing
 
 MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")

@@ -33,8 +33,8 @@ from bot.keys.key_schemas import (
 )
 from bot.settings.keys import SETTINGS_KEYS
 from bot.simulation.gateway_events import HAPPENINGS
-from bot.steps.custom import all_kinds
-from bot.steps.place import COORDINATES, PLACE_KEYS
+from bot.steps.custom_steps import all_kinds
+from bot.steps.message_parts import COORDINATES, LOCATION_KEYS
 from bot.testing.stub_reader import HTTP_FAILURES, MODEL_FAILURES
 from bot.testing.transcript_reader import FAULTS, MOST_TIMES, OF_TESTS, PER_CENT, TIMES, VERBS, WORDS
 
@@ -64,7 +64,7 @@ _RESULT: Schemas = {
     "fails": takes(ANY_TEXT, "The error that it ends with: a declared one, timeout, mismatch or error."),
 }
 _LATE: Schemas = {"late": takes(DURATION, "How long that was on its way, 5m at the most.")}
-_PLACE: Schemas = {**PLACE_KEYS, "latitude": number(-90, 90), "longitude": number(-180, 180)}
+_PLACE: Schemas = {**LOCATION_KEYS, "latitude": number(-90, 90), "longitude": number(-180, 180)}
 _SENT: Schemas = {
     **{
         kind: takes(either(ANY_TEXT, EMPTY), "A file of the bot's folder, or nothing: a sample.")

@@ -10,8 +10,8 @@ from bot.core.effects import Call
 from bot.core.messages import Buttons, Choice
 from bot.extensions.decorators import BadDeclaration
 from bot.extensions.gathered import extensions_in
-from bot.steps.kind import Reply
-from bot.steps.taken import refuse_taken
+from bot.steps.custom_steps import refuse_taken
+from bot.steps.step_results import Reply
 from tests.talk import Talk, problems_of
 
 

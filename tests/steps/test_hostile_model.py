@@ -17,10 +17,10 @@ from bot.core.effects import Call, Send
 from bot.core.messages import TextMessage, violations
 from bot.core.values import Location, Media
 from bot.extensions.decorators import handler
-from bot.steps.exchange import Exchange
-from bot.steps.kind import Reply
-from bot.steps.links import foreign_link
+from bot.steps.ai_exchange import Exchange
+from bot.steps.output_guard import foreign_link
 from bot.steps.prompt import read_commands, system_text
+from bot.steps.step_results import Reply
 from bot.steps.tool_calls import NOT_DONE, STAYS, UNASKED
 from tests.searches import tries
 from tests.talk import START, Talk

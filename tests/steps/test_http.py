@@ -14,9 +14,8 @@ from bot.core.values import Record
 from bot.expressions.templates import pieces_of
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
-from bot.steps.http_address import Address
-from bot.steps.kind import StepFailed
-from bot.steps.wire import encoded, json_text
+from bot.steps.http_step import Address, encoded, json_text
+from bot.steps.step_results import StepFailed
 from tests.talk import CONTACT, Talk, problems_of
 
 BOT = """

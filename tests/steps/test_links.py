@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.steps.links import foreign_link, links_in
+from bot.steps.output_guard import foreign_link, links_in
 
 SHOP = ["shop.example"]
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from bot.lang import word_matching
 from bot.lang.word_matching import CLOSE, WAYS, WHOLE, Option, normalise
-from bot.steps import many
-from bot.steps.many import Many, named
+from bot.steps import answer_matching
+from bot.steps.answer_matching import named
+from bot.steps.choices import Many
 
 WORDS = st.text("abcdefgh", min_size=2, max_size=6).filter(lambda word: word not in ("dan", "en", "a", "e"))
 FRUIT = [Option("Apples"), Option("Plums, red", ("red ones",)), Option("Plums"), Option("Dates")]
@@ -73,7 +74,7 @@ def test_however_many_numbers_a_text_names_each_phrase_is_folded_a_few_times(
         folded.append(text)
         return normalise(text)
 
-    for module in (word_matching, many):
+    for module in (word_matching, answer_matching):
         monkeypatch.setattr(module, "normalise", counted)
     assert named("1-50", options, how) == list(range(50))
     phrases = sum(1 + len(option.words) for option in options)

@@ -17,7 +17,7 @@ from bot.simulation.phone import Bubble
 from bot.steps import brief as briefs
 from bot.steps import tool_calls, tools
 from bot.steps.exits import Exit
-from bot.steps.guard import canary
+from bot.steps.output_guard import canary
 from bot.testing.attacks.attack_catalogue import ATTACKS, EVIL, MARK, OTHER
 from bot.testing.attacks.attack_checks import Observed, findings
 from bot.testing.attacks.attack_conversation import order_of

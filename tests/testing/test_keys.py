@@ -25,7 +25,7 @@ from bot.lang.source import read
 from bot.program import load_handlers
 from bot.settings.known import problems_in
 from bot.steps import KINDS
-from bot.steps.step_option_keys import SOME_HAVE
+from bot.steps.step_options import SOME_HAVE
 from bot.testing.transcript import Known
 from bot.testing.transcript_reader import load_with_tests, read_transcript
 from bot.testing.transcript_schema import documents_schema

@@ -16,8 +16,8 @@ from bot.expressions.abstract_values import AbstractValues, ValueKind
 from bot.expressions.templates import Template
 from bot.flow.definition import Step
 from bot.flow.library import Library
-from bot.steps.declared import RestFor
-from bot.steps.points_in_time import CLOCK
+from bot.steps.schedule import CLOCK
+from bot.steps.step_facts import RestFor
 from bot.types.domains import values_of
 
 

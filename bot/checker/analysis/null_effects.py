@@ -9,7 +9,7 @@ from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, ValueKind, some
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Flow
-from bot.steps.declared import Given, Null, Used
+from bot.steps.step_facts import Given, Null, Used
 from bot.types.domains import KINDS
 
 VariableSet = int

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bot.checker.analysis.longest_paths import UNBOUNDED
 from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Place
 from bot.flow.definition import Step
-from bot.steps.declared import RestFor
+from bot.steps.step_facts import RestFor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from bot.checker.analysis.null_effects import AnalysedText, NullAnalysis, NullEf
 from bot.checker.graph import Edge
 from bot.expressions.templates import Template
 from bot.flow.definition import ANSWER, Flow, Step
-from bot.steps.declared import Given, Null, Outcome, Result, SentText, Used, only_if
+from bot.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import Transition, templates_in
 from bot.types.domains import surely_fits
@@ -144,9 +144,9 @@ NOTHING = TransferFunction()
 
 _ERRORS, _VISITS = "errors.", "visits."  # what outcomes begin with by which a step is left that has not done its work
 _SAVED = {
-    Result.VALUE: (True,),
-    Result.PERHAPS: (None,),
-    Result.NULL: (None,),
+    SavedResult.VALUE: (True,),
+    SavedResult.PERHAPS: (None,),
+    SavedResult.NULL: (None,),
 }  # a value that is as null as what is saved
 BroughtBack = tuple[VariableSet, VariableSet]
 """The variables to which a flow that was run gives something, and those of them that may be null."""
@@ -247,7 +247,7 @@ def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
     """What `save` gets, or a value like it."""
     if options.save is None:
         return []
-    values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, Result) else (outcome.saves.value,)
+    values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, SavedResult) else (outcome.saves.value,)
     return [(options.save, value) for value in values]
 
 

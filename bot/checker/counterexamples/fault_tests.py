@@ -14,7 +14,7 @@ from bot.core.effects import Send
 from bot.core.turn import StepTaken
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Step
-from bot.steps.declared import Offered, SentText
+from bot.steps.step_facts import Offered, SentText
 from bot.steps.transition import END
 
 _MOST = 10  # steps that are followed

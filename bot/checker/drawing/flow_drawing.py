@@ -9,7 +9,7 @@ from bot.checker.drawing.finding_index import Flags
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.flow.definition import Flow, Step
 from bot.flow.triggers import FIRST, Trigger
-from bot.steps.declared import RestFor
+from bot.steps.step_facts import RestFor
 from bot.steps.transition import END
 
 SAID = 68  # characters of what a step says

@@ -32,9 +32,8 @@ from bot.core.session import Frame
 from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
-from bot.steps.call import UNDECLARED
-from bot.steps.kind import Reply
-from bot.steps.replies import ReplyId
+from bot.steps.call_step import UNDECLARED
+from bot.steps.step_results import Reply, ReplyId
 from bot.types.structured_types import LocationVariable, MediaVariable
 from bot.types.type_registry import Answer as Written
 from bot.types.type_registry import Variable

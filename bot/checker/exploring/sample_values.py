@@ -13,7 +13,7 @@ from re import _constants as codes  # type: ignore[attr-defined]  # the only rea
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from bot.steps.run import MOST_ELEMENTS
+from bot.steps.control_steps import MOST_ELEMENTS
 from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import NumberVariable

@@ -11,9 +11,9 @@ from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.flow.machine import ResolvedTransition
 from bot.flow.target_checks import failing_flows
-from bot.steps.declared import RestFor
+from bot.steps.step_facts import RestFor
+from bot.steps.step_options import uses_on_leaving
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
-from bot.steps.uses import uses_on_leaving
 from bot.types.domains import values_of
 
 _BY_REST = {

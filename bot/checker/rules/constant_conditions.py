@@ -15,7 +15,7 @@ from bot.expressions.formats import shown
 from bot.expressions.templates import Expression
 from bot.flow.definition import Flow, Step
 from bot.lang.problems import did_you_mean
-from bot.steps.declared import Given, Outcome, Result, Saved, only_if
+from bot.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
 from bot.steps.transition import evaluate, templates_in
 from bot.types.domains import values_of
 from bot.types.text_types import ChoiceVariable
@@ -194,9 +194,9 @@ def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
     """What `save` gets, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
     if isinstance(outcome.saves, Saved):
         return [outcome.saves.value]
-    if outcome.saves is Result.VALUE:
+    if outcome.saves is SavedResult.VALUE:
         return [_TYPED if chosen else _ANY]
-    return [_ANY] if outcome.saves is Result.PERHAPS else []
+    return [_ANY] if outcome.saves is SavedResult.PERHAPS else []
 
 
 def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -13,9 +13,9 @@ from bot.expressions.abstract_values import ValueKind
 from bot.expressions.templates import Template
 from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.lang.nodes import Mark
-from bot.steps.declared import Null, Saved, Used
+from bot.steps.step_facts import Null, Saved, Used
+from bot.steps.step_options import uses_on_leaving
 from bot.steps.transition import Assignment
-from bot.steps.uses import uses_on_leaving
 from bot.types.domains import KINDS, kinds_of_type, may_be_taken, may_fit
 from bot.types.type_registry import Variable
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bot.checker.findings import Finding
 from bot.checker.graph import Cause, Edge, Graph, Place
 from bot.lang.languages import ENGLISH, SORRY
-from bot.steps.declared import RestFor
+from bot.steps.step_facts import RestFor
 from bot.steps.transition import BACK, ROUTE
 
 _AT_ONCE = (Cause.TURN, Cause.RESULT)

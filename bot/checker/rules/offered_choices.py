@@ -13,9 +13,9 @@ from bot.expressions.templates import Expression
 from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.nodes import Mark
 from bot.lang.word_matching import LONGEST, normalise
-from bot.steps.declared import Offered, Result, SentText
-from bot.steps.made_choices import IT
-from bot.steps.words import Word
+from bot.steps.choices import IT
+from bot.steps.step_facts import Offered, SavedResult, SentText
+from bot.steps.transition import Word
 from bot.types.structured_types import ListVariable
 from bot.types.text_types import TextVariable
 from bot.types.trials import Values, in_words
@@ -152,7 +152,7 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str]]:
     outcomes = step.outcomes
     for answer in step.kind.answers():
         outcome = outcomes.get(answer.owner)
-        leaves_open = outcome is not None and outcome.saves is Result.NULL
+        leaves_open = outcome is not None and outcome.saves is SavedResult.NULL
         if leaves_open and _is_answer(variable, answer.text, asked.seen.language):
             yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}'
 

@@ -7,9 +7,8 @@ from bot.core import messages as limits
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import SENTENCES
-from bot.steps.declared import SentText
-from bot.steps.transition import Transition
-from bot.steps.words import Words
+from bot.steps.step_facts import SentText
+from bot.steps.transition import Transition, Words
 from bot.types.length_bounds import LengthBounds
 from bot.types.trials import Trials
 from bot.types.variable import Variable

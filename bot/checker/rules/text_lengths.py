@@ -13,7 +13,7 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
-from bot.steps.declared import SentText
+from bot.steps.step_facts import SentText
 from bot.types.length_bounds import LengthBound, is_plain
 from bot.types.trials import Values, in_words
 

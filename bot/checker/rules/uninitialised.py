@@ -11,8 +11,8 @@ from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place
 from bot.expressions.templates import Expression
 from bot.lang.nodes import Mark
-from bot.steps.declared import Need
-from bot.steps.notes import STRUCTURES
+from bot.steps.brief import STRUCTURES
+from bot.steps.step_facts import Need
 
 _BY_NULL = {"failed", "mismatch"}  # the failures that null may lead to
 

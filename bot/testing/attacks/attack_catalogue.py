@@ -6,7 +6,7 @@ from itertools import count
 
 from bot.emulator.completion import Answer, Raw, failure
 from bot.emulator.completion.script import Item
-from bot.steps.guard import canary
+from bot.steps.output_guard import canary
 from bot.testing.attacks.attack_target import Target
 from bot.testing.attacks.hostile_model import Prompt, Script, written_call
 

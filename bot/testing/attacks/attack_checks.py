@@ -13,8 +13,7 @@ from bot.emulator.completion.answers import tokens
 from bot.emulator.completion.requests import text_of
 from bot.emulator.completion.script import Item
 from bot.simulation.phone import Bubble
-from bot.steps.guard import canary
-from bot.steps.links import foreign_link
+from bot.steps.output_guard import canary, foreign_link
 from bot.steps.tools import Tool, read_arguments
 from bot.testing.attacks.attack_catalogue import EVALUATED, EVIL, FAKED, MARK, OTHER, never
 from bot.testing.attacks.attack_target import Target, shows, texts_in

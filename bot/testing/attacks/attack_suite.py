@@ -22,8 +22,8 @@ from bot.outgoing import HttpAnswer
 from bot.program import Program, load_program
 from bot.simulation.phone import Bubble
 from bot.simulation.simulation import Simulation
-from bot.steps.ai import Ai
-from bot.steps.exchange import Exchange
+from bot.steps.ai_exchange import Exchange
+from bot.steps.ai_step import AiStep
 from bot.testing.attacks.attack_catalogue import ATTACKS, SECRET, Attack
 from bot.testing.attacks.attack_checks import Finding, Observed, findings
 from bot.testing.attacks.attack_conversation import ABOUT, Beat, Burst, Missed, Pictures, Plot, Scene, order_of, plot_of
@@ -335,7 +335,7 @@ def _spoken(speaks: Speaks) -> Item:
 
 def _within(target: Target) -> float:
     """How long an answer may take, in seconds."""
-    return target.kind.brief.within if isinstance(target.kind, Ai) else target.kind.within
+    return target.kind.brief.within if isinstance(target.kind, AiStep) else target.kind.within
 
 
 def _judges(program: Program) -> set[str]:

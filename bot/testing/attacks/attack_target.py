@@ -16,9 +16,9 @@ from bot.core.effects import Complete
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.program import Program
-from bot.steps.ai import Ai
+from bot.steps.ai_step import AiStep
 from bot.steps.brief import Brief
-from bot.steps.classify import Classify
+from bot.steps.classify_step import ClassifyStep
 from bot.testing.transcript_reader import NOW
 
 HARMLESS = "All right."
@@ -38,7 +38,7 @@ class Target:
     flow: str
     step: str
     mark: Mark
-    kind: Ai | Classify
+    kind: AiStep | ClassifyStep
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class Target:
     @property
     def brief(self) -> Brief | None:
         """What an `ai` step tells its model; None of a `classify` step."""
-        return self.kind.brief if isinstance(self.kind, Ai) else None
+        return self.kind.brief if isinstance(self.kind, AiStep) else None
 
     def is_of(self, flow: str, step: str) -> bool:
         """Whether it is this step."""
@@ -58,7 +58,7 @@ class Target:
 def targets(library: Library) -> list[Target]:
     """The steps that ask a model, in the order of the files."""
     steps = ((flow.name, step) for flow in library.flows.values() for step in flow.steps.values())
-    found = [Target(flow, s.name, s.mark, s.kind) for flow, s in steps if isinstance(s.kind, Ai | Classify)]
+    found = [Target(flow, s.name, s.mark, s.kind) for flow, s in steps if isinstance(s.kind, AiStep | ClassifyStep)]
     return sorted(found, key=lambda target: (target.mark.path, target.mark.line))
 
 
@@ -86,7 +86,7 @@ class Ways:
 
     def filled(self, target: Target, way: Way, text: str) -> Way | None:
         """The way with a text in place of something that the contact fills in, if the model is then told of it."""
-        unread = isinstance(target.kind, Classify) and target.kind.text is None  # the last is what it sorts
+        unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None  # the last is what it sorts
         role = None if target.brief is None else "system"
         return self._telling(target, text, (_written(way, number, text) for number in range(len(way) - unread)), role)
 

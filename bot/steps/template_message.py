@@ -8,14 +8,14 @@ from typing import Any
 from bot.core import messages
 from bot.expressions.templates import Template
 from bot.keys.fields import Fields, template_of
+from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
 from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.nodes import List, Map, Node
-from bot.steps.declared import SentFile, SentText, Used
-from bot.steps.kind import StepFailed
-from bot.steps.limits import check_media
-from bot.steps.place import Place, read_place
+from bot.steps.message_parts import COORDINATES, LOCATION_KEYS, LocationPart, check_media, read_location
+from bot.steps.step_facts import SentFile, SentText, Used
+from bot.steps.step_results import StepFailed
 
-NOTICE_TEXTS: Mapping[str, Shape] = {"name": MAY, "language": MAY, "header": TEXT, "body": TEXT, "buttons": MAY}
+TEMPLATE_TEXTS: Mapping[str, Shape] = {"name": MAY, "language": MAY, "header": TEXT, "body": TEXT, "buttons": MAY}
 MEDIA = ("image", "video", "document")
 BODY_KINDS = ("text", "currency", "date_time")
 HEADER_KINDS = ("text", *MEDIA, "location")
@@ -24,12 +24,12 @@ FIXED = "fixed"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class TemplateParameter:
     """One value that fills a template: its type, and what it is made of, by the names of the specification."""
 
     kind: str
     parts: Mapping[str, Template]
-    place: Place | None = None
+    place: LocationPart | None = None
 
     def wire(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         """The parameter object. Raises `StepFailed` for an amount or coordinates that are no numbers."""
@@ -64,13 +64,13 @@ class UrlButton:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class TemplateMessage:
     """A template with what fills it: also what `window_closed` sends instead of a message."""
 
     name: str
     language: str
-    header: Parameter | None = None
-    body: tuple[Parameter, ...] = ()
+    header: TemplateParameter | None = None
+    body: tuple[TemplateParameter, ...] = ()
     buttons: tuple[UrlButton, ...] = ()
 
     def message(self, scope: Mapping[str, Any], replies: tuple[str, ...] = ()) -> messages.TemplateMessage:
@@ -109,12 +109,12 @@ class Notice:
             yield Used(button.text)
 
 
-def read_notice(fields: Fields) -> Notice:
+def read_template_message(fields: Fields) -> TemplateMessage:
     """Read a template's name, language and what fills it."""
     fields.require("name")
     fields.require("language")
     name, language = fields.string("name"), fields.string("language")
-    notice = Notice(
+    notice = TemplateMessage(
         name or "",
         language or "",
         _read_header(fields),
@@ -125,14 +125,14 @@ def read_notice(fields: Fields) -> Notice:
     return notice
 
 
-def _read_header(fields: Fields) -> Parameter | None:
+def _read_header(fields: Fields) -> TemplateParameter | None:
     node = fields.raw("header")
     if isinstance(node, List) and not node.items:
-        return Parameter(FIXED, {})
+        return TemplateParameter(FIXED, {})
     return _read_parameter(node, fields, "header", HEADER_KINDS)
 
 
-def _read_body(fields: Fields) -> Iterator[Parameter]:
+def _read_body(fields: Fields) -> Iterator[TemplateParameter]:
     for node in fields.one_or_more("body"):
         parameter = _read_parameter(node, fields, "body", BODY_KINDS)
         if parameter is not None:
@@ -154,13 +154,13 @@ def _read_buttons(fields: Fields) -> Iterator[UrlButton]:
             yield UrlButton(text, index)
 
 
-def _read_parameter(node: Node | None, fields: Fields, key: str, kinds: tuple[str, ...]) -> Parameter | None:
+def _read_parameter(node: Node | None, fields: Fields, key: str, kinds: tuple[str, ...]) -> TemplateParameter | None:
     """Read a text, or a map with one key: the parameter's type."""
     if node is None:
         return None
     if not isinstance(node, Map):
         text = template_of(node, fields.problems, f"{fields.what}: {key}")
-        return None if text is None else Parameter("text", {"text": text})
+        return None if text is None else TemplateParameter("text", {"text": text})
     inner = Fields(node, fields.problems, f"{fields.what}: {key}")
     found = [kind for kind in kinds if inner.has(kind)]
     inner.close()
@@ -171,12 +171,12 @@ def _read_parameter(node: Node | None, fields: Fields, key: str, kinds: tuple[st
     return _read_typed(inner, found[0])
 
 
-def _read_typed(fields: Fields, kind: str) -> Parameter | None:
+def _read_typed(fields: Fields, kind: str) -> TemplateParameter | None:
     if kind == "location":
         inner = fields.fields(kind)
         whole = inner is not None and inner.require("name") and inner.require("address")
-        place = read_place(inner) if inner is not None and whole else None
-        return None if place is None else Parameter(kind, {}, place)
+        place = read_location(inner) if inner is not None and whole else None
+        return None if place is None else TemplateParameter(kind, {}, place)
     if not isinstance(fields.raw(kind), Map):
         return _read_short(fields, kind)
     inner = fields.fields(kind)
@@ -193,22 +193,22 @@ def _read_typed(fields: Fields, kind: str) -> Parameter | None:
         return None
     inner.close()
     texts = {name: text for name, text in parts.items() if text is not None}
-    return Parameter(kind, texts) if texts else None
+    return TemplateParameter(kind, texts) if texts else None
 
 
-def _read_short(fields: Fields, kind: str) -> Parameter | None:
+def _read_short(fields: Fields, kind: str) -> TemplateParameter | None:
     """A type whose value is one text: an address for media."""
     text = fields.template(kind)
     if text is None:
         return None
     if kind in MEDIA:
         check_media(fields, kind, kind, text)
-        return Parameter(kind, {"link": text})
+        return TemplateParameter(kind, {"link": text})
     if kind == "currency":
         what = f"{fields.what}: currency: an amount and a code are expected"
         fields.problems.add("E106", fields.mark_of(kind), what, "write currency: {amount: 12.50, code: EUR}")
         return None
-    return Parameter(kind, {"text": text})
+    return TemplateParameter(kind, {"text": text})
 
 
 def _currency(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -222,3 +222,63 @@ def _currency(texts: Mapping[str, str]) -> dict[str, Any]:
 
 def _location(place: messages.LocationMessage) -> dict[str, Any]:
     return {"latitude": place.latitude, "longitude": place.longitude, "name": place.name, "address": place.address}
+
+
+_PARAMETERS: Schemas = {
+    "text": takes(ANY_TEXT, "A text."),
+    "image": takes(
+        either(ANY_TEXT, record({"id": takes(ANY_TEXT, "Its id at the gateway.")}, "id")), "An image, by its address."
+    ),
+    "video": takes(ANY_TEXT, "A video, by its address."),
+    "document": takes(ANY_TEXT, "A document, by its address."),
+    "location": takes(record(LOCATION_KEYS, *COORDINATES, "name", "address"), "A place on the map."),
+    "currency": takes(
+        record(
+            {
+                "amount": takes(ANY_TEXT, "How much, like 12.50."),
+                "code": takes(ANY_TEXT, "The currency's code, like EUR."),
+                "text": takes(ANY_TEXT, "How it is written; the amount and the code where nothing is said."),
+            },
+            "amount",
+            "code",
+        ),
+        "An amount of money.",
+    ),
+    "date_time": takes(ANY_TEXT, "A date or a time, as it is written."),
+}
+
+
+def _parameter(kinds: tuple[str, ...]) -> Schema:
+    return either(ANY_TEXT, record({kind: _PARAMETERS[kind] for kind in kinds}, most=1))
+
+
+_BUTTON: Schemas = {
+    "url": takes(ANY_TEXT, "What is added to the address of the button."),
+    "index": takes(integer(0, 9), "Its place among the template's buttons; behind the replies where nothing is said."),
+}
+TEMPLATE_MESSAGE = shared(
+    "map-of-template",
+    record(
+        {
+            "name": takes(ANY_TEXT, "The template's name at the gateway."),
+            "language": takes(ANY_TEXT, "The template's language, like en or pt_BR."),
+            "header": takes(
+                either(_parameter(HEADER_KINDS), {"type": "array", "maxItems": 0}), "What fills the header."
+            ),
+            "body": takes(one_or_several(_parameter(BODY_KINDS)), "What fills the placeholders of the body, in order."),
+            "buttons": takes(
+                one_or_several(either(ANY_TEXT, record(_BUTTON, "url"))), "What is added to links of its buttons."
+            ),
+        },
+        "name",
+        "language",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentTemplate:
+    """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
+
+    notice: "TemplateMessage"
+    replies: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ SECRETS = one_or_several(pattern("(?!BOT_)[A-Z][A-Z0-9_]{0,63}", "write one like
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class HttpService:
     """One service. Its texts may hold ``secret.NAME``, and nothing of a conversation: no flow sees them.
 
     ``allow_private``: it may lie in a private network.
@@ -80,7 +80,7 @@ def read_secrets(fields: Fields) -> tuple[str, ...]:
     return names
 
 
-def read_services(fields: Fields, secrets: tuple[str, ...]) -> dict[str, Service]:
+def read_services(fields: Fields, secrets: tuple[str, ...]) -> dict[str, HttpService]:
     """Read `http` of ``bot.yml``: the services by name."""
     inner = fields.fields("http")
     services = {}
@@ -91,9 +91,9 @@ def read_services(fields: Fields, secrets: tuple[str, ...]) -> dict[str, Service
     return services
 
 
-def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> Service:
+def _read_service(name: str, fields: Fields, secrets: tuple[str, ...]) -> HttpService:
     base = fields.template("base") if fields.require("base") else None
-    service = Service(
+    service = HttpService(
         name,
         base or Template.plain("", fields.mark),
         read_headers(fields),

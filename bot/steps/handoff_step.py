@@ -12,10 +12,10 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, either, record, takes
 from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.nodes import Map
-from bot.steps.declared import Falls, Outcome, Rest, RestFor, Sent, SentText, Used
-from bot.steps.kind import Awaited, Reading, StepContext, StepKind, StepResult, ending
-from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
-from bot.steps.transition_keys import TRANSITION
+from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
+from bot.steps.step_kind import ReadContext, Sent, StepKind
+from bot.steps.step_results import Awaited, StepContext, StepResult, ending
+from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
 
 _HANDOFF: Schemas = {
     "team": takes(ANY_TEXT, "The team; the contact gets the tag handoff:team meanwhile."),
@@ -25,7 +25,7 @@ _HANDOFF: Schemas = {
 
 
 @dataclass(frozen=True, slots=True)
-class Handoff(StepKind):
+class HandoffStep(StepKind):
     """To which team, with which note to them, and what the contact is told."""
 
     team: str
@@ -43,7 +43,7 @@ class Handoff(StepKind):
     texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": TRANSITION_TEXTS}
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
         closed = transition_at(fields, "closed")
         if not isinstance(fields.raw("handoff"), Map):

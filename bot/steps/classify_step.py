@@ -22,12 +22,12 @@ from bot.steps.ai_settings import (
     check_model_errors,
     read_budget,
 )
-from bot.steps.declared import Falls, Outcome, Rest, RestFor, Spends, Used
 from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
 from bot.steps.prompt import instructions_of, most_instructions
-from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
-from bot.steps.transition_keys import TRANSITION
+from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
 from bot.types.type_registry import Variable
 
 WITHIN = 20.0  # seconds
@@ -39,7 +39,7 @@ _AROUND = " \n\t\r\"'`*_.,:()[]“”‘’«»„"  # spaces, quotes, marks of 
 
 
 @dataclass(frozen=True, slots=True)
-class Classify(StepKind):
+class ClassifyStep(StepKind):
     """What the transitions are about, and which text is read: what is unread, unless ``text`` names another."""
 
     question: Template
@@ -64,7 +64,7 @@ class Classify(StepKind):
     texts: ClassVar[Mapping[str, Shape]] = {"exits": Keys(TRANSITION_TEXTS), "other": TRANSITION_TEXTS}
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``classify`` with `text`, `exits` and `other`."""
         question, text = fields.template("classify"), fields.template("text")
         within = fields.seconds("within", WITHIN)

@@ -1,9 +1,11 @@
 """``ask``: put a question and wait for its answer."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from bot.core import messages as limits
 from bot.core.effects import NOT_FETCHED, TOO_LARGE, WRONG_TYPE, Fetch
 from bot.core.events import CallEnded
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
@@ -15,18 +17,15 @@ from bot.keys.text_shapes import TEXT, WORDS, Shape
 from bot.lang.nodes import Map
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import meaning
-from bot.steps.ask_checks import check_choices, check_message, check_saved, form_of
-from bot.steps.ask_texts import texts_of
-from bot.steps.choice_keys import CHOICES_KEYS, SKIP
-from bot.steps.choice_reader import CHOICES_TEXTS, read_choices
-from bot.steps.choices import Choices
-from bot.steps.declared import AnswerText, Falls, Outcome, Result, Saved, Sent, Used
-from bot.steps.error_names import SENDING, check_error_names
-from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
+from bot.steps.choice_reader import CHOICES_KEYS, CHOICES_TEXTS, SKIP, read_choices
+from bot.steps.choices import Choices, FixedChoice
+from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.steps.offer import Offer
-from bot.steps.step_option_keys import SOME_HAVE
-from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at, transition_from
-from bot.steps.transition_keys import TRANSITION
+from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, Used, only_if
+from bot.steps.step_kind import ReadContext, Sent, StepKind
+from bot.steps.step_options import SOME_HAVE
+from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable
 
@@ -35,7 +34,7 @@ _KEEPING = (*KEEPING_ERRORS, *SENDING)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask(StepKind):
+class AskStep(StepKind):
     """A question: its text, what there is to choose from, and what else it takes."""
 
     body: Template
@@ -67,7 +66,7 @@ class Ask(StepKind):
     }
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ask`` with its choices, `skip` and `other`."""
         body = fields.wording("ask")
         header, footer = fields.template("header"), fields.template("footer")
@@ -82,12 +81,12 @@ class Ask(StepKind):
         return ask
 
     def _check(self, fields: Fields) -> None:
-        form = form_of(self.choices)
-        check_message(fields, self.body, self.header, self.footer, form)
+        form = _form_of(self.choices)
+        _check_message(fields, self.body, self.header, self.footer, form)
         if self.choices is not None:
-            check_choices(fields, self.choices, form)
+            _check_choices(fields, self.choices, form)
             if self.choices.many is not None:
-                check_saved(fields, self.variable)
+                _check_saved(fields, self.variable)
         if self._keeping is not None:
             check_error_names(fields, _KEEPING, "keeping a file has no error", f"write {', '.join(_KEEPING)}, else")
         else:
@@ -116,7 +115,7 @@ class Ask(StepKind):
         if self._ends_by_then:
             found["then"] = Outcome(None, Falls.THEN)
         if self.skip_words:
-            found["skip"] = Outcome(self.skip, Falls.THEN, saves=Result.NULL)
+            found["skip"] = Outcome(self.skip, Falls.THEN, saves=SavedResult.NULL)
         if self.other is not None:
             found["other"] = Outcome(self.other, Falls.STAY, success=False)
         if self._keeping is not None:
@@ -144,7 +143,7 @@ class Ask(StepKind):
 
     def sends(self) -> Iterator[Sent]:
         """The question, and what there is to choose from."""
-        yield from texts_of(self.body, self.header, self.footer, self.choices)
+        yield from _question_texts(self.body, self.header, self.footer, self.choices)
         if self.choices is not None:
             yield self.choices.offered
 
@@ -190,7 +189,7 @@ class Ask(StepKind):
             or not self.choices.offers(step_state)
             or not isinstance(message, Buttons | ListMessage)
         ):
-            return super(Ask, self).in_plain_text(context, message)
+            return super(AskStep, self).in_plain_text(context, message)
         return self._offer(self.choices, context, step_state, message.body)
 
     def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -273,3 +272,139 @@ def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Transition | None]:
     words, transition = inner.strings("words"), transition_from(inner)
     inner.close()
     return words, transition
+
+
+def _question_texts(
+    body: Template, header: Template | None, footer: Template | None, choices: Choices | None
+) -> Iterator[SentText]:
+    """The question, what stands above and below it, and its choices."""
+    most = limits.TEXT_BODY if choices is None or choices.numbered else limits.INTERACTIVE_BODY
+    yield SentText("ask", body, most, needed=True, question=True)
+    if header is not None:
+        yield SentText("header", header, limits.HEADER_TEXT)
+    if footer is not None:
+        yield SentText("footer", footer, limits.FOOTER_TEXT)
+    if choices is not None:
+        yield from _choice_texts(choices)
+
+
+def _choice_texts(choices: Choices) -> Iterator[SentText]:
+    """Titles that are too long for buttons become the rows of a list, but where buttons are asked for."""
+    as_buttons = choices.form == "buttons"
+    most = choices.title_limit(as_buttons=as_buttons)
+    about = None if choices.numbered else limits.ROW_DESCRIPTION
+    for choice in choices.fixed:
+        given = only_if(choice.condition)
+        yield SentText("title", choice.title, most, title=True, given=given)
+        if choice.about is not None:
+            yield SentText("about", choice.about, about, given=given)
+    if choices.made is not None:
+        yield SentText("title", choices.made.title, most)
+        if choices.made.about is not None:
+            yield SentText("about", choices.made.about, about)
+    if choices.opener is not None:
+        yield SentText("button", choices.opener, limits.BUTTON_TITLE, needed=True)
+    if choices.many is not None and choices.many.done is not None:
+        yield SentText("done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE, needed=True)
+
+
+_TEXT, _BUTTONS, _LIST, _OPEN = "text", "buttons", "list", "open"  # how a question is shown; open: the run will tell
+
+
+def _check_message(fields: Fields, body: Template, header: Template | None, footer: Template | None, form: str) -> None:
+    """The text, the header and the footer."""
+    check_length(fields, "ask", body, limits.TEXT_BODY if form == _TEXT else limits.INTERACTIVE_BODY)
+    for wording in body.wordings:
+        if wording.constant and not wording.source.strip() and not fields.null("ask"):
+            fields.problems.add(
+                "E105", wording.mark, f"{fields.what}: ask: there is nothing to ask", "write the question"
+            )
+    check_length(fields, "header", header, limits.HEADER_TEXT)
+    check_length(fields, "footer", footer, limits.FOOTER_TEXT)
+    for key, wanted in (("header", _BUTTONS), ("footer", _LIST)):
+        if fields.has(key) and form not in (wanted, _OPEN):
+            fields.problems.add(
+                "E403", fields.mark_of(key), f"{fields.what}: a {key} goes with {wanted} only", "put it in the text"
+            )
+
+
+def _form_of(choices: Choices | None) -> str:
+    """How a question with these choices will be shown."""
+    if choices is None or choices.numbered:
+        return _TEXT
+    further = 0 if choices.many is None else 1
+    certain = further + sum(choice.condition is None for choice in choices.fixed)
+    if choices.form == "list" or (choices.form == "options" and choices.made is None and certain > limits.BUTTONS):
+        return _LIST
+    if choices.made is not None or len(choices.fixed) + further > limits.BUTTONS:
+        return _OPEN
+    longest = choices.title_limit(as_buttons=True)
+    fits = all(len(choice.title.source) <= longest and choice.about is None for choice in choices.fixed)
+    return _BUTTONS if choices.form == "buttons" or fits else _LIST
+
+
+def _check_choices(fields: Fields, choices: Choices, form: str) -> None:
+    """How many there are, and their texts."""
+    _check_number(fields, choices)
+    _check_titles_differ(fields, choices)
+    as_buttons = form == _BUTTONS or choices.form == "buttons"
+    for choice in choices.fixed:
+        _check_texts(fields, choices, choice, as_buttons=as_buttons)
+    check_text(fields, "button", choices.opener, limits.BUTTON_TITLE)
+    if choices.many is not None:
+        check_text(fields, "done", choices.many.done, limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE)
+
+
+def _check_number(fields: Fields, choices: Choices) -> None:
+    sections = Counter(choice.section for choice in choices.fixed)
+    if sum(-(-rows // limits.ROWS_PER_SECTION) for rows in sections.values()) > limits.SECTIONS:
+        fields.problems.add(
+            "E401",
+            choices.mark,
+            f"{fields.what}: more than {limits.SECTIONS} sections of {limits.ROWS_PER_SECTION} rows",
+            "divide the question",
+        )
+    certain = [choice for choice in choices.fixed if choice.condition is None]
+    most = limits.BUTTONS - (0 if choices.many is None else 1)
+    if choices.form == "buttons" and len(certain) > most and choices.made is None:
+        what = f"{fields.what}: buttons: {len(certain)} buttons, {most} are allowed"
+        what += "" if choices.many is None else " beside the one that ends many answers"
+        fields.problems.add("E401", certain[most].mark, what, "use a list")
+    if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
+        what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
+        fields.problems.add("E307", fields.mark_of("many"), what, "change one of them")
+
+
+def _check_titles_differ(fields: Fields, choices: Choices) -> None:
+    seen: set[str] = set()
+    for choice in choices.fixed:
+        title = choice.title.source
+        if title in seen:
+            fields.problems.add(
+                "E406", choice.mark, f'{fields.what}: a second "{title}"', "titles of one message differ"
+            )
+        seen.add(title)
+
+
+def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
+    fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons else "shorten it"
+    check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
+    check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
+    if choice.about is not None and as_buttons:
+        fields.problems.add("E403", choice.mark, f"{fields.what}: only rows of a list have an `about`", "use a list")
+    transition = choice.transition
+    if (
+        choices.many is not None
+        and not choice.leads
+        and transition is not None
+        and (transition.speaks or transition.set or transition.tag)
+    ):
+        what = f'{fields.what}: "{choice.key}" leads nowhere, being one answer of many'
+        fields.problems.add("E131", choice.mark, what, "add `then`, so that it is the whole answer, or only its value")
+
+
+def _check_saved(fields: Fields, variable: Variable | None) -> None:
+    """Many answers are saved as a list."""
+    if variable is not None and variable.type != "list":
+        what = f'{fields.what}: many answers are a list, and "{variable.name}" is of type {variable.type}'
+        fields.problems.add("E303", fields.mark_of("save"), what, f"declare it as {variable.name}: {{type: list}}")

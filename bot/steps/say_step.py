@@ -12,11 +12,20 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
 from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.nodes import Map, Node
-from bot.steps.declared import REFUSED_WITHIN, Rest, RestFor, Sent, SentFile, SentText, Used
-from bot.steps.error_names import SENDING, check_error_names
-from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
-from bot.steps.limits import check_address, check_length, check_media
-from bot.steps.place import COORDINATES, PLACE_KEYS, Place, read_place
+from bot.steps.message_parts import (
+    COORDINATES,
+    LOCATION_KEYS,
+    SENDING,
+    LocationPart,
+    check_address,
+    check_error_names,
+    check_length,
+    check_media,
+    read_location,
+)
+from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, Used
+from bot.steps.step_kind import ReadContext, Sent, StepKind
+from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
 _LINK: Schemas = {
@@ -28,7 +37,7 @@ _DOCUMENT: Schemas = {**_FILE, "filename": takes(ANY_TEXT, "The name that it is 
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkPart:
     """A button that opens an address."""
 
     title: Template
@@ -36,7 +45,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FilePart:
     """A file by its public address."""
 
     kind: str
@@ -49,13 +58,13 @@ def _file_texts(node: Node) -> Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Say(StepKind):
+class SayStep(StepKind):
     """What is said, and at most one attachment."""
 
     text: Template | None
     header: Template | None
     footer: Template | None
-    attachment: Link | File | Place | None
+    attachment: LinkPart | FilePart | LocationPart | None
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     verb: ClassVar[str] = "say"
@@ -72,7 +81,7 @@ class Say(StepKind):
             for kind in limits.MEDIA_KINDS
         },
         "document": takes(either(ANY_TEXT, record(_DOCUMENT, "link")), "A file, document, by its public address."),
-        "location": takes(record(PLACE_KEYS, *COORDINATES), "A place on the map."),
+        "location": takes(record(LOCATION_KEYS, *COORDINATES), "A place on the map."),
     }
     texts: ClassVar[Mapping[str, Shape]] = {
         "say": TEXT,
@@ -84,7 +93,7 @@ class Say(StepKind):
     }
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``say`` with its link, file or place."""
         attachment = _read_the_one(fields)
         text = _read_text(fields, attachment)
@@ -98,15 +107,15 @@ class Say(StepKind):
 
     def _check(self, fields: Fields) -> None:
         check_error_names(fields, SENDING, "saying something has no error", f"write {', '.join(SENDING)}, else")
-        for key in () if isinstance(self.attachment, Link) else ("header", "footer"):
+        for key in () if isinstance(self.attachment, LinkPart) else ("header", "footer"):
             if fields.has(key):
                 what = f"{fields.what}: a {key} goes with a link only"
                 fields.problems.add("E403", fields.mark_of(key), what, "put it in the text")
         if self.preview_url and self.attachment is not None:
             what = f"{fields.what}: a preview goes with a plain text only"
             fields.problems.add("E403", fields.mark_of("preview_url"), what, "leave it out")
-        captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
-        most = limits.INTERACTIVE_BODY if isinstance(self.attachment, Link) else limits.TEXT_BODY
+        captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
+        most = limits.INTERACTIVE_BODY if isinstance(self.attachment, LinkPart) else limits.TEXT_BODY
         check_length(fields, "say", self.text, limits.CAPTION if captioned else most)
         check_length(fields, "header", self.header, limits.HEADER_TEXT)
         check_length(fields, "footer", self.footer, limits.FOOTER_TEXT)
@@ -114,8 +123,8 @@ class Say(StepKind):
     @property
     def most_messages(self) -> int:
         """The text and what is sent along, where that cannot carry it."""
-        alone = self.text is None or self.attachment is None or isinstance(self.attachment, Link)
-        captioned = isinstance(self.attachment, File) and self.attachment.kind in limits.CAPTIONED
+        alone = self.text is None or self.attachment is None or isinstance(self.attachment, LinkPart)
+        captioned = isinstance(self.attachment, FilePart) and self.attachment.kind in limits.CAPTIONED
         return 1 if alone or (captioned and self.text is not None and self.text.constant) else 2
 
     @property
@@ -132,21 +141,21 @@ class Say(StepKind):
     def fails(self) -> bool:
         """An address or a place that is worked out may be none."""
         match self.attachment:
-            case Link(_, url):
+            case LinkPart(_, url):
                 return not url.constant
-            case File(_, link):
+            case FilePart(_, link):
                 return not link.constant
-        return isinstance(self.attachment, Place) and any(self.attachment.uses())
+        return isinstance(self.attachment, LocationPart) and any(self.attachment.uses())
 
     def uses(self) -> Iterator[Used]:
         """Every template of the step."""
         found: list[object] = [self.text, self.header, self.footer]
         match self.attachment:
-            case Link(title, url):
+            case LinkPart(title, url):
                 found += [title, url]
-            case File(_, link, filename):
+            case FilePart(_, link, filename):
                 found += [link, filename]
-            case Place() as place:
+            case LocationPart() as place:
                 found += place.uses()
         for text in found:
             if isinstance(text, Template):
@@ -154,7 +163,7 @@ class Say(StepKind):
 
     def sends(self) -> Iterator[Sent]:
         """The text, which goes alone where a caption is too short for it; what goes with it; the file."""
-        linked = isinstance(self.attachment, Link)
+        linked = isinstance(self.attachment, LinkPart)
         if self.text is not None:
             yield SentText("say", self.text, limits.INTERACTIVE_BODY if linked else limits.TEXT_BODY, needed=linked)
         if self.header is not None:
@@ -162,10 +171,10 @@ class Say(StepKind):
         if self.footer is not None:
             yield SentText("footer", self.footer, limits.FOOTER_TEXT)
         match self.attachment:
-            case Link(title, url):
+            case LinkPart(title, url):
                 yield SentText("title", title, limits.BUTTON_TITLE, needed=True)
                 yield SentText("url", url, limits.URL, cut=False, needed=True)
-            case File(kind, link):
+            case FilePart(kind, link):
                 yield SentText(kind, link, None, needed=True)
                 yield SentFile(kind, link)
 
@@ -180,7 +189,7 @@ class Say(StepKind):
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The address as a text, whose end is awaited in turn."""
-        return replace(super(Say, self).in_plain_text(context, message), awaits=True)
+        return replace(super(SayStep, self).in_plain_text(context, message), awaits=True)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The gateway took it, or refused it."""
@@ -191,18 +200,18 @@ class Say(StepKind):
     def _messages(self, scope: Mapping[str, Any]) -> Iterator[Message]:
         text = "" if self.text is None else self.text.render(scope)
         match self.attachment:
-            case Link(title, url):
+            case LinkPart(title, url):
                 header = None if self.header is None else self.header.render(scope)
                 footer = None if self.footer is None else self.footer.render(scope)
                 yield LinkButton(text, title.render(scope), url.render(scope), header, footer)
                 return
-            case File(kind, link, filename):
+            case FilePart(kind, link, filename):
                 name = None if filename is None else filename.render(scope)
                 if kind in limits.CAPTIONED and len(text) <= limits.CAPTION:
                     yield MediaMessage(kind, link.render(scope), text or None, name)
                     return
                 attachment: Message | None = MediaMessage(kind, link.render(scope), None, name)
-            case Place() as place:
+            case LocationPart() as place:
                 attachment = place.message(scope)
             case _:
                 attachment = None
@@ -212,15 +221,15 @@ class Say(StepKind):
             yield attachment
 
 
-def _read_text(fields: Fields, attachment: Link | File | Place | None) -> Template | None:
+def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | None) -> Template | None:
     if not fields.null("say"):
         return fields.wording("say")
-    if attachment is None or isinstance(attachment, Link):
+    if attachment is None or isinstance(attachment, LinkPart):
         fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
     return None
 
 
-def _read_the_one(fields: Fields) -> Link | File | Place | None:
+def _read_the_one(fields: Fields) -> LinkPart | FilePart | LocationPart | None:
     """What is sent along: one thing at the most."""
     found = [key for key in ATTACHMENTS if fields.has(key)]
     attachment = _read_attachment(fields, found[0]) if found else None
@@ -230,27 +239,27 @@ def _read_the_one(fields: Fields) -> Link | File | Place | None:
     return attachment
 
 
-def _read_attachment(fields: Fields, key: str) -> Link | File | Place | None:
+def _read_attachment(fields: Fields, key: str) -> LinkPart | FilePart | LocationPart | None:
     if key == "link":
         inner = fields.fields(key)
         return None if inner is None else _read_link(inner)
     if key == "location":
         inner = fields.fields(key)
-        return None if inner is None else read_place(inner)
+        return None if inner is None else read_location(inner)
     return _read_file(fields, key)
 
 
-def _read_link(fields: Fields) -> Link | None:
+def _read_link(fields: Fields) -> LinkPart | None:
     given = fields.require("title") and fields.require("url")
     title, url = fields.template("title"), fields.template("url")
     fields.close()
     check_length(fields, "title", title, limits.BUTTON_TITLE)
     check_length(fields, "url", url, limits.URL)
     check_address(fields, "url", url)
-    return Link(title, url) if given and title is not None and url is not None else None
+    return LinkPart(title, url) if given and title is not None and url is not None else None
 
 
-def _read_file(fields: Fields, kind: str) -> File | None:
+def _read_file(fields: Fields, kind: str) -> FilePart | None:
     filename: Template | None = None
     if isinstance(fields.raw(kind), Map):
         inner = fields.fields(kind)
@@ -265,4 +274,4 @@ def _read_file(fields: Fields, kind: str) -> File | None:
     if link is None:
         return None
     check_media(owner, key, kind, link)
-    return File(kind, link, filename)
+    return FilePart(kind, link, filename)

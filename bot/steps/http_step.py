@@ -1,27 +1,105 @@
 """``http``: a request to a service, sent outside the turn; its answer comes back as an event."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
+from urllib.parse import quote, urlencode
 
 from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
-from bot.expressions.templates import Expression, TemplateFailed
+from bot.core.values import json_default
+from bot.expressions.formats import shown
+from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
-from bot.steps.call import WITHIN_AND_TRIES
-from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.error_names import check_error_names
-from bot.steps.http_address import Address, read_address
-from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
-from bot.steps.services import NAMED, Named, is_header, read_headers
-from bot.steps.transition import Assignment, assignments, evaluate, templates_in, value_of
-from bot.steps.transition_keys import ASSIGNMENTS
-from bot.steps.wire import encoded, json_text, word
+from bot.steps.call_step import WITHIN_AND_TRIES
+from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_headers
+from bot.steps.message_parts import check_error_names
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import ASSIGNMENTS, Assignment, assignments, evaluate, templates_in, value_of
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_ADDRESS_START = re.compile(
+    r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?=[/?]|\Z)|(?!https?:)([a-z][a-z0-9_]*):(?=/(?!/))"
+)
+_WRITTEN = re.compile(r"[A-Za-z0-9/?:@!$&'()*+,;=._~%-]*")
+_VALUE = "\0"  # stands for a value in the address's shape
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``GET crm:/orders/{{ id }}``. ``service`` is empty where the address is a whole one."""
+
+    method: str
+    service: str
+    pieces: Pieces
+
+    def render(self, scope: Mapping[str, Any]) -> str:
+        """The address with its values, each quoted: none adds a part to the path or to the query.
+
+        Raises `StepFailed` where a value that is a part of the path is empty, ``.`` or ``..``.
+        """
+        texts = [piece if isinstance(piece, str) else _quoted(piece, scope) for piece in self.pieces]
+        address = "".join(texts)
+        for written, part in zip(_path_of(_shape(self.pieces)), _path_of(address), strict=True):
+            if _VALUE in written and part in ("", ".", ".."):
+                raise StepFailed("mismatch", "a value in the address's path is empty or consists of dots")
+        return address
+
+    def uses(self) -> Iterator[Template]:
+        """The templates in the address."""
+        return (piece for piece in self.pieces if isinstance(piece, Template))
+
+
+def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address:
+    """Read ``http: GET https://...`` or ``http: POST service:/path``."""
+    text = fields.string("http")
+    method, _, written = (text or "").strip().partition(" ")
+    if text is None:
+        return Address("GET", "", ())
+    if method not in METHODS:
+        fix = did_you_mean(method, METHODS, f"begin with one of {', '.join(METHODS)}")
+        fields.problems.add("E109", fields.mark_of("http"), f'{fields.what}: "{method}" is no method', fix)
+        return Address("GET", "", ())
+    mark = fields.mark_of("http")
+    pieces = pieces_of(written.strip(), mark, fields.problems)
+    return Address(method, "" if pieces is None else _check_address(fields, pieces, services), pieces or ())
+
+
+def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpService]) -> str:
+    """Hold what is written out against the form of an address; the name of its service."""
+    start = _ADDRESS_START.match(_shape(pieces))
+    what, mark = f"{fields.what}: http", fields.mark_of("http")
+    if start is None:
+        fix = "write https://host/path, or service:/path with a service of bot.yml; values may stand behind that only"
+        fields.problems.add("E405", mark, f"{what}: this is no address", fix)
+    elif not all(_WRITTEN.fullmatch(piece) for piece in pieces if isinstance(piece, str)):
+        fix = "percent-encode what is no letter, digit or sign of an address"
+        fields.problems.add("E405", mark, f"{what}: this address has characters that none can have", fix)
+    elif start[1] is not None and start[1] not in services:
+        fix = did_you_mean(start[1], services, f"add it to bot.yml: http: {{{start[1]}: {{base: https://...}}}}")
+        fields.problems.add("E508", mark, f'{what}: no service "{start[1]}"', fix)
+    return "" if start is None else start[1] or ""
+
+
+def _shape(pieces: Pieces) -> str:
+    return "".join(piece if isinstance(piece, str) else _VALUE for piece in pieces)
+
+
+def _quoted(piece: Template, scope: Mapping[str, Any]) -> str:
+    return quote(word(piece.value(scope), "a value in the address"), safe="", errors="replace")
+
+
+def _path_of(address: str) -> list[str]:
+    return address.partition("?")[0].split("/")
+
 
 WITHIN = 10.0  # seconds, where the step says nothing
 SPARE_SECONDS = 5.0  # by which a request ends before it would be given up
@@ -82,7 +160,7 @@ class HttpStep(StepKind):
     tells: ClassVar[frozenset[str]] = _TOLD
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``http`` with what goes along, and what becomes of the answer."""
         address = read_address(fields, reading.services)
         within, cache = fields.seconds("within", WITHIN), fields.seconds("cache", 0.0)
@@ -188,7 +266,7 @@ def _read_body(fields: Fields) -> Body | None:
     return Body({item.name: item.value for item in form}, is_form=True) if form else None
 
 
-def _read_outputs(fields: Fields, reading: Reading) -> dict[str, Expression | None]:
+def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression | None]:
     """``save: name`` for the whole answer, or ``save: {name: expression}``."""
     inner = fields.fields("save") if isinstance(fields.raw("save"), Map) else None
     if inner is not None:
@@ -213,3 +291,32 @@ def _check_method(fields: Fields, step: HttpStep) -> None:
         wrong.append(("cache", "leave it out: only what a GET answers is kept"))
     for key, fix in wrong:
         fields.problems.add("E123", fields.mark_of(key), f'{fields.what}: "{key}" means nothing with {method}', fix)
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON: times as in ISO 8601, durations in seconds. Raises `StepFailed` for what JSON has no form for."""
+    try:
+        return json.dumps(value, default=json_default, allow_nan=False)  # ASCII alone: halves of characters go through
+    except (ValueError, RecursionError):
+        raise StepFailed("mismatch", "a value that has no form in JSON") from None
+
+
+def word(value: Any, what: str) -> str:
+    """One value as a text; null is an empty one. Raises `StepFailed` for a list or a record: ``what`` says where."""
+    match value:
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return shown(value.total_seconds())
+        case list() | tuple() | Mapping():
+            raise StepFailed("mismatch", f"{what} is one value, not several")
+    return shown(value)
+
+
+def encoded(pairs: Iterable[tuple[str, Any]], what: str) -> str:
+    """Names and values as a query or a form has them: null is left out, a list is its name several times."""
+    words = []
+    for name, value in pairs:
+        several = value if isinstance(value, list | tuple) else () if value is None else (value,)
+        words += [(name, word(item, f'{what}: "{name}"')) for item in several]
+    return urlencode(words, errors="replace")

@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.expressions.templates import Expression, Template
 from bot.lang.nodes import Mark, Scalar
 from bot.steps.transition import Assignment, Transition
-
-if TYPE_CHECKING:
-    from bot.steps.notice import Notice
-
 
 REFUSED_WITHIN = timedelta(minutes=15)
 """For so long a reply is tried again, until which a step that waits for the gateway's word does not go on."""
@@ -38,7 +34,7 @@ class Null(Enum):
     NEEDED = "needed"  # there is a hole in what is shown, and where nothing else stands the step fails
 
 
-class Result(Enum):
+class SavedResult(Enum):
     """What `save` gets on an outcome, as far as that is known beforehand."""
 
     VALUE = "value"  # a value, and never null
@@ -81,7 +77,7 @@ class Outcome:
     falls: Falls
     success: bool = True
     given: tuple[Given, ...] = ()
-    saves: Result | Saved = Result.VALUE
+    saves: SavedResult | Saved = SavedResult.VALUE
     known: frozenset[str] = frozenset()
     annotation: Any = Any
 
@@ -162,14 +158,6 @@ class SentFile:
 
 
 @dataclass(frozen=True, slots=True)
-class SentTemplate:
-    """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
-
-    notice: "Notice"
-    replies: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SentText:
     """A text of a message, and what the gateway takes of it: ``most`` characters, None: nobody knows.
 
@@ -202,9 +190,6 @@ class Offered:
     title: Template | None
     room: int
     least: int = 1
-
-
-Sent = SentFile | SentTemplate | SentText | Offered
 
 
 @dataclass(frozen=True, slots=True)

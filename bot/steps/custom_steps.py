@@ -3,15 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from bot.core import codec
 from bot.core.effects import Call
 from bot.core.events import CallEnded
 from bot.core.messages import Message, TextMessage
+from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.sandbox import call_own, kept
 from bot.expressions.templates import Expression, Template
-from bot.extensions.decorators import NOW_PARAMETER, named_in, summary
+from bot.extensions.decorators import FUNCTION, NOW_PARAMETER, BadDeclaration, named_in, summary
+from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import Expression as Bare
 from bot.extensions.verbs import Leave, VerbKey, VerbSpec, left_by, messages_of
 from bot.keys.fields import Fields, refuse_altered
@@ -31,13 +34,24 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.keys.text_shapes import MAY, Shape
+from bot.lang.nodes import Map, Mark
+from bot.lang.problems import Problems
 from bot.steps import KINDS
-from bot.steps.call import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
-from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
-from bot.steps.step_option_keys import SOME_HAVE
-from bot.steps.transition import TRANSITION_TEXTS, Transition, evaluate, templates_in, transition_at, value_of
-from bot.steps.transition_keys import TRANSITION
+from bot.steps.call_step import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_options import SOME_HAVE, read_step_options
+from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import (
+    RESERVED,
+    TRANSITION,
+    TRANSITION_TEXTS,
+    Transition,
+    evaluate,
+    templates_in,
+    transition_at,
+    value_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +67,7 @@ class CustomStep(StepKind):
     gives_any: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the keys that the class annotates, and a transition for each outcome."""
         keys = [key for key in cls.spec.keys.values() if key.required or not fields.null(key.name)]
         written = {key.name: _read(fields, key) for key in keys if fields.require(key.name)}
@@ -223,3 +237,33 @@ def _value(written: Any, key: VerbKey, scope: Mapping[str, Any]) -> Any:
     if isinstance(written, Template) and key.annotation is str:
         return written.render(scope)
     return evaluate(written, scope)
+
+
+_OUTCOMES = frozenset({"within", "tries", "other", "skip", "else", "if"})
+"""Keys and outcomes that mean something wherever they stand."""
+
+
+@cache
+def _words_of_the_language() -> frozenset[str]:
+    """What any step may say beside its verb, and `_OUTCOMES`."""
+    fields = Fields(Map(Mark("", 0, 0), ()), Problems(), "")
+    read_step_options(fields, saves=True)
+    return _OUTCOMES.union(fields.asked)
+
+
+def refuse_taken(extensions: Extensions) -> None:
+    """Raise `BadDeclaration` for the first function, verb, key or outcome whose name is taken."""
+    for spec in extensions.own.values():
+        if spec.name in (FUNCTIONS if spec.kind == FUNCTION else FILTERS):
+            raise BadDeclaration(f'{spec.kind} "{spec.name}" is built in: choose another name', spec.function)
+    for verb in extensions.verbs.values():
+        if verb.verb in KINDS or verb.verb in _words_of_the_language():
+            raise BadDeclaration(f'step kind "{verb.verb}": the word is one of the language\'s own', verb.run)
+        names = (*verb.keys, *verb.outcomes)
+        for name in names:
+            if (
+                name in _words_of_the_language() | RESERVED | KINDS.keys()
+                or names.count(name) > 1
+                or not name.isidentifier()
+            ):
+                raise BadDeclaration(f'step kind "{verb.verb}": "{name}" is taken: choose another name', verb.run)

@@ -14,11 +14,11 @@ from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, takes
 from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
-from bot.steps.declared import Falls, Null, Outcome, Rest, RestFor, Result, Used
-from bot.steps.error_names import check_error_names
-from bot.steps.kind import Awaited, Reading, StepContext, StepFailed, StepKind, StepResult, ending
-from bot.steps.transition import Assignment, assignments
-from bot.steps.transition_keys import ASSIGNMENTS
+from bot.steps.message_parts import check_error_names
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
 from bot.types.domains import kinds_of_type
 
 WITHIN = 10.0  # seconds, where the step says nothing
@@ -51,7 +51,7 @@ class CallStep(StepKind):
     saves: ClassVar[bool] = True
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``call`` and hold it against the handler's signature."""
         name = fields.string("call") or ""
         arguments = assignments(fields, "with")
@@ -80,7 +80,10 @@ class CallStep(StepKind):
     def outcomes(self) -> dict[str, Outcome]:
         """``then``, and ``errors.else`` for each error that is not named."""
         perhaps = self.spec is not None and self.spec.gives_null
-        saves, annotation = Result.PERHAPS if perhaps else Result.VALUE, Any if self.spec is None else self.spec.returns
+        saves, annotation = (
+            SavedResult.PERHAPS if perhaps else SavedResult.VALUE,
+            Any if self.spec is None else self.spec.returns,
+        )
         then = Outcome(None, Falls.THEN, saves=saves, annotation=annotation)
         return {"then": then, "errors.else": Outcome(None, Falls.ERRORS, success=False)}
 

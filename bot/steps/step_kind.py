@@ -5,11 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from bot.core.effects import Call, Complete, Fetch, HttpRequest
-from bot.core.errors import BotError
-from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
 from bot.core.messages import Message, TextMessage, in_plain_text
-from bot.core.values import Location, Media
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
@@ -19,27 +15,32 @@ from bot.keys.text_shapes import Shape
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems
 from bot.steps.ai_settings import AiSettings
-from bot.steps.declared import AnswerText, Falls, FlowRun, Need, Outcome, Rest, RestFor, Saved, Sent, Spends, Used
-from bot.steps.replies import ReplyId
-from bot.steps.services import Service
+from bot.steps.http_services import HttpService
+from bot.steps.step_facts import (
+    AnswerText,
+    Falls,
+    FlowRun,
+    Need,
+    Offered,
+    Outcome,
+    Rest,
+    RestFor,
+    Saved,
+    SentFile,
+    SentText,
+    Spends,
+    Used,
+)
+from bot.steps.step_results import Awaited, Reply, StepContext, StepResult
+from bot.steps.template_message import SentTemplate
 from bot.steps.transition import Transition
 from bot.types.type_registry import Variable
 
-
-class StepFailed(BotError):
-    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
-
-    ``known`` is what templates of the transition that it leads through see beside the rest.
-    """
-
-    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
-        super().__init__(reason)
-        self.outcome = outcome
-        self.known = known or {}
+Sent = SentFile | SentTemplate | SentText | Offered
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadContext:
     """What a kind may look at while it is read: its step's name, its flow's variables, the bot's handlers and files."""
 
     step: str
@@ -50,85 +51,9 @@ class Reading:
     errors: Mapping[str, Transition]  # where failures lead: the step's own, the flow's and the bot's
     documents: Mapping[str, str]  # the bot's text files, by path
     ai: AiSettings = field(default_factory=AiSettings)  # what the bot says of all its AI turns
-    services: Mapping[str, Service] = field(default_factory=dict)  # that the bot sends requests to
+    services: Mapping[str, HttpService] = field(default_factory=dict)  # that the bot sends requests to
     hours: Mapping[str, Hours] = field(default_factory=dict)  # the bot's opening hours
     kinds: Mapping[str, type["StepKind"]] = field(default_factory=dict)  # by their verbs, the bot's own included
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
-
-    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
-    """
-
-    text: str | None = None
-    tap: ReplyId | None = None
-    media: Media | None = None
-    location: Location | None = None
-    payload: str | None = None
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that it may be understood by: what was written, or a button's title and payload."""
-        return tuple(text for text in (self.text, self.payload) if text)
-
-
-@dataclass(frozen=True, slots=True)
-class FlowEnded:
-    """The flow that a `run` step opened has come to its end; ``failed``: because a step of it failed."""
-
-    expired: bool
-    vars: Mapping[str, Any]
-    failed: bool = False
-
-
-Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
-"""What a step that does not wait for the contact waits for, or what cuts that short."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepContext:
-    """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
-
-    flow: str
-    step: str
-    visit: int
-    now: datetime  # in the bot's time zone
-    scope: Mapping[str, Any]  # what templates and expressions see
-    variables: Mapping[str, Variable]
-    step_state: Mapping[str, Any]  # what the step remembered when it began to wait
-    pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
-    open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
-    more: bool = False  # the contact has written more, which the step takes when it has what it awaits
-
-
-NOTHING = object()
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """What a step decides. Without an ``outcome`` it waits."""
-
-    outcome: str | None = None
-    messages: tuple[Message, ...] = ()
-    saved: Any = NOTHING
-    step_state: Mapping[str, Any] = field(default_factory=dict)
-    call: Call | Fetch | Complete | HttpRequest | None = None
-    awaits: bool = False  # for the end of the call, or of the last message
-    goes_on: bool = False  # what is awaited is awaited still
-    hears: bool = (
-        False  # words and taps are heard in the meantime, and what the contact writes comes to `StepKind.answer`
-    )
-    parks: bool = False  # nothing changes: the message waits until the step has what it awaits
-    sets: Mapping[str, Any] = field(default_factory=dict)  # variables, by our names
-    unread: Reply | None = None  # what the contact wrote is left to the next step
-    opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
-    tag: str | None = None  # to set on the contact at once, until the step is left
-    tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
-    conditions: tuple[tuple[str, Any], ...] = ()
-    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the transition see beside the rest
-    notes: tuple[str, ...] = ()  # for the trace
 
 
 class StepKind:
@@ -142,15 +67,13 @@ class StepKind:
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     keys: ClassVar[Schemas] = {}  # what its keys take, for editors
     needed: ClassVar[tuple[str, ...]] = ()  # those of them, beside its verb, that must be written
-    options: ClassVar[frozenset[str]] = frozenset(
-        {"then"}
-    )  # those that it has of `bot.steps.step_option_keys.SOME_HAVE`
+    options: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.step_options.SOME_HAVE`
     texts: ClassVar[Mapping[str, Shape]] = {}  # its keys with something that contacts read or write
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
     tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read the step's own keys; every mistake becomes a problem."""
         raise NotImplementedError
 
@@ -279,8 +202,3 @@ class StepKind:
     def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """When a step that only waits for time is entered once more, to see whether the time has come."""
         return None
-
-
-def ending(outcome: str, **more: Any) -> StepResult:
-    """The decision to leave by an outcome."""
-    return StepResult(outcome=outcome, **more)

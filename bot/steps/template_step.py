@@ -11,26 +11,30 @@ from bot.keys.key_schemas import Schemas, either, map_of, record, takes
 from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang.nodes import Map
 from bot.lang.word_matching import Option, match
-from bot.steps.declared import (
-    REFUSED_WITHIN,
-    AnswerText,
-    Falls,
-    Outcome,
-    Rest,
-    RestFor,
-    Sent,
+from bot.steps.message_parts import ELSE, SENDING, check_error_names
+from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, Used, only_if
+from bot.steps.step_kind import ReadContext, Sent, StepKind
+from bot.steps.step_options import SOME_HAVE
+from bot.steps.step_results import Awaited, Reply, ReplyId, StepContext, StepFailed, StepResult, ending, value_hash
+from bot.steps.template_message import (
+    TEMPLATE_MESSAGE,
+    TEMPLATE_TEXTS,
     SentTemplate,
-    Used,
-    only_if,
+    TemplateMessage,
+    read_template_message,
 )
-from bot.steps.error_names import ELSE, SENDING, check_error_names
-from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
-from bot.steps.notice import NOTICE_TEXTS, Notice, read_notice
-from bot.steps.notice_keys import NOTICE
-from bot.steps.replies import ReplyId, value_hash
-from bot.steps.step_option_keys import SOME_HAVE
-from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at, transition_from, transition_of
-from bot.steps.transition_keys import CONDITION, TARGET, TEXTS, TRANSITION, TRANSITION_KEYS
+from bot.steps.transition import (
+    CONDITION,
+    TARGET,
+    TEXTS,
+    TRANSITION,
+    TRANSITION_KEYS,
+    TRANSITION_TEXTS,
+    Transition,
+    transition_at,
+    transition_from,
+    transition_of,
+)
 
 _REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **TRANSITION_KEYS}
 
@@ -67,13 +71,13 @@ class ReplyButton:
 class TemplateStep(StepKind):
     """Sends a template; with `replies` it waits for one of them."""
 
-    notice: Notice
+    notice: TemplateMessage
     replies: tuple[ReplyButton, ...]
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
     keys: ClassVar[Schemas] = {
-        "template": takes(NOTICE, "The template that is sent, and what fills it."),
+        "template": takes(TEMPLATE_MESSAGE, "The template that is sent, and what fills it."),
         "replies": takes(
             map_of(either(TARGET, record(_REPLY))), "The titles of its quick replies, and where they lead."
         ),
@@ -81,17 +85,17 @@ class TemplateStep(StepKind):
     }
     options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
     texts: ClassVar[Mapping[str, Shape]] = {
-        "template": NOTICE_TEXTS,
+        "template": TEMPLATE_TEXTS,
         "replies": Keys(TRANSITION_TEXTS, Part.TITLE),
         "other": TRANSITION_TEXTS,
     }
     needs_window: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``template`` and its `replies`."""
         inner = fields.fields("template", "template: {name: its_name, language: en}")
-        notice = Notice("", "", None, (), ()) if inner is None else read_notice(inner)
+        notice = TemplateMessage("", "", None, (), ()) if inner is None else read_template_message(inner)
         replies = _read_replies(fields)
         other = transition_at(fields, "other")
         if other is not None and not replies:

@@ -11,17 +11,17 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
 from bot.keys.text_shapes import TEXT, Keys, Shape, one_or_more_of
 from bot.lang.nodes import Mark, Scalar
+from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief
-from bot.steps.declared import Falls, Need, Outcome, Spends, Used
-from bot.steps.exchange import Exchange
 from bot.steps.exits import EXITS, exit_outcomes
-from bot.steps.guard import messages_of
-from bot.steps.kind import Awaited, Reading, Reply, StepContext, StepFailed, StepKind, StepResult, ending
+from bot.steps.output_guard import messages_of
+from bot.steps.step_facts import Falls, Need, Outcome, Spends, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
-from bot.steps.transition import TRANSITION_TEXTS, Transition, transition_at
-from bot.steps.transition_keys import TRANSITION
+from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
 from bot.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
@@ -37,7 +37,7 @@ _BUDGET_TRANSITION: Schemas = {"else": takes(TRANSITION, "Where it leads that it
 
 
 @dataclass(frozen=True, slots=True)
-class Ai(StepKind):
+class AiStep(StepKind):
     """What the model is told and may do, where it may lead, and how long all of it may last."""
 
     brief: Brief
@@ -72,7 +72,7 @@ class Ai(StepKind):
     }
 
     @classmethod
-    def read(cls, fields: Fields, reading: Reading) -> Self:
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` with all its keys."""
         brief = Brief.read(fields, reading)
         most, turns_over = _read_turns(fields)

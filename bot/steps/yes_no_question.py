@@ -10,8 +10,7 @@ from bot.core.text import visible
 from bot.expressions.formats import as_spoken
 from bot.lang.languages import CONTACT_LANGUAGE, wording
 from bot.lang.word_matching import normalise
-from bot.steps.kind import Reply, StepContext
-from bot.steps.replies import ReplyId, value_hash
+from bot.steps.step_results import Reply, ReplyId, StepContext, value_hash
 from bot.types.yes_no import yes_or_no
 
 MOST_TEXT = 200  # characters of one text among what is asked about
@@ -19,7 +18,7 @@ MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas
 _ANSWERS = ("yes", "no")
 
 
-class TooLong(BotError):
+class QuestionTooLong(BotError):
     """What is asked about does not fit into one question."""
 
 
@@ -58,7 +57,7 @@ def harmless(value: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
-            raise TooLong(f"more than {MOST_VALUES} values")
+            raise QuestionTooLong(f"more than {MOST_VALUES} values")
         if isinstance(value, Mapping):
             return {_short(str(name)): copied(item) for name, item in value.items()}
         if isinstance(value, list | tuple):

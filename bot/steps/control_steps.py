@@ -1,0 +1,389 @@
+"""Steps that say nothing and lead the flow: ``branch``, ``set``, ``wait`` and ``run``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
+
+from bot.core.values import Record
+from bot.expressions.opening_hours import Hours, no_hours
+from bot.expressions.template_failures import TemplateFailed
+from bot.expressions.templates import Expression, Template
+from bot.keys.fields import Fields, text_of
+from bot.keys.key_schemas import (
+    ANY_TEXT,
+    EXPRESSION,
+    NAME,
+    NAME_PATTERN,
+    NEVER,
+    Schemas,
+    either,
+    list_of,
+    map_of,
+    one_or_several,
+    pattern,
+    record,
+    takes,
+    with_key,
+)
+from bot.keys.text_shapes import Shape
+from bot.lang.nodes import List, Map, Mark, Scalar
+from bot.lang.wall_clock import read_iso
+from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
+from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, Used
+from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_options import STEP_OPTIONS
+from bot.steps.step_results import Awaited, FlowEnded, StepContext, StepFailed, StepResult, ending
+from bot.steps.transition import (
+    ASSIGNMENTS,
+    TARGET,
+    TRANSITION,
+    TRANSITION_TEXTS,
+    Assignment,
+    Target,
+    Transition,
+    assignments,
+    target_or_end,
+    transition_at,
+)
+
+_ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
+_CONDITION_KEYS: Schemas = {
+    "if": takes(EXPRESSION, "The condition."),
+    "then": takes(TARGET, "Where it leads that this is true."),
+    "else": takes(TARGET, "Where it leads that none is true; the last of the list, alone."),
+}
+_ELSE = record({**_CONDITION_KEYS, "if": NEVER, "then": NEVER})
+_CONDITION = with_key("else", _ELSE, record(_CONDITION_KEYS, "if", "then"))
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStep(StepKind):
+    """Conditions in order, each with its target; the last may be an ``else``."""
+
+    conditions: tuple[tuple[Expression, Target], ...]
+    otherwise: Target | None
+    verb: ClassVar[str] = "branch"
+    keys: ClassVar[Schemas] = {
+        "branch": takes(list_of(_CONDITION), "Conditions in order: the first that is true leads on.")
+    }
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read the list of ``{if, then}`` and ``{else}``."""
+        conditions: list[tuple[Expression, Target]] = []
+        otherwise: Target | None = None
+        for index, node in enumerate(fields.items("branch", f"write a list: {_ITEMS}")):
+            inner = Fields(node, reading.problems, f"{fields.what}: branch {index + 1}", _ITEMS)
+            if otherwise is not None:
+                reading.problems.add("E122", inner.mark, f"{inner.what} comes after `else`", "put `else` last")
+            condition_too = inner.has("if"), inner.has("then")
+            if inner.has("else"):
+                otherwise = _branch_target(inner, "else")
+                if any(condition_too):
+                    fix = "write {if: ..., then: step} or {else: step}"
+                    reading.problems.add("E121", inner.mark, f"{inner.what}: a condition beside `else`", fix)
+            elif inner.require("if") and inner.require("then"):
+                condition, target = inner.expression("if"), _branch_target(inner, "then")
+                if condition is not None:
+                    conditions.append((condition, target))
+            inner.close()
+        return cls(tuple(conditions), otherwise)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """One outcome a condition, named by it; ``else``, or where none is true the step's `then`."""
+        found = {}
+        for index, (condition, target) in enumerate(self.conditions):
+            given = (*self._untrue(index), Given(condition))
+            found[self._name(index)] = Outcome(Transition(target.mark, then=target), Falls.STAY, given=given)
+        none = self._untrue(len(self.conditions))
+        if self.otherwise is not None:
+            found["else"] = Outcome(Transition(self.otherwise.mark, then=self.otherwise), Falls.STAY, given=none)
+        else:
+            found["then"] = Outcome(None, Falls.THEN, given=none)
+        return found
+
+    def _untrue(self, index: int) -> tuple[Given, ...]:
+        """What has come about where it is this one's turn."""
+        return tuple(Given(condition, holds=False) for condition, _ in self.conditions[:index])
+
+    def _name(self, index: int) -> str:
+        return f"if {index + 1}: {self.conditions[index][0].source}"
+
+    def uses(self) -> Iterator[Used]:
+        """The conditions."""
+        for index, (condition, _) in enumerate(self.conditions):
+            yield Used(condition, given=self._untrue(index))
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Evaluate conditions until one is true."""
+        seen: list[tuple[str, Any]] = []
+        for index, (condition, _) in enumerate(self.conditions):
+            value = condition.evaluate(context.scope)
+            seen.append((condition.source, value))
+            if value:
+                return ending(self._name(index), conditions=tuple(seen))
+        return ending("then" if self.otherwise is None else "else", conditions=tuple(seen))
+
+
+def _branch_target(fields: Fields, key: str) -> Target:
+    node = fields.raw(key)
+    assert node is not None
+    return target_or_end(node, fields.problems, f"{fields.what}: {key}")
+
+
+@dataclass(frozen=True, slots=True)
+class SetStep(StepKind):
+    """Nothing but its options."""
+
+    verb: ClassVar[str] = "set"
+    keys: ClassVar[Schemas] = {"set": STEP_OPTIONS["set"]}
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """The key itself is read as the option."""
+        return cls()
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Go on; the values are set on leaving."""
+        return ending("then")
+
+
+SHORTEST = timedelta(seconds=1)
+_WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
+_UNTIL: Schemas = {"until": takes(ANY_TEXT, "The name of opening hours: it waits until they begin.")}
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStep(StepKind):
+    """A duration from the moment the step is entered, a point in time, or until an office is open."""
+
+    until: timedelta | Template | Hours
+    past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
+    verb: ClassVar[str] = "wait"
+    keys: ClassVar[Schemas] = {
+        "wait": takes(either(ANY_TEXT, record(_UNTIL, "until")), "A duration, a point in time, or until which hours."),
+    }
+    options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``wait: 2h``, ``wait: "{{ slot.starts }}"`` or ``wait: {until: office}``."""
+        if isinstance(fields.raw("wait"), Map):
+            return cls(_read_hours(fields.fields("wait"), reading) or SHORTEST)
+        text = fields.template("wait")
+        if text is None or (text.constant and read_iso(text.source) is None):
+            return cls(fields.duration("wait") or SHORTEST)
+        return cls(text, past=text.constant or _always_past(text))
+
+    @property
+    def rest(self) -> Rest:
+        """It rests until the time has come, which only a written duration tells beforehand. An office is open for hours."""
+        if isinstance(self.until, timedelta):
+            return Rest(RestFor.TIME, self.until)
+        return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
+
+    @property
+    def fails(self) -> bool:
+        """What is worked out may be no point in time, and hours may never begin again."""
+        return not isinstance(self.until, timedelta)
+
+    def uses(self) -> Iterator[Used]:
+        """The point in time."""
+        if isinstance(self.until, Template):
+            yield Used(self.until, null=Null.REFUSED)
+
+    def moments(self) -> Iterator[Template]:
+        """The one that it waits for, if it is one."""
+        if isinstance(self.until, Template):
+            yield self.until
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Wait, and go on once the time has come; the engine wakes the step then."""
+        until = self._until(context)
+        if until <= context.now:
+            return ending("then")
+        lasts = context.step_state["for"] if "for" in context.step_state else self._lasts(context)
+        return StepResult(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
+
+    def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
+        """When the time has come, as far as is known."""
+        return step_state.get("until")
+
+    def _lasts(self, context: StepContext) -> timedelta | None:
+        """How long it waits, where that is what the step says: no longer than this, whatever happens to the clock."""
+        if isinstance(self.until, Template):
+            return duration_of(self.until, context.scope)
+        return self.until if isinstance(self.until, timedelta) else None
+
+    def _until(self, context: StepContext) -> datetime:
+        """When the wait is over, in UTC. Opening hours are looked at anew: an edit may have closed the office."""
+        if isinstance(self.until, Hours):
+            opens = self.until.opens(context.now)
+            if opens is None:
+                raise StepFailed("failed", f"{self.until.name} never opens again")
+            return opens
+        if "until" in context.step_state:
+            held: datetime = context.step_state["until"]
+            return held
+        if isinstance(self.until, timedelta):
+            return in_time(context.now, self.until)
+        return start_of(self.until, context.scope, context.now)
+
+
+def _always_past(text: Template) -> bool:
+    """Whether a time that is reckoned from now alone is before it, on any day of a week."""
+    if text.calls or not text.names or not text.names <= CLOCK:
+        return False
+    try:
+        return any(start_of(text, {"now": now, "today": now.date()}, now) <= now for now in _WEEK)
+    except (TemplateFailed, StepFailed):
+        return False
+
+
+def _read_hours(fields: Fields | None, reading: ReadContext) -> Hours | None:
+    """The opening hours that are named under `until`."""
+    if fields is None or not fields.require("until"):
+        return None
+    name = fields.string("until") or ""
+    if name not in reading.hours:
+        reading.problems.add("E115", fields.mark_of("until"), *no_hours(name, reading.hours))
+    fields.close()
+    return reading.hours.get(name)
+
+
+MOST_ELEMENTS = 100
+_ELEMENT = frozenset({"it", "loop"})
+_LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
+
+
+@dataclass(frozen=True, slots=True)
+class RunStep(StepKind):
+    """Which flow, what goes in, and what comes out: our variable by theirs.
+
+    With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
+    comes out is then a list, in the order of the elements.
+    """
+
+    flow: str
+    mark: Mark
+    inputs: tuple[Assignment, ...]
+    outputs: Mapping[str, str]
+    expired: Transition | None
+    each: Expression | None = None
+    verb: ClassVar[str] = "run"
+    keys: ClassVar[Schemas] = {
+        "run": takes(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), "The flow that runs, and returns here."),
+        "each": takes(EXPRESSION, "A list: the flow runs once for each of its elements, which is called it."),
+        "with": takes(ASSIGNMENTS, "Values for that flow's variables."),
+        "save": takes(
+            either(one_or_several(NAME), map_of(NAME)), "Variables that come back: names, or ours with theirs."
+        ),
+        "expired": takes(
+            TRANSITION, "Where it leads that silence ended that flow; where then leads where nothing is said."
+        ),
+    }
+    texts: ClassVar[Mapping[str, Shape]] = {"expired": TRANSITION_TEXTS}
+
+    @classmethod
+    def read(cls, fields: Fields, reading: ReadContext) -> Self:
+        """Read ``run: /flow`` with `each`, `with` and `save`."""
+        flow = (fields.string("run") or "").removeprefix("/")
+        inputs, outputs = assignments(fields, "with"), _read_run_outputs(fields)
+        return cls(
+            flow, fields.mark_of("run"), inputs, outputs, transition_at(fields, "expired"), fields.expression("each")
+        )
+
+    @property
+    def rest(self) -> Rest:
+        """Until the flow has ended: how long that takes, its own steps say."""
+        return Rest(RestFor.FLOW)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """``then`` and ``expired``, which leads where `then` does unless it is written."""
+        return {
+            "then": Outcome(None, Falls.THEN),
+            "expired": Outcome(self.expired, Falls.THEN, success=False),
+        }
+
+    @property
+    def fails(self) -> bool:
+        """What is worked out may be no list, and no value of the flow's variable."""
+        return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
+
+    def uses(self) -> Iterator[Used]:
+        """The list, and the templates among the inputs."""
+        if self.each is not None:
+            yield Used(self.each)
+        extra = frozenset() if self.each is None else _ELEMENT
+        for item in self.inputs:
+            for text in item.uses():
+                yield Used(text, extra, Null.TAKEN, sure=self.each is None)
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The variables that what comes out goes to."""
+        return frozenset(self.outputs)
+
+    def flows_run(self) -> Iterator[FlowRun]:
+        """The flow that is opened."""
+        listed, most = (False, 1) if self.each is None else (True, MOST_ELEMENTS)
+        yield FlowRun(self.flow, self.mark, self.inputs, self.outputs, listed, most)
+
+    def enter(self, context: StepContext) -> StepResult:
+        """Open the flow's frame, for the first element where there are several."""
+        if self.each is None:
+            return StepResult(opens=(self.flow, self._inputs(context.scope)))
+        return self._open_for(context, _elements(self.each, context.scope), [])
+
+    def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
+        """The flow came to its end: take what it brought, and go on with the next element."""
+        if not isinstance(event, FlowEnded):
+            return None
+        if event.expired:
+            return ending("expired")
+        if event.failed:
+            raise StepFailed("failed", f"flow {self.flow} has failed")
+        if self.each is None or _LIST not in context.step_state:
+            return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+        brought = [event.vars.get(theirs) for theirs in self.outputs.values()]
+        return self._open_for(context, context.step_state[_LIST], [*context.step_state[_RESULTS], brought])
+
+    def _open_for(self, context: StepContext, elements: Sequence[Any], results: list[list[Any]]) -> StepResult:
+        """Run the flow for the first element that has no result yet; when all have one, they are the outcome."""
+        done = len(results)
+        if done == len(elements):
+            columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
+            return ending("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
+        inner = {**context.scope, "it": elements[done], "loop": _loop(done, len(elements))}
+        return StepResult(opens=(self.flow, self._inputs(inner)), step_state={_LIST: list(elements), _RESULTS: results})
+
+    def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        return {item.name: item.evaluate(scope) for item in self.inputs}
+
+
+def _elements(each: Expression, scope: Mapping[str, Any]) -> Sequence[Any]:
+    elements = each.evaluate(scope)
+    if elements is None:
+        return ()
+    if not isinstance(elements, list | tuple):
+        raise StepFailed("mismatch", f"{each.source} is no list to go through")
+    if len(elements) > MOST_ELEMENTS:
+        raise StepFailed("mismatch", f"{each.source} has more than {MOST_ELEMENTS} elements")
+    return elements
+
+
+def _loop(done: int, length: int) -> Record:
+    return Record("loop", {"index": done + 1, "first": done == 0, "last": done + 1 == length, "length": length})
+
+
+def _read_run_outputs(fields: Fields) -> dict[str, str]:
+    """``save: name``, ``save: [a, b]`` or ``save: {ours: theirs}``."""
+    node = fields.raw("save")
+    match node:
+        case Map(entries=entries):
+            names = ((ours, text_of(theirs, fields.problems, f"{fields.what}: save")) for ours, theirs in entries)
+            return {ours.text: theirs for ours, theirs in names if theirs is not None}
+        case List() | Scalar():
+            return {name: name for name in fields.strings("save")}
+    return {}

@@ -1,0 +1,152 @@
+"""What goes into a step and comes out of it: the contact's reply, the step context, and what the step decides."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Self
+
+from bot.core.codec import dumps
+from bot.core.effects import Call, Complete, Fetch, HttpRequest
+from bot.core.errors import BotError
+from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
+from bot.core.messages import Message
+from bot.core.values import Location, Media
+from bot.types.type_registry import Variable
+
+_NUMBERS = re.compile("[0-9]{1,3}/[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyId:
+    """Which choice of which question was tapped: an old tap never chooses something else.
+
+    Written ``flow/step/choice/visit/hash``, well under the gateway's 256 characters: names have 64 at most.
+    """
+
+    flow: str
+    step: str
+    choice: int
+    visit: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.flow}/{self.step}/{self.choice}/{self.visit}/{self.hash}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read an id of ours; None when it is somebody else's."""
+        match text.split("/"):
+            case [flow, step, choice, visit, hashed] if _NUMBERS.fullmatch(f"{choice}/{visit}") and len(hashed) == 8:
+                return cls(flow, step, int(choice), int(visit), hashed)
+        return None
+
+
+def value_hash(title: str, value: Any) -> str:
+    """Eight hex digits that tell what a choice stood for when it was shown."""
+    return _hashed_text(title, value) if isinstance(value, str) else _hashed(title, value)
+
+
+@lru_cache(maxsize=4096)
+def _hashed_text(title: str, value: str) -> str:
+    """The same of most choices there are: each is shown again and again."""
+    return _hashed(title, value)
+
+
+def _hashed(title: str, value: Any) -> str:
+    return hashlib.sha256(dumps([title, value]).encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+class StepFailed(BotError):
+    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
+
+    ``known`` is what templates of the transition that it leads through see beside the rest.
+    """
+
+    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.outcome = outcome
+        self.known = known or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a contact sent, as steps see it. ``tap`` is set when it was a tap on one of our own ids.
+
+    ``payload`` is what a tap on somebody else's button carries, of which ``text`` is the title.
+    """
+
+    text: str | None = None
+    tap: ReplyId | None = None
+    media: Media | None = None
+    location: Location | None = None
+    payload: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that it may be understood by: what was written, or a button's title and payload."""
+        return tuple(text for text in (self.text, self.payload) if text)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowEnded:
+    """The flow that a `run` step opened has come to its end; ``failed``: because a step of it failed."""
+
+    expired: bool
+    vars: Mapping[str, Any]
+    failed: bool = False
+
+
+Awaited = CallEnded | CallProgressed | SendEnded | ConversationAssigned | HandoffClosed | FlowEnded
+"""What a step that does not wait for the contact waits for, or what cuts that short."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """A step's view of the session while it is entered or takes a reply. It decides; it changes nothing."""
+
+    flow: str
+    step: str
+    visit: int
+    now: datetime  # in the bot's time zone
+    scope: Mapping[str, Any]  # what templates and expressions see
+    variables: Mapping[str, Variable]
+    step_state: Mapping[str, Any]  # what the step remembered when it began to wait
+    pending_input: Reply | None = None  # what the contact wrote, where no step has taken it yet
+    open: bool = True  # what is said now can be sent: the contact's 24 hours are not over
+    more: bool = False  # the contact has written more, which the step takes when it has what it awaits
+
+
+NOTHING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step decides. Without an ``outcome`` it waits."""
+
+    outcome: str | None = None
+    messages: tuple[Message, ...] = ()
+    saved: Any = NOTHING
+    step_state: Mapping[str, Any] = field(default_factory=dict)
+    call: Call | Fetch | Complete | HttpRequest | None = None
+    awaits: bool = False  # for the end of the call, or of the last message
+    goes_on: bool = False  # what is awaited is awaited still
+    hears: bool = (
+        False  # words and taps are heard in the meantime, and what the contact writes comes to `StepKind.answer`
+    )
+    parks: bool = False  # nothing changes: the message waits until the step has what it awaits
+    sets: Mapping[str, Any] = field(default_factory=dict)  # variables, by our names
+    unread: Reply | None = None  # what the contact wrote is left to the next step
+    opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
+    tag: str | None = None  # to set on the contact at once, until the step is left
+    tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
+    conditions: tuple[tuple[str, Any], ...] = ()
+    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the transition see beside the rest
+    notes: tuple[str, ...] = ()  # for the trace
+
+
+def ending(outcome: str, **more: Any) -> StepResult:
+    """The decision to leave by an outcome."""
+    return StepResult(outcome=outcome, **more)
