@@ -22,7 +22,23 @@ from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
 from bot.steps import yes_no_question
 from bot.steps.step_options import StepOptions
-from bot.steps.step_results import NOTHING, Awaited, FlowEnded, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import (
+    NOTHING,
+    Awaited,
+    FlowEnded,
+    HandOver,
+    KeepWaiting,
+    LeaveStep,
+    PostponeMessage,
+    Reply,
+    RunFlow,
+    StepContext,
+    StepFailed,
+    StepResult,
+    WaitForEffect,
+    WaitForSend,
+    Waits,
+)
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 from bot.types.type_registry import Answer, Mismatch, Unfit
 
@@ -53,19 +69,18 @@ class Executor:
         ``rule`` is what the trace says of why, where nothing has said so yet. None: nothing is to be done.
         """
         while result is not None:
-            if result.parks:
+            if isinstance(result, PostponeMessage):
                 self._park()
                 return
             self.turn.trace.rule = self.turn.trace.rule or rule
             taken = self._note(result)
             try:
                 sent = self._send(result)
-                if result.outcome is None:
+                if not isinstance(result, LeaveStep):
                     self.turn.assign_values(result.sets)
             except (StepFailed, Mismatch) as failed:
-                result, sent = ending(self._outcome_of(failed)), []
-            waits = result.outcome is None
-            result = self._wait(result, sent) if waits else self._leave(taken, result)
+                result, sent = LeaveStep(self._outcome_of(failed)), []
+            result = self._leave(taken, result) if isinstance(result, LeaveStep) else self._wait(result, sent)
 
     def _park(self) -> None:
         """Let the message wait until the active step has what it awaits."""
@@ -73,60 +88,60 @@ class Executor:
         self.turn.frame.parked_messages += 1
         self.turn.parks_message = True
 
-    def _note(self, result: StepResult) -> StepTaken:
+    def _note(self, result: LeaveStep | Waits) -> StepTaken:
         """Note what the active step decided, for the trace; and what it leaves to the next one."""
         turn, frame = self.turn, self.turn.frame
-        taken = StepTaken(frame.flow, frame.step, None, None, list(result.conditions), len(turn.effects))
+        taken = StepTaken(frame.flow, frame.step, effects=len(turn.effects))
         turn.trace.steps.append(taken)
         turn.trace.notes += [f"{turn.where}: {note}" for note in result.notes]
-        turn.pending_input = result.unread or turn.pending_input
+        if isinstance(result, LeaveStep):
+            taken.conditions = list(result.conditions)
+            turn.pending_input = result.pending_input or turn.pending_input
         return taken
 
-    def _send(self, result: StepResult) -> list[str]:
+    def _send(self, result: LeaveStep | Waits) -> list[str]:
         """Send a result's messages; the names of their effects."""
         refs = []
         for message in result.messages:
-            ref = self.turn.send(message, report=result.awaits and result.call is None)
+            ref = self.turn.send(message, report=isinstance(result, WaitForSend))
             if ref is not None:
                 refs.append(ref)
             self.turn.frame.silent_since = self.turn.event.at
         return refs
 
-    def _wait(self, result: StepResult, sent: list[str]) -> StepResult | None:
+    def _wait(self, result: Waits, sent: list[str]) -> StepResult | None:
         """Wait at the active step: for the contact, for an effect's end, or for a flow that it opens, which goes on then.
 
         ``sent`` are its messages: the step hears of one that is refused.
         """
         turn, frame = self.turn, self.turn.frame
-        if result.call is not None:
-            sent = [turn.add_effect(result.call)]
-        if not result.goes_on:
-            frame.awaited_effect = sent[-1] if result.awaits and sent else None
-        frame.accepts_messages = result.hears
+        if isinstance(result, WaitForEffect):
+            sent = [turn.add_effect(result.effect)]
+        if not isinstance(result, KeepWaiting):
+            awaits = isinstance(result, WaitForEffect | WaitForSend)
+            frame.awaited_effect = sent[-1] if awaits and sent else None
+            frame.accepts_messages = isinstance(result, WaitForEffect) and result.listens
         frame.step_state = dict(result.step_state)
         frame.question_unseen = frame.asks_to_continue = False
         if sent:
             frame.step_state["sent"] = sent
-        if result.tag is not None:
-            turn.tag(result.tag)
-            frame.step_state["tag"] = result.tag
-        if result.tells is not None:
-            event, told = result.tells
-            turn.tell_hooks(event, frame.flow, step=frame.step, **told)
-        if result.opens is None:
-            return None
-        flow, inputs = result.opens
-        return self._open(f"/{flow}", inputs, came_from=frame.flow)
+        match result:
+            case HandOver(tag=tag, event=event, values=values):
+                turn.tag(tag)
+                frame.step_state["tag"] = tag
+                turn.tell_hooks(event, frame.flow, step=frame.step, **values)
+            case RunFlow(flow=flow, inputs=inputs):
+                return self._open(f"/{flow}", inputs, came_from=frame.flow)
+        return None
 
     def _leave(
-        self, taken: StepTaken, result: StepResult, *, expired: bool = False, objection: str | None = None
+        self, taken: StepTaken, result: LeaveStep, *, expired: bool = False, objection: str | None = None
     ) -> StepResult | None:
         """Leave the active step by the outcome of a result, or stay where the outcome leads nowhere.
 
         What it gives and says on the way may fail: then one of its `errors` is the outcome, and nothing was given.
         """
         turn, frame, step, outcome = self.turn, self.turn.frame, self.turn.step, result.outcome
-        assert outcome is not None
         resolved, before = turn.flow.machine.follow(frame.step, outcome), turn.checkpoint()
         frame.awaited_effect = None
         turn.session.apology_due = turn.session.apology_due or step.lets_down(outcome)
@@ -139,7 +154,7 @@ class Executor:
                 self._pass(resolved.written, {**dict.fromkeys(step.kind.tells), **result.known})
         except FAILURES as failed:
             turn.roll_back(before)
-            return self._leave(taken, ending(self._outcome_of(failed, leaving=outcome), known=result.known))
+            return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))
         own = (frame.unanswered_question or "").partition("/")[0] == frame.flow
         if own and resolved.success and resolved.target != BACK and step.kind.asks:
             frame.unanswered_question = None  # its flow has gone on
@@ -174,7 +189,7 @@ class Executor:
         try:
             return decide(self.turn.step_context())
         except FAILURES as failed:
-            return ending(self._outcome_of(failed), known=getattr(failed, "known", {}))
+            return LeaveStep(self._outcome_of(failed), known=getattr(failed, "known", {}))
 
     def resume(self, event: Awaited, rule: str) -> None:
         """What the active step waited for has happened."""
@@ -185,7 +200,7 @@ class Executor:
 
         ``objection`` is said in place of what the transition says, and is as good as the question put again.
         """
-        result = ending(outcome)
+        result = LeaveStep(outcome)
         self.run(self._leave(self._note(result), result, expired=expired, objection=objection))
 
     def fail(self, failed: Failure) -> None:
@@ -221,7 +236,7 @@ class Executor:
 
     # -- giving and saying, when a step is left -----------------------------------------------------
 
-    def _give(self, step: Step, result: StepResult) -> None:
+    def _give(self, step: Step, result: LeaveStep) -> None:
         """Do a step's `save`, `set`, `tag` and `schedule`; `set` reads the values from before it. Raises a `Failure`."""
         turn, options = self.turn, step.options
         if result.saved is not NOTHING and options.save is not None:
@@ -318,7 +333,7 @@ class Executor:
         seen = frame.visit_counts.get(key, 0)
         self.turn.arrive(step)
         if visits is not None and seen >= visits.most:
-            return ending("visits.else")
+            return LeaveStep("visits.else")
         if visits is not None:
             frame.visit_counts = {**frame.visit_counts, key: seen + 1}
         return self._entered_step()
@@ -368,7 +383,7 @@ class Executor:
         except Mismatch as mismatch:
             if self.turn.session.frame is None:
                 raise
-            return ending(self._outcome_of(mismatch))
+            return LeaveStep(self._outcome_of(mismatch))
         return self._enter(step)
 
     def _end(self, *, expired: bool = False, failed: bool = False) -> StepResult | None:

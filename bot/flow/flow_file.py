@@ -163,7 +163,7 @@ def _refuse_options(fields: Fields, kind: StepKind) -> None:
     refused = {} if kind.waits else dict.fromkeys(("retry", "remind", *(() if kind.deaf else ("timeout",))), nobody)
     if not kind.hears:
         refused["words"] = nobody
-    if kind.takes_unread:
+    if kind.takes_pending_input:
         refused["retry"] = anything
     if not any(outcome.falls is Falls.THEN for outcome in kind.outcomes().values()):
         refused["then"] = nowhere

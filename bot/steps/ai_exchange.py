@@ -35,7 +35,7 @@ class Exchange:
     asking: dict[str, Any] | None = None  # the call that the contact is asked about
     asked: bool = False  # a model's answer is awaited
     began: datetime | None = None  # the running turn
-    unread: str | None = None  # what the contact wrote last in this turn
+    pending_input: str | None = None  # what the contact wrote last in this turn
     characters: int = 0  # of the contact's in this turn
     calls: int = 0  # of the model's in this turn
     turns: int = 0
@@ -64,7 +64,7 @@ class Exchange:
         """A new turn, by the contact's message, of which the model is given so much; without one the model begins."""
         self.turn, self.said, self.spoken, self.queue, self.made = [], [], [], [], {}
         self.fresh = []
-        self.running = self.asking = self.unread = None
+        self.running = self.asking = self.pending_input = None
         self.overtaken = False
         self.turns += 1
         self.rounds = self.merged = self.characters = self.calls = 0
@@ -112,7 +112,7 @@ class Exchange:
         text = from_contact(reply)
         kept = text[: max(hears - self.characters, 0)]
         self.characters += len(kept)
-        self.unread = text[:hears]
+        self.pending_input = text[:hears]
         rest = f"(The message goes on: {len(text) - len(kept)} more characters are left out here.)"
         if not kept and text and self.characters >= hears and any(rest[:22] in each["content"] for each in self.turn):
             return  # it has been told so already

@@ -18,7 +18,18 @@ from bot.steps.exits import EXITS, exit_outcomes
 from bot.steps.output_guard import messages_of
 from bot.steps.step_facts import Falls, Need, Outcome, Spends, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import (
+    Awaited,
+    KeepWaiting,
+    LeaveStep,
+    PostponeMessage,
+    Reply,
+    StepContext,
+    StepFailed,
+    StepResult,
+    WaitForEffect,
+    WaitHere,
+)
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
 from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
@@ -61,7 +72,7 @@ class AiStep(StepKind):
     needed: ClassVar[tuple[str, ...]] = ("exits",)
     options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
     asks_models: ClassVar[bool] = True
-    takes_unread: ClassVar[bool] = True
+    takes_pending_input: ClassVar[bool] = True
     texts: ClassVar[Mapping[str, Shape]] = {
         "tools": one_or_more_of(
             {"confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}}
@@ -130,13 +141,13 @@ class AiStep(StepKind):
     # -- the contact's side -----------------------------------------------------------------------
 
     def enter(self, context: StepContext) -> StepResult:
-        """Answer what is unread; where nothing is, the model begins. Put again: repeat what was said last."""
+        """Answer what no step has taken yet; where there is nothing, the model begins. Put again: repeat what was said last."""
         exchange = Exchange.of(context.step_state)
         if exchange.asking is not None:
             return ToolCalls(self.brief, context, exchange).ask()
         if exchange.turns:
             exchange.asked = False
-            return StepResult(messages=exchange.last_said, step_state=exchange.step_state())
+            return WaitHere(exchange.last_said, exchange.step_state())
         return self._turn(context, exchange, context.pending_input)
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,7 +171,7 @@ class AiStep(StepKind):
             return self._agreed(context, exchange, reply)
         works = exchange.asked or exchange.running is not None
         if works and not self._merges(context, exchange):
-            return StepResult(parks=True)
+            return PostponeMessage()
         if not (works or exchange.overtaken):
             return self._turn(context, exchange, reply)
         exchange.overtaken = False
@@ -178,7 +189,7 @@ class AiStep(StepKind):
             exchange.begin(reply, context.now, self.brief.hears)
             return self._request(context, exchange)
         if self.turns_over is not None:
-            return ending("turns.else", unread=reply)
+            return LeaveStep("turns.else", pending_input=reply)
         raise StepFailed("turns", f"more than {self.most_turns} turns")
 
     def _agreed(self, context: StepContext, exchange: Exchange, reply: Reply) -> StepResult:
@@ -187,14 +198,14 @@ class AiStep(StepKind):
 
     # -- the model's side -------------------------------------------------------------------------
 
-    def _request(self, context: StepContext, exchange: Exchange) -> StepResult:
+    def _request(self, context: StepContext, exchange: Exchange) -> WaitForEffect:
         if not context.open:
             raise StepFailed("failed", "the contact's 24 hours are over: what the model says could not be sent")
         exchange.ask()
         if exchange.rounds > MOST_ROUNDS + exchange.merged:
             raise StepFailed("confused", f"the model asked for more than {MOST_ROUNDS} rounds of tools in one turn")
-        return StepResult(
-            call=self.brief.request(context, exchange), awaits=True, hears=True, step_state=exchange.step_state()
+        return WaitForEffect(
+            effect=self.brief.request(context, exchange), listens=True, step_state=exchange.step_state()
         )
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
@@ -205,7 +216,7 @@ class AiStep(StepKind):
                 return self._give_way(exchange)
             case CallProgressed(text=text):
                 said = self._say(context, exchange, text, 1)
-                return StepResult(messages=said, goes_on=True, hears=True, step_state=exchange.step_state())
+                return KeepWaiting(said, exchange.step_state())
             case CallEnded() if exchange.running is not None:
                 calls = ToolCalls(self.brief, context, exchange)
                 calls.tool_ended(event)
@@ -219,7 +230,7 @@ class AiStep(StepKind):
         if not exchange.turn:
             return None
         exchange.end(self.brief.history)
-        return StepResult(step_state=exchange.step_state())
+        return WaitHere(step_state=exchange.step_state())
 
     def _answered(self, context: StepContext, exchange: Exchange, event: CallEnded) -> StepResult:
         exchange.asked = False
@@ -227,7 +238,10 @@ class AiStep(StepKind):
             exchange.plain = True
             return self._request(context, exchange)
         if event.outcome == "over_budget" and self.budget_over is not None:
-            return ending("budget.else", unread=None if exchange.unread is None else Reply(text=exchange.unread))
+            return LeaveStep(
+                "budget.else",
+                pending_input=None if exchange.pending_input is None else Reply(text=exchange.pending_input),
+            )
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
         text, calls = event.value["text"], event.value["calls"]
@@ -256,14 +270,14 @@ class AiStep(StepKind):
         self, context: StepContext, exchange: Exchange, calls: ToolCalls, said: tuple[Message, ...] = ()
     ) -> StepResult:
         """Do what is left of the model's calls; then ask it again, if it must see a result or has said nothing."""
-        result = calls.work_off()
+        result: LeaveStep | WaitHere | WaitForEffect | None = calls.work_off()
         if result is None and exchange.overtaken:
-            result = StepResult(step_state=exchange.step_state())
+            result = WaitHere(step_state=exchange.step_state())
         elif result is None and (calls.unseen or not exchange.said):
             result = self._request(context, exchange)
         if result is None:
             exchange.end(self.brief.history)
-            result = StepResult(step_state=exchange.step_state())
+            result = WaitHere(step_state=exchange.step_state())
         return replace(result, messages=(*said, *result.messages), sets=calls.sets, notes=tuple(calls.notes))
 
 

@@ -23,17 +23,17 @@ from bot.lang.word_matching import (
 )
 from bot.steps.choices import Many, ShownChoice
 from bot.steps.offer import DONE, PAGE, Offer
-from bot.steps.step_results import Reply, ReplyId, StepResult, ending, value_hash
+from bot.steps.step_results import LeaveStep, Reply, ReplyId, WaitHere, value_hash
 
 
-def meaning(offer: Offer, reply: Reply) -> StepResult | None:
+def meaning(offer: Offer, reply: Reply) -> LeaveStep | WaitHere | None:
     """What a reply means; None where it is none of the choices."""
     if reply.tap is not None:
         return _tapped(offer, reply.tap)
     return None if reply.text is None else _typed(offer, reply.text)
 
 
-def _tapped(offer: Offer, tap: ReplyId) -> StepResult | None:
+def _tapped(offer: Offer, tap: ReplyId) -> LeaveStep | WaitHere | None:
     """A tap on one of the question's own buttons or rows."""
     for choice in offer.shown:
         if choice.index == tap.choice and choice.hash == tap.hash:
@@ -45,7 +45,7 @@ def _tapped(offer: Offer, tap: ReplyId) -> StepResult | None:
     return _finish(offer, offer.picked) or _go_on(offer)
 
 
-def _typed(offer: Offer, text: str) -> StepResult | None:
+def _typed(offer: Offer, text: str) -> LeaveStep | WaitHere | None:
     """A title, a word or a number, of whatever page."""
     options = [_option(choice.option, number, offer) for number, choice in enumerate(offer.shown, start=1)]
     many, how = offer.choices.many, offer.choices.how
@@ -64,7 +64,7 @@ def _option(option: Option, number: int, offer: Offer) -> Option:
     return Option(option.title, (*option.words, str(number))) if offer.choices.numbered else option
 
 
-def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> StepResult | None:
+def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> LeaveStep | WaitHere | None:
     """One answer is taken like a tap; several are all that the contact has to say."""
     done = _option(Option(offer.done(many)), len(options) + 1, offer)
     found = named(text, [*options, done], offer.choices.how)
@@ -76,7 +76,7 @@ def _several(offer: Offer, many: Many, text: str, options: list[Option]) -> Step
     return _finish(offer, list(dict.fromkeys([*offer.picked, *(choice.hash for choice in chosen)])))
 
 
-def _take(offer: Offer, choice: ShownChoice) -> StepResult:
+def _take(offer: Offer, choice: ShownChoice) -> LeaveStep | WaitHere:
     """The answer; one of several is marked, and taken back when it is chosen again."""
     many = offer.choices.many
     if many is None:
@@ -91,21 +91,21 @@ def _take(offer: Offer, choice: ShownChoice) -> StepResult:
     return _go_on(offer, picked=picked)
 
 
-def _leave(choice: ShownChoice, value: Any) -> StepResult:
-    return ending(choice.outcome, saved=value) if choice.saves else ending(choice.outcome)
+def _leave(choice: ShownChoice, value: Any) -> LeaveStep:
+    return LeaveStep(choice.outcome, saved=value) if choice.saves else LeaveStep(choice.outcome)
 
 
-def _finish(offer: Offer, picked: list[str]) -> StepResult | None:
+def _finish(offer: Offer, picked: list[str]) -> LeaveStep | None:
     """Leave with the values of all that is picked, in that order; None where those are too few or too many."""
     many = offer.choices.many
     if many is None or not many.allows(len(picked)):
         return None
     values = {choice.hash: choice.value for choice in offer.shown}
-    return ending("then", saved=[values[known] for known in picked])
+    return LeaveStep("then", saved=[values[known] for known in picked])
 
 
-def _go_on(offer: Offer, **changed: Any) -> StepResult:
-    return StepResult(step_state={**offer.step_state, **changed})
+def _go_on(offer: Offer, **changed: Any) -> WaitHere:
+    return WaitHere(step_state={**offer.step_state, **changed})
 
 
 MOST_WORDS = 50  # of a text that names several answers

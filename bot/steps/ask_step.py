@@ -24,7 +24,16 @@ from bot.steps.offer import Offer
 from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, Used, only_if
 from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_options import SOME_HAVE
-from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import (
+    Awaited,
+    LeaveStep,
+    Reply,
+    StepContext,
+    StepFailed,
+    StepResult,
+    WaitForEffect,
+    WaitHere,
+)
 from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable
@@ -155,14 +164,14 @@ class AskStep(StepKind):
         """Put the question and wait."""
         return self.ask_again(context, self.body.render(context.scope))
 
-    def ask_again(self, context: StepContext, body: str) -> StepResult:
+    def ask_again(self, context: StepContext, body: str) -> WaitHere:
         """Put the question, in these words, and wait. What was picked of many answers stays so while it waits."""
         if self.choices is None:
-            return StepResult(messages=(TextMessage(body),))
+            return WaitHere((TextMessage(body),))
         kept = {key: context.step_state[key] for key in ("picked", "page", "plain") if key in context.step_state}
         step_state = {**self.choices.step_state(context), **kept}
         if not self.choices.offers(step_state) and self._takes_more(self.choices, context, step_state):
-            return StepResult(messages=(TextMessage(body),), step_state=step_state)
+            return WaitHere((TextMessage(body),), step_state)
         return self._offer(self.choices, context, step_state, body)
 
     def _takes_more(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any]) -> bool:
@@ -174,12 +183,10 @@ class AskStep(StepKind):
         values = self.variable.values
         return values is None or not all(choices.hides(context, step_state, value) for value in values)
 
-    def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> StepResult:
+    def _offer(self, choices: Choices, context: StepContext, step_state: Mapping[str, Any], body: str) -> WaitHere:
         header = None if self.header is None else self.header.render(context.scope)
         footer = None if self.footer is None else self.footer.render(context.scope)
-        return StepResult(
-            messages=_offered(choices, context, step_state).messages(body, header, footer), step_state=step_state
-        )
+        return WaitHere(_offered(choices, context, step_state).messages(body, header, footer), step_state)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The same question with its choices as numbers, as long as the step waits; an edit may have taken them away."""
@@ -201,7 +208,7 @@ class AskStep(StepKind):
         if reply.tap is not None:
             return None
         if reply.text is not None and normalise(reply.text) in map(normalise, self.skip_words):
-            return ending("skip", saved=None)
+            return LeaveStep("skip", saved=None)
         return self._choose(context, reply) or self._free_answer(context, reply)
 
     def _choose(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -209,14 +216,14 @@ class AskStep(StepKind):
         if self.choices is None or not self.choices.offers(context.step_state):
             return None
         heard = meaning(_offered(self.choices, context, context.step_state), reply)
-        if heard is None or heard.outcome is not None:
+        if heard is None or isinstance(heard, LeaveStep):
             return heard
         return self._offer(self.choices, context, heard.step_state, self.body.render(context.scope))
 
     def _free_answer(self, context: StepContext, reply: Reply) -> StepResult | None:
         if self.variable is None:
             takes = self.choices is None and bool(reply.text and reply.text.strip())
-            return ending("then", saved=reply.text) if takes else None
+            return LeaveStep("then", saved=reply.text) if takes else None
         try:
             value = _accepted(self.variable, context, reply)
         except Unfit:
@@ -225,10 +232,9 @@ class AskStep(StepKind):
             return None
         keeping = self._keeping
         if keeping is not None and isinstance(value, Media):
-            return StepResult(
-                call=Fetch(value, keeping.bytes_allowed(value.kind)), awaits=True, step_state=context.step_state
-            )
-        return ending("then", saved=value)
+            fetch = Fetch(value, keeping.bytes_allowed(value.kind))
+            return WaitForEffect(effect=fetch, step_state=context.step_state)
+        return LeaveStep("then", saved=value)
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
         """What the variable says to an answer that does not fit it."""
@@ -247,7 +253,7 @@ class AskStep(StepKind):
         if self._keeping is None:
             return self.enter(context)
         if event.outcome == "done":
-            return ending("then", saved=event.value)
+            return LeaveStep("then", saved=event.value)
         raise StepFailed(event.outcome if event.outcome in KEEPING_ERRORS else NOT_FETCHED, event.detail)
 
 

@@ -17,7 +17,7 @@ from bot.lang.problems import did_you_mean
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
 from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
 from bot.types.domains import kinds_of_type
 
@@ -95,14 +95,14 @@ class CallStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Ask for the call and wait for its end."""
         arguments = {argument.name: argument.evaluate(context.scope) for argument in self.arguments}
-        return StepResult(call=Call(self.handler, arguments, self.within, self.tries), awaits=True)
+        return WaitForEffect(effect=Call(self.handler, arguments, self.within, self.tries))
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The call has ended: its result is saved, or its error is the outcome."""
         if not isinstance(event, CallEnded):
             return None
         if event.outcome == "done":
-            return ending("then", saved=event.value)
+            return LeaveStep("then", saved=event.value)
         raise StepFailed(event.outcome, event.detail or f'handler "{self.handler}": {event.outcome}')
 
 

@@ -133,7 +133,7 @@ class FixedChoice:
         """Whether it says itself where it leads: among several answers it is the whole one."""
         return not self.saves or (self.transition is not None and self.transition.then is not None)
 
-    def ending(self, several: bool) -> Outcome:
+    def outcome_of(self, several: bool) -> Outcome:
         """What choosing it comes to, alone or where there may be ``several`` answers."""
         saved = SavedResult.VALUE if several else Saved(self.value, self.mark)
         saves = saved if self.saves else SavedResult.NOTHING
@@ -209,7 +209,7 @@ class Choices:
     def outcomes(self) -> dict[str, Outcome]:
         """Each choice's outcome; where nothing is written for it, the step's `then`. One of several has none."""
         several = self.many is not None
-        found = {choice.outcome: choice.ending(several) for choice in self.fixed if choice.leads or not several}
+        found = {choice.outcome: choice.outcome_of(several) for choice in self.fixed if choice.leads or not several}
         if self.made is not None and not several:
             found[PICKED] = Outcome(None, Falls.THEN, saves=self.made.saves)
         return found

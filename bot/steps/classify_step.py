@@ -26,7 +26,7 @@ from bot.steps.exits import EXITS, Exit, exit_outcomes, exit_uses, open_exits, r
 from bot.steps.prompt import instructions_of, most_instructions
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import Awaited, LeaveStep, Reply, StepContext, StepFailed, StepResult, WaitForEffect
 from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
 from bot.types.type_registry import Variable
 
@@ -40,7 +40,7 @@ _AROUND = " \n\t\r\"'`*_.,:()[]“”‘’«»„"  # spaces, quotes, marks of 
 
 @dataclass(frozen=True, slots=True)
 class ClassifyStep(StepKind):
-    """What the transitions are about, and which text is read: what is unread, unless ``text`` names another."""
+    """What the transitions are about, and which text is read: what no step has taken yet, unless ``text`` names another."""
 
     question: Template
     text: Template | None
@@ -109,7 +109,7 @@ class ClassifyStep(StepKind):
         if self.text is not None:
             text = self.text.render(context.scope)
         if not text or not text.strip():
-            return ending("other", unread=context.pending_input)
+            return LeaveStep("other", pending_input=context.pending_input)
         lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, context.scope)] + [
             f"{NONE}: nothing of this"
         ]
@@ -129,19 +129,21 @@ class ClassifyStep(StepKind):
             flow=context.flow,
             within=self.within,
         )
-        unread = context.pending_input.text if context.pending_input is not None else None
-        return StepResult(call=complete, awaits=True, step_state={"unread": unread})
+        pending_input = context.pending_input.text if context.pending_input is not None else None
+        return WaitForEffect(effect=complete, step_state={"pending_input": pending_input})
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """Leave by the transition that the model picked; what the contact wrote is unread still."""
+        """Leave by the transition that the model picked; the next step may take what the contact wrote."""
         if not isinstance(event, CallEnded):
             return None
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"the model: {event.outcome}")
-        unread = None if context.step_state["unread"] is None else Reply(text=context.step_state["unread"])
+        pending_input = (
+            None if context.step_state["pending_input"] is None else Reply(text=context.step_state["pending_input"])
+        )
         label = _label(event.value["text"])
         picked = (way.outcome for way in open_exits(self.exits, context.scope) if _label(way.name) == label)
-        return ending(next(picked, "other"), unread=unread)
+        return LeaveStep(next(picked, "other"), pending_input=pending_input)
 
 
 def _label(text: str) -> str:

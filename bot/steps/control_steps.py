@@ -33,7 +33,7 @@ from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import STEP_OPTIONS
-from bot.steps.step_results import Awaited, FlowEnded, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import Awaited, FlowEnded, LeaveStep, RunFlow, StepContext, StepFailed, StepResult, WaitHere
 from bot.steps.transition import (
     ASSIGNMENTS,
     TARGET,
@@ -122,8 +122,8 @@ class BranchStep(StepKind):
             value = condition.evaluate(context.scope)
             seen.append((condition.source, value))
             if value:
-                return ending(self._name(index), conditions=tuple(seen))
-        return ending("then" if self.otherwise is None else "else", conditions=tuple(seen))
+                return LeaveStep(self._name(index), conditions=tuple(seen))
+        return LeaveStep("then" if self.otherwise is None else "else", conditions=tuple(seen))
 
 
 def _branch_target(fields: Fields, key: str) -> Target:
@@ -146,7 +146,7 @@ class SetStep(StepKind):
 
     def enter(self, context: StepContext) -> StepResult:
         """Go on; the values are set on leaving."""
-        return ending("then")
+        return LeaveStep("then")
 
 
 SHORTEST = timedelta(seconds=1)
@@ -202,9 +202,9 @@ class WaitStep(StepKind):
         """Wait, and go on once the time has come; the engine wakes the step then."""
         until = self._until(context)
         if until <= context.now:
-            return ending("then")
+            return LeaveStep("then")
         lasts = context.step_state["for"] if "for" in context.step_state else self._lasts(context)
-        return StepResult(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
+        return WaitHere(step_state={"until": until} if lasts is None else {"until": until, "for": lasts})
 
     def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
         """When the time has come, as far as is known."""
@@ -333,7 +333,7 @@ class RunStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Open the flow's frame, for the first element where there are several."""
         if self.each is None:
-            return StepResult(opens=(self.flow, self._inputs(context.scope)))
+            return RunFlow(flow=self.flow, inputs=self._inputs(context.scope))
         return self._open_for(context, _elements(self.each, context.scope), [])
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
@@ -341,11 +341,11 @@ class RunStep(StepKind):
         if not isinstance(event, FlowEnded):
             return None
         if event.expired:
-            return ending("expired")
+            return LeaveStep("expired")
         if event.failed:
             raise StepFailed("failed", f"flow {self.flow} has failed")
         if self.each is None or _LIST not in context.step_state:
-            return ending("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
+            return LeaveStep("then", sets={ours: event.vars.get(theirs) for ours, theirs in self.outputs.items()})
         brought = [event.vars.get(theirs) for theirs in self.outputs.values()]
         return self._open_for(context, context.step_state[_LIST], [*context.step_state[_RESULTS], brought])
 
@@ -354,9 +354,12 @@ class RunStep(StepKind):
         done = len(results)
         if done == len(elements):
             columns = zip(*results, strict=True) if results else ((),) * len(self.outputs)
-            return ending("then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)})
+            return LeaveStep(
+                "then", sets={ours: list(found) for ours, found in zip(self.outputs, columns, strict=True)}
+            )
         inner = {**context.scope, "it": elements[done], "loop": _loop(done, len(elements))}
-        return StepResult(opens=(self.flow, self._inputs(inner)), step_state={_LIST: list(elements), _RESULTS: results})
+        state = {_LIST: list(elements), _RESULTS: results}
+        return RunFlow(flow=self.flow, inputs=self._inputs(inner), step_state=state)
 
     def _inputs(self, scope: Mapping[str, Any]) -> dict[str, Any]:
         return {item.name: item.evaluate(scope) for item in self.inputs}

@@ -41,7 +41,16 @@ from bot.steps.call_step import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_erro
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_options import SOME_HAVE, read_step_options
-from bot.steps.step_results import Awaited, Reply, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import (
+    Awaited,
+    LeaveStep,
+    Reply,
+    StepContext,
+    StepFailed,
+    StepResult,
+    WaitForEffect,
+    WaitHere,
+)
 from bot.steps.transition import (
     RESERVED,
     TRANSITION,
@@ -120,11 +129,11 @@ class CustomStep(StepKind):
         """Do the work, or ask for it to be done outside."""
         if self.spec.outside is not None:
             call = Call(self.spec.outside.name, self._values(context.scope), self.within, self.tries)
-            return StepResult(call=call, awaits=True)
+            return WaitForEffect(effect=call)
         given = {NOW_PARAMETER: context.now} if self.spec.takes_now else {}
         result = call_own(self._what, self.spec.run, [self._made(context)], given)
         if self.waits and not isinstance(result, Leave):
-            return StepResult(messages=self._messages(result))
+            return WaitHere(self._messages(result))
         return self._leave(context, left_by(result))
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
@@ -163,7 +172,7 @@ class CustomStep(StepKind):
                 raise StepFailed("failed", f'{self._what} sets "{name}", which is no variable of the flow')
         sets = {name: kept(self._what, value) for name, value in left.set.items()}
         saved = kept(self._what, left.value)
-        return ending(left.outcome, messages=self._messages(left.say), saved=saved, sets=sets)
+        return LeaveStep(left.outcome, messages=self._messages(left.say), saved=saved, sets=sets)
 
     def _messages(self, say: Any) -> tuple[Message, ...]:
         found = [TextMessage(each) if isinstance(each, str) else each for each in messages_of(say) if each is not None]

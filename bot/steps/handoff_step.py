@@ -14,7 +14,7 @@ from bot.keys.text_shapes import TEXT, Shape
 from bot.lang.nodes import Map
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
 from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_results import Awaited, StepContext, StepResult, ending
+from bot.steps.step_results import Awaited, HandOver, LeaveStep, StepContext, StepResult
 from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
 
 _HANDOFF: Schemas = {
@@ -86,8 +86,8 @@ class HandoffStep(StepKind):
         said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
         note = {} if self.note is None else {"note": self.note.render(context.scope)}
         told = {"team": self.team, "note": note.get("note")}
-        return StepResult(messages=said, step_state=note, tag=f"handoff:{self.team}", tells=(HANDOFF, told))
+        return HandOver(said, note, tag=f"handoff:{self.team}", event=HANDOFF, values=told)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The agent resolved the conversation."""
-        return ending("closed") if isinstance(event, HandoffClosed) else None
+        return LeaveStep("closed") if isinstance(event, HandoffClosed) else None

@@ -22,7 +22,7 @@ from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_h
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
 from bot.steps.transition import ASSIGNMENTS, Assignment, assignments, evaluate, templates_in, value_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -217,7 +217,7 @@ class HttpStep(StepKind):
             self.tries,
             self.cache,
         )
-        return StepResult(call=request, awaits=True)
+        return WaitForEffect(effect=request)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """An answer, which is saved, or what went wrong."""
@@ -227,7 +227,7 @@ class HttpStep(StepKind):
         known = {ANSWER: told.get(ANSWER), STATUS: told.get(STATUS)}
         if event.outcome != "done":
             raise StepFailed(self._failure(event.outcome), event.detail or event.outcome, known)
-        return ending("then", sets=self._taken({**context.scope, **known}, known), known=known)
+        return LeaveStep("then", sets=self._taken({**context.scope, **known}, known), known=known)
 
     def _headers(self, scope: Mapping[str, Any]) -> dict[str, str]:
         headers = {} if self.body is None else {"Content-Type": self.body.type}

@@ -1,12 +1,12 @@
 """``say``: tell the contact something, with a link, a file or a place."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
-from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip
+from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
@@ -25,7 +25,7 @@ from bot.steps.message_parts import (
 )
 from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, Used
 from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_results import Awaited, StepContext, StepFailed, StepResult, ending
+from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForSend
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
 _LINK: Schemas = {
@@ -181,21 +181,17 @@ class SayStep(StepKind):
     def enter(self, context: StepContext) -> StepResult:
         """Send what is to be said and go on, once the gateway has taken it where it matters that it does."""
         messages = tuple(self._messages(context.scope))
-        return (
-            StepResult(messages=messages, awaits=True)
-            if self.watches and messages
-            else ending("then", messages=messages)
-        )
+        return WaitForSend(messages) if self.watches and messages else LeaveStep("then", messages=messages)
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """The address as a text, whose end is awaited in turn."""
-        return replace(super(SayStep, self).in_plain_text(context, message), awaits=True)
+        return WaitForSend((TextMessage(in_plain_text(message)),), context.step_state)
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
         """The gateway took it, or refused it."""
         if isinstance(event, SendEnded) and event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
-        return ending("then")
+        return LeaveStep("then")
 
     def _messages(self, scope: Mapping[str, Any]) -> Iterator[Message]:
         text = "" if self.text is None else self.text.render(scope)

@@ -31,7 +31,7 @@ from bot.steps.step_facts import (
     Spends,
     Used,
 )
-from bot.steps.step_results import Awaited, Reply, StepContext, StepResult
+from bot.steps.step_results import Awaited, Reply, StepContext, StepResult, WaitHere
 from bot.steps.template_message import SentTemplate
 from bot.steps.transition import Transition
 from bot.types.type_registry import Variable
@@ -61,7 +61,7 @@ class StepKind:
 
     verb: ClassVar[str]
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
-    takes_unread: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
+    takes_pending_input: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
     asks_models: ClassVar[bool] = False
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
@@ -109,7 +109,7 @@ class StepKind:
     @property
     def asks(self) -> bool:
         """True where a question waits for its answer: `back` returns to it when it was left without one."""
-        return self.waits and not self.takes_unread
+        return self.waits and not self.takes_pending_input
 
     @property
     def pauses(self) -> bool:
@@ -171,13 +171,13 @@ class StepKind:
         """The contact arrives at the step, or its question is put again."""
         raise NotImplementedError
 
-    def ask_again(self, context: StepContext, body: str) -> StepResult | None:
+    def ask_again(self, context: StepContext, body: str) -> WaitHere | None:
         """Put the step's question in other words, with its own answers to choose from. None: it has no question."""
         return None
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
         """What goes in place of its buttons, list or link that the gateway refused; it waits on."""
-        return StepResult(messages=(TextMessage(in_plain_text(message)),), step_state=context.step_state)
+        return WaitHere((TextMessage(in_plain_text(message)),), context.step_state)
 
     def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A reply that is the step's before the bot's words are heard: its own buttons."""

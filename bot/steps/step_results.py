@@ -123,30 +123,84 @@ NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
-class StepResult:
-    """What a step decides. Without an ``outcome`` it waits."""
+class LeaveStep:
+    """Leave by an outcome: `save`, `set` and the transition follow.
 
-    outcome: str | None = None
+    ``sets`` are values for variables, by our names. ``pending_input`` is what the contact wrote, where the next step is to
+    take it. ``known`` is what templates of the transition see beside the rest. ``conditions`` and ``notes`` are for the
+    trace.
+    """
+
+    outcome: str
     messages: tuple[Message, ...] = ()
     saved: Any = NOTHING
-    step_state: Mapping[str, Any] = field(default_factory=dict)
-    call: Call | Fetch | Complete | HttpRequest | None = None
-    awaits: bool = False  # for the end of the call, or of the last message
-    goes_on: bool = False  # what is awaited is awaited still
-    hears: bool = (
-        False  # words and taps are heard in the meantime, and what the contact writes comes to `StepKind.answer`
-    )
-    parks: bool = False  # nothing changes: the message waits until the step has what it awaits
-    sets: Mapping[str, Any] = field(default_factory=dict)  # variables, by our names
-    unread: Reply | None = None  # what the contact wrote is left to the next step
-    opens: tuple[str, Mapping[str, Any]] | None = None  # a flow to run in a frame of its own, and its inputs
-    tag: str | None = None  # to set on the contact at once, until the step is left
-    tells: tuple[str, Mapping[str, Any]] | None = None  # an event that the bot's own Python may hear of, and what of it
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    pending_input: Reply | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[tuple[str, Any], ...] = ()
-    known: Mapping[str, Any] = field(default_factory=dict)  # what templates of the transition see beside the rest
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """What all results have by which a step is not left. ``step_state`` is what the step will need to go on."""
+
+    messages: tuple[Message, ...] = ()
+    step_state: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)  # values for variables, by our names
     notes: tuple[str, ...] = ()  # for the trace
 
 
-def ending(outcome: str, **more: Any) -> StepResult:
-    """The decision to leave by an outcome."""
-    return StepResult(outcome=outcome, **more)
+@dataclass(frozen=True, slots=True)
+class WaitHere(_Waiting):
+    """Wait for the contact, or for time to pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitForEffect(_Waiting):
+    """Wait for the end of a call, a request or a model's answer.
+
+    ``listens``: words and taps are heard meanwhile, and what the contact writes comes to `StepKind.answer`.
+    """
+
+    effect: Call | Fetch | Complete | HttpRequest
+    listens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForSend(_Waiting):
+    """Wait until the gateway has taken the last of the messages, or refused it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepWaiting(_Waiting):
+    """Go on waiting for the same effect, after a part of a model's answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlow(_Waiting):
+    """Open a flow in a frame of its own, with these inputs, and wait until it has ended."""
+
+    flow: str
+    inputs: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver(_Waiting):
+    """Wait for a person who takes the conversation over.
+
+    The contact has the ``tag`` until the step is left. The bot's own Python hears of it: the ``event`` with its values.
+    """
+
+    tag: str
+    event: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PostponeMessage:
+    """Change nothing: the contact's message waits until the step has what it waits for."""
+
+
+Waits = WaitHere | WaitForEffect | WaitForSend | KeepWaiting | RunFlow | HandOver
+StepResult = LeaveStep | Waits | PostponeMessage

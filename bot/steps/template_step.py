@@ -15,7 +15,18 @@ from bot.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, Used, only_if
 from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_options import SOME_HAVE
-from bot.steps.step_results import Awaited, Reply, ReplyId, StepContext, StepFailed, StepResult, ending, value_hash
+from bot.steps.step_results import (
+    Awaited,
+    LeaveStep,
+    Reply,
+    ReplyId,
+    StepContext,
+    StepFailed,
+    StepResult,
+    WaitForSend,
+    WaitHere,
+    value_hash,
+)
 from bot.steps.template_message import (
     TEMPLATE_MESSAGE,
     TEMPLATE_TEXTS,
@@ -163,12 +174,12 @@ class TemplateStep(StepKind):
         )
         sent = (self.notice.message(context.scope, payloads),)
         if self.replies:
-            return StepResult(messages=sent)
-        return StepResult(messages=sent, awaits=True) if self.watches else ending("then", messages=sent)
+            return WaitHere(sent)
+        return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
     def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on a button of this template, or its title or payload as a text (DECISIONS: replies)."""
-        return next((ending(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
+        return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:
         if reply.tap is not None:
@@ -186,7 +197,7 @@ class TemplateStep(StepKind):
             return None
         if event.outcome in UNSENT and self.watches:
             raise StepFailed("refused", event.detail)
-        return ending("then")
+        return LeaveStep("then")
 
 
 def _read_replies(fields: Fields) -> tuple[ReplyButton, ...]:

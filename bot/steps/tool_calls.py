@@ -14,7 +14,7 @@ from bot.steps.brief import Brief, noted
 from bot.steps.exits import Exit
 from bot.steps.output_guard import links_in
 from bot.steps.prompt import REMEMBER, result_text
-from bot.steps.step_results import Reply, StepContext, StepResult, ending
+from bot.steps.step_results import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
 from bot.steps.tools import Tool, read_arguments
 from bot.steps.yes_no_question import QuestionTooLong, agreed, question
 
@@ -30,6 +30,9 @@ class _Result(NamedTuple):
 
     text: str
     failed: bool = True
+
+
+_Next = LeaveStep | WaitHere | WaitForEffect
 
 
 class ToolCalls:
@@ -52,12 +55,12 @@ class ToolCalls:
         """What templates see, with what was noted just now."""
         return {**self._context.scope, **self.sets}
 
-    def work_off(self) -> StepResult | None:
+    def work_off(self) -> _Next | None:
         """Do them until one leaves or has to be waited for. None: all are done."""
         while self._exchange.queue:
             call = self._exchange.queue.pop(0)
             result = self._do(call)
-            if isinstance(result, StepResult):
+            if not isinstance(result, _Result):
                 return result
             self._add(call, result)
         return None
@@ -80,18 +83,18 @@ class ToolCalls:
         self._exchange.note_fresh()
         self._exchange.note_made(running["key"], failed=not done)
 
-    def ask(self) -> StepResult:
+    def ask(self) -> WaitHere:
         """Ask the contact whether the call may be done."""
         asking = self._exchange.asking
         assert asking is not None
         asked = question(self._context, asking["body"], self._exchange.questions)
-        return StepResult(messages=(asked,), step_state=self._exchange.step_state())
+        return WaitHere((asked,), self._exchange.step_state())
 
     def agreed(self, reply: Reply) -> bool | None:
         """What a reply to that means."""
         return agreed(self._context, reply, self._exchange.questions)
 
-    def answered(self, reply: Reply) -> StepResult | None:
+    def answered(self, reply: Reply) -> WaitForEffect | None:
         """Yes, no, or something else: then nothing more is done, and the model reads what they wrote."""
         asking, self._exchange.asking = self._exchange.asking, None
         assert asking is not None
@@ -115,7 +118,7 @@ class ToolCalls:
         self._exchange.failed = self._exchange.failed or result.failed
         self.unseen = self.unseen or result.failed or call["name"] != REMEMBER
 
-    def _do(self, call: dict[str, Any]) -> StepResult | _Result:
+    def _do(self, call: dict[str, Any]) -> _Next | _Result:
         """One call: what it leads to, or what became of it."""
         if self._exchange.is_one_too_many(self._brief.calls):
             return _Result(f"Not done, nor what came after it: there may be {self._brief.calls} calls in one turn.")
@@ -134,7 +137,7 @@ class ToolCalls:
             return _Result(f"There is no argument {', '.join(sorted(unknown))}.")
         return self._use(tool, call, arguments)
 
-    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> StepResult | _Result:
+    def _use(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any]) -> _Next | _Result:
         """Call a tool, or ask the contact first; an equal call of this turn gets the same result."""
         try:
             values = tool.values(tool.call(arguments, self._scope))
@@ -162,11 +165,10 @@ class ToolCalls:
         self._exchange.questions += 1
         return self.ask()
 
-    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> StepResult:
+    def _run(self, tool: Tool, call: dict[str, Any], arguments: dict[str, Any], key: str) -> WaitForEffect:
         self._exchange.running = {"call": call, "key": key}
-        return StepResult(
-            call=tool.call(arguments, self._scope), awaits=True, hears=True, step_state=self._exchange.step_state()
-        )
+        made = tool.call(arguments, self._scope)
+        return WaitForEffect(effect=made, listens=True, step_state=self._exchange.step_state())
 
     def _note(self, arguments: Mapping[str, Any]) -> str:
         """Note values; what is wrong with the others, in words for the model."""
@@ -182,7 +184,7 @@ class ToolCalls:
                 wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
         return wrong
 
-    def _leave(self, way: Exit, arguments: dict[str, Any]) -> StepResult | _Result:
+    def _leave(self, way: Exit, arguments: dict[str, Any]) -> _Next | _Result:
         """Take an exit, if all that the model did before it in this answer came off."""
         if self._exchange.failed:
             return _Result(STAYS)
@@ -192,7 +194,7 @@ class ToolCalls:
             return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")
         if undone := [name for name in way.deeds if name not in self._exchange.succeeded]:
             return _Result(f"Not yet: {', '.join(self._brief.names_of(undone))} must have succeeded first.")
-        return ending(way.outcome)
+        return LeaveStep(way.outcome)
 
 
 def _key(tool: Tool, values: Mapping[str, Any]) -> str:

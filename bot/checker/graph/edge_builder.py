@@ -66,7 +66,7 @@ class EdgeBuilder:
 
     def _causes(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> list[Cause]:
         first = _BY_OUTCOME.get(resolved.outcome, cause)
-        return [first, Cause.TURN] if step.kind.takes_unread and first is Cause.REPLY else [first]
+        return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
         """By what makes a step work out texts and values, whether any of them can fail."""
@@ -92,7 +92,7 @@ class EdgeBuilder:
         """When a step can fail by itself: at its work, and as its message is refused, before anybody replies."""
         if "errors.else" in step.outcomes:
             yield cause
-            if step.kind.takes_unread:
+            if step.kind.takes_pending_input:
                 yield Cause.TURN
         if resolved.outcome == step.refusal:
             yield Cause.RESULT
