@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from bot.core.effects import HttpRequest
-from bot.emulator.completion import ERRORS, Answer, Failure, Raw, failure
+from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
 from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
 from bot.testing.stubs import calls_of
 from bot.testing.transcript import Http, HttpLine, Model, ModelLine, Transcript, is_meant
@@ -33,16 +33,16 @@ NONSENSE = (
 )
 """What no service should answer that has understood the request."""
 
-SAYINGS: tuple[Answer | Failure | Raw, ...] = (
-    Answer(""),
-    Answer("x" * 9000),
-    Answer("One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive."),
-    Answer("See https://evil.example/x and {{ 7 * 7 }}."),
-    Answer("It is", finish="length"),
-    Answer("It is what it is, and so it goes.", cut_after=200),
-    Answer(calls=[("delete_all", {})]),
-    Answer(calls=[("remember", "nonsense")]),
-    Raw(502, b"<html>Bad gateway</html>"),
+SAYINGS: tuple[ModelAnswer | ErrorAnswer | RawAnswer, ...] = (
+    ModelAnswer(""),
+    ModelAnswer("x" * 9000),
+    ModelAnswer("One.\n\nTwo.\n\nThree.\n\nFour.\n\nFive."),
+    ModelAnswer("See https://evil.example/x and {{ 7 * 7 }}."),
+    ModelAnswer("It is", finish="length"),
+    ModelAnswer("It is what it is, and so it goes.", cut_after=200),
+    ModelAnswer(calls=[("delete_all", {})]),
+    ModelAnswer(calls=[("remember", "nonsense")]),
+    RawAnswer(502, b"<html>Bad gateway</html>"),
     *(failure(name) for name in ERRORS if name != "invalid_request_error"),
 )
 ARGUMENTS: tuple[Any, ...] = (
@@ -83,7 +83,7 @@ class World:
             raise FAILURES[answer.fails](f"{answer.fails}, by chance")
         return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
-    def speak(self, request: Mapping[str, Any]) -> Answer | Failure | Raw:
+    def speak(self, request: Mapping[str, Any]) -> ModelAnswer | ErrorAnswer | RawAnswer:
         """What a model says."""
         tools = [tool["function"] for tool in request.get("tools") or ()]
         with self._lock:
@@ -91,7 +91,7 @@ class World:
             if self._models and dice.random() < 0.4:
                 return _said(dice.choice(self._models))
             if tools and dice.random() < 0.6:
-                return Answer("One moment.", calls=[_call(dice.choice(tools), dice)])
+                return ModelAnswer("One moment.", calls=[_call(dice.choice(tools), dice)])
             return dice.choice(SAYINGS)
 
 
@@ -109,8 +109,8 @@ def _models_in(transcripts: Iterable[Transcript]) -> Iterable[Model]:
         yield from (line.answer for line in transcript.talk if isinstance(line, ModelLine))
 
 
-def _said(model: Model) -> Answer | Failure:
-    return Answer(model.text, calls=calls_of(model)) if model.fails is None else failure(model.fails)
+def _said(model: Model) -> ModelAnswer | ErrorAnswer:
+    return ModelAnswer(model.text, calls=calls_of(model)) if model.fails is None else failure(model.fails)
 
 
 def _call(tool: Mapping[str, Any], dice: Random) -> tuple[str, Mapping[str, Any]]:

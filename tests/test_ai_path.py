@@ -13,7 +13,7 @@ from bot.checker.analysis.loads import model_loads
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.core.text import estimate, estimate_messages
-from bot.emulator.completion import Answer, CompletionService, Model, Raw
+from bot.emulator.completion import CompletionService, EmulatedModel, ModelAnswer, RawAnswer
 from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.settings import ModelService
@@ -74,7 +74,7 @@ Start = Callable[..., Simulation]
 @pytest.fixture
 def service() -> Iterator[CompletionService]:
     with CompletionService(
-        models=[Model("acme/swift"), Model("acme/wise"), Model("acme/plain", tools=False)]
+        models=[EmulatedModel("acme/swift"), EmulatedModel("acme/wise"), EmulatedModel("acme/plain", tools=False)]
     ) as service:
         yield service
 
@@ -535,13 +535,13 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
     instructions = next(iter(program.library.flows["assistant"].steps["talk"].kind.uses())).text.source
     simulation = start(program=program)
 
-    def obey(request: dict[str, Any]) -> Answer:
+    def obey(request: dict[str, Any]) -> ModelAnswer:
         last = request["messages"][-1]
         if last["role"] != "user":
-            return Answer("Done.")
+            return ModelAnswer("Done.")
         text, calls = obedient(last["content"], request["messages"])
         offered = {tool["function"]["name"] for tool in request.get("tools", ())}
-        return Answer(text, calls=[call for call in calls if call[0] in offered] or calls)
+        return ModelAnswer(text, calls=[call for call in calls if call[0] in offered] or calls)
 
     service.answer_with(obey)
     for text in TEXTS[::20]:
@@ -573,7 +573,7 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
     simulation = start("acme/swift", program=program)
     asked = 0
 
-    def hostile(request: dict[str, Any]) -> Raw:
+    def hostile(request: dict[str, Any]) -> RawAnswer:
         nonlocal asked
         asked += 1
         name, given = ("orders_count", "{}") if asked % 3 else ("x" * 256, json.dumps({"y": "\U0001f642" * 400}))
@@ -583,7 +583,7 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
         counted = 0 if asked % 2 else 4 * prompt + 1_000
         message = {"content": "" if asked % 4 else "Fine.", "tool_calls": calls if asked % 4 else []}
         body = {"choices": [{"message": message, "finish_reason": "stop"}]}
-        return Raw(
+        return RawAnswer(
             200, json.dumps({**body, "usage": {"prompt_tokens": counted, "completion_tokens": 1}}).encode(), JSON
         )
 
@@ -600,11 +600,11 @@ def test_no_contact_costs_more_than_is_said_whatever_it_writes_and_a_model_answe
     assert simulation.dead_letters() == []
 
 
-def in_one_event(calls: list[dict[str, Any]]) -> Raw:
+def in_one_event(calls: list[dict[str, Any]]) -> RawAnswer:
     """A stream whose calls come whole: in the pieces of a real one, so much text takes its time."""
     choice = {"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}
     event = json.dumps({"id": "c", "choices": [choice]})
-    return Raw(200, f"data: {event}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
+    return RawAnswer(200, f"data: {event}\n\ndata: [DONE]\n\n".encode(), "text/event-stream")
 
 
 def test_others_are_answered_while_a_model_asks_for_calls_of_10_000_characters_as_often_as_it_can(
@@ -613,7 +613,7 @@ def test_others_are_answered_while_a_model_asks_for_calls_of_10_000_characters_a
     simulation = start("acme/swift", flow=FLOW.replace("    tools:", "    max_tokens: 30000\n    tools:"))
     free, asked = threading.Event(), 0
 
-    def hostile(request: dict[str, Any]) -> Raw:
+    def hostile(request: dict[str, Any]) -> RawAnswer:
         nonlocal asked
         asked += 1
         if asked == 2:

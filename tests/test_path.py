@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
-from bot.emulator.answers import CODES
+from bot.emulator.request_rules import CODES
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.simulation.phone import Bubble

@@ -1,25 +1,25 @@
 """An emulator of the messaging gateway, built from its specification and from nothing of this package's client."""
 
-from bot.emulator.account import NotShown, Sent
-from bot.emulator.behaviour import Behaviour
+from bot.emulator.emulated_account import AcceptedMessage, NotShown
+from bot.emulator.emulated_templates import MessageTemplate, TemplateButton
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
-from bot.emulator.events import EVENTS
-from bot.emulator.faults import Fault, Faults, Request
-from bot.emulator.interactive import Choice
-from bot.emulator.templates import MessageTemplate, TemplateButton
+from bot.emulator.event_payloads import EVENTS
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.injected_faults import Faults, InjectedFault, Request
+from bot.emulator.interactive import ShownChoice
 
 __all__ = [
     "API_KEY",
     "EVENTS",
     "SECRET",
+    "AcceptedMessage",
     "Behaviour",
-    "Choice",
     "Emulator",
-    "Fault",
     "Faults",
+    "InjectedFault",
     "MessageTemplate",
     "NotShown",
     "Request",
-    "Sent",
+    "ShownChoice",
     "TemplateButton",
 ]

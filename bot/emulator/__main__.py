@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from bot.emulator.behaviour import Behaviour
 from bot.emulator.completion import KEY, CompletionService
 from bot.emulator.emulator import API_KEY, SECRET, Emulator
+from bot.emulator.gateway_behaviour import Behaviour
 
 Many = tuple[str, ...]
 

@@ -1,27 +1,28 @@
 """The emulator: its Python face, for tests, `bot chat` and benchmarks."""
 
+import dataclasses
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Literal
 
-from flask import Flask
+from flask import Flask, Response, request
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from bot.clock import Clock, SystemClock
-from bot.emulator.account import Account, Sent
-from bot.emulator.api import Api
-from bot.emulator.behaviour import Behaviour
-from bot.emulator.budget import Budget
-from bot.emulator.control import control_app
-from bot.emulator.events import EVENTS, SAMPLES, WITH_MEDIA, Inbound
-from bot.emulator.faults import Faults
-from bot.emulator.interactive import Choice
-from bot.emulator.server import Server
-from bot.emulator.templates import Templates
-from bot.emulator.webhooks import Webhook, Webhooks
-from bot.emulator.wire import Wire
+from bot.emulator.emulated_account import AcceptedMessage, EmulatedAccount, NotShown
+from bot.emulator.emulated_templates import MessageTemplate, TemplateButton, Templates
+from bot.emulator.emulator_server import EmulatorServer
+from bot.emulator.event_payloads import EVENTS, SAMPLES, WITH_MEDIA, Inbound
+from bot.emulator.gateway_api import GatewayApi, GatewayWire
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.injected_faults import Faults
+from bot.emulator.interactive import ShownChoice
+from bot.emulator.request_limits import RequestLimits
+from bot.emulator.request_rules import encode
+from bot.emulator.webhooks import Subscription, Webhooks
 
 API_KEY = "emulator-key"
 SECRET = "emulator-secret"
@@ -74,7 +75,7 @@ class Emulator:
         self.faults = Faults(seed, self._lock)
         self._changed = threading.Condition(self._lock)
         self._stopping = threading.Event()
-        self._server: Server | None = None
+        self._server: EmulatorServer | None = None
         self.webhooks = Webhooks(
             self.clock,
             self._changed,
@@ -86,7 +87,7 @@ class Emulator:
             keep=keep,
             tunnel=tunnel or {},
         )
-        self._account = Account(
+        self._account = EmulatedAccount(
             self.clock,
             self.behaviour,
             self.webhooks,
@@ -95,13 +96,15 @@ class Emulator:
             channels=channels,
             keep=keep,
         )
-        self._api = Api(self._account, Budget(per_minute, per_day, self.behaviour), self.faults, api_key, latency)
+        self._api = GatewayApi(
+            self._account, RequestLimits(per_minute, per_day, self.behaviour), self.faults, api_key, latency
+        )
 
     def start(self) -> "Emulator":
         """Take the port and begin to answer and to deliver. An emulator is started once."""
-        wire = Wire(self._api, self._stopping, self._before_answer, self._after_answer)
+        wire = GatewayWire(self._api, self._stopping, self._before_answer, self._after_answer)
         app = DispatcherMiddleware(lambda *asked: self._control(*asked), {"/external-api": wire})
-        self._server = Server(app, self._port, self._threads)
+        self._server = EmulatorServer(app, self._port, self._threads)
         self._server.start()
         self.webhooks.start(self._delivery_threads)
         return self
@@ -135,7 +138,7 @@ class Emulator:
     # What it has seen
 
     @property
-    def sent(self) -> list[Sent]:
+    def sent(self) -> list[AcceptedMessage]:
         """Every accepted message, in order (the last ``keep`` of them)."""
         with self._lock:
             return list(self._account.sent)
@@ -192,13 +195,13 @@ class Emulator:
                 raise LookupError("there is no such contact")
             return known.record()
 
-    def shown(self, contact: str) -> list[Choice]:
+    def shown(self, contact: str) -> list[ShownChoice]:
         """What a contact can tap, oldest first."""
         with self._lock:
             known = self._account.find(contact)
             return list(known.shown.values()) if known is not None else []
 
-    def on_sent(self, callback: Callable[[Sent], None]) -> None:
+    def on_sent(self, callback: Callable[[AcceptedMessage], None]) -> None:
         """Call back for every accepted message, before it is answered, on the thread that answers."""
         self._api.listeners.append(callback)
 
@@ -214,13 +217,13 @@ class Emulator:
 
     # What it is told to do
 
-    def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Webhook:
+    def subscribe(self, url: str, *, secret: str | None = None, events: Iterable[str] = EVENTS) -> Subscription:
         """Register a webhook past the API's HTTPS rule; raises `ValueError` for one that is not on this machine."""
         if self.webhooks.target(url) is None:
             raise ValueError(f"{url} is no http address on this machine, where alone the emulator delivers to")
         return self.webhooks.register("emulator", url, events, secret or self.secret)
 
-    def unsubscribe(self, webhook: Webhook) -> None:
+    def unsubscribe(self, webhook: Subscription) -> None:
         """Deliver nothing more to a webhook, and hang up, so that its server can end at once."""
         self.webhooks.retire(webhook)
 
@@ -335,10 +338,112 @@ class Emulator:
         with self._lock:
             self._account.known(contact).heard(self.clock.now())
 
-    def _before_answer(self, sent: Sent) -> None:
+    def _before_answer(self, sent: AcceptedMessage) -> None:
         if self.behaviour.statuses_first and self.behaviour.statuses:
             self._account.tell_statuses(sent)
             self.wait_until(lambda: self._stopping.is_set() or self.webhooks.idle(), timeout=5.0)
 
-    def _after_answer(self, sent: Sent) -> None:
+    def _after_answer(self, sent: AcceptedMessage) -> None:
         self._account.tell_statuses(sent)
+
+
+Body = dict[str, Any]
+
+MEDIA_LIFETIME = timedelta(hours=24)
+
+
+def control_app(emulator: "Emulator") -> Flask:
+    """The control routes, and the media that contacts send. A request that makes no sense is answered 400."""
+    app = Flask("bot.emulator", static_folder=None)
+    control = _Control(emulator)
+    routes = _routes(emulator, control)
+
+    def view(path: str) -> Response:
+        answer = routes.get((request.method, f"/{path}"))
+        return Response("no such route", 404) if answer is None else _answered(answer)
+
+    # one rule for all: to compile one for each took most of the time that an emulator needs to start
+    app.add_url_rule("/emulator/<path:path>", "control", view, methods=["GET", "POST", "DELETE"])
+    app.add_url_rule("/media/<int:sent_at>/<name>", "media", control.media)
+    return app
+
+
+def _routes(emulator: "Emulator", control: "_Control") -> dict[tuple[str, str], Callable[[Body], Any]]:
+    return {
+        ("GET", "/counts"): lambda body: emulator.counts,
+        ("GET", "/sent"): control.sent,
+        ("GET", "/acknowledged"): lambda body: emulator.acknowledged,
+        ("GET", "/unknown-fields"): lambda body: sorted(emulator.unknown_fields),
+        ("GET", "/idle"): control.idle,
+        ("POST", "/receive"): control.receive,
+        ("POST", "/tap"): lambda body: emulator.tap(**body),
+        ("POST", "/assign"): lambda body: emulator.assign(**body),
+        ("POST", "/resolve"): lambda body: emulator.resolve(**body),
+        ("POST", "/contacts"): lambda body: emulator.edit(**body),
+        ("POST", "/statuses"): lambda body: emulator.status(**body),
+        ("POST", "/events"): lambda body: emulator.emit(**body),
+        ("POST", "/webhooks"): lambda body: emulator.subscribe(**body).record(),
+        ("POST", "/windows"): control.windows,
+        ("POST", "/templates"): control.template,
+        ("POST", "/behaviour"): emulator.behaviour.change,
+        ("POST", "/faults"): control.fault,
+        ("DELETE", "/faults"): lambda body: emulator.faults.clear(),
+    }
+
+
+def _answered(answer: Callable[[Body], Any]) -> Response:
+    try:
+        body: Body = request.args.to_dict() if request.method == "GET" else request.get_json(silent=True) or {}
+        if "at" in body:
+            body["at"] = datetime.fromisoformat(body["at"])
+        return Response(encode(answer(body)), 200, content_type="application/json")
+    except (TypeError, ValueError, LookupError, NotShown) as problem:
+        return Response(encode({"error": str(problem)}), 400, content_type="application/json")
+
+
+class _Control:
+    def __init__(self, emulator: "Emulator") -> None:
+        self._emulator = emulator
+
+    def receive(self, body: Body) -> str:
+        """A contact writes. The ``content`` of a file comes in base64."""
+        if "content" in body:
+            body["content"] = b64decode(body["content"], validate=True)
+        return self._emulator.receive(**body)
+
+    def media(self, sent_at: int, name: str) -> Response:
+        """A file that a contact sent; its address expires."""
+        if self._emulator.clock.now() - datetime.fromtimestamp(sent_at, UTC) > MEDIA_LIFETIME:
+            return Response("expired", 404)
+        content = self._emulator.media.get(name)
+        if content is None:
+            return Response("no such file", 404)
+        return Response(content, 200, content_type="application/octet-stream")
+
+    def sent(self, body: Body) -> Any:
+        """The messages kept, from the one numbered ``after`` on."""
+        messages = self._emulator.sent[int(body.get("after", 0)) :]
+        return [{**dataclasses.asdict(message), "at": message.at.isoformat()} for message in messages]
+
+    def idle(self, body: Body) -> bool:
+        """Whether no event is being delivered or due; waits for it ``within`` so many seconds."""
+        return self._emulator.wait_until(self._emulator.idle, float(body.get("within", 0)))
+
+    def windows(self, body: Body) -> None:
+        """Open the windows of ``contacts``."""
+        for contact in body["contacts"]:
+            self._emulator.open_window(contact)
+
+    def template(self, body: Body) -> None:
+        """Register a template."""
+        buttons = tuple(TemplateButton(**button) for button in body.pop("buttons", ()))
+        self._emulator.templates.add(MessageTemplate(**body, buttons=buttons))
+
+    def fault(self, body: Body) -> None:
+        """Switch a fault on; ``when`` names what the request's ``endpoint``, ``to``, ``type`` or ``key`` must be."""
+        when = body.pop("when", None)
+        self._emulator.faults.add(**body, when=_predicate(when) if when else None)
+
+
+def _predicate(wanted: Mapping[str, Any]) -> Callable[[Any], bool]:
+    return lambda subject: all(getattr(subject, name, None) == value for name, value in wanted.items())

@@ -1,29 +1,108 @@
 """Webhooks: their registrations, and the delivery of events to them (spec: "Events", "Delivery rules")."""
 
+import contextlib
 import hashlib
 import heapq
 import hmac
+import http.client
 import secrets
+import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
 from bot.clock import Clock
-from bot.emulator.behaviour import Behaviour
-from bot.emulator.events import Event
-from bot.emulator.faults import DELIVERY_FAULTS, Faults
-from bot.emulator.poster import Poster
+from bot.emulator.event_payloads import Event
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.injected_faults import DELIVERY_FAULTS, Faults
+
+_STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)
+
+
+class Poster:
+    """Posts events for one worker thread; another thread may `abort` it."""
+
+    def __init__(self, within: float) -> None:
+        self._within = within
+        self._lock = threading.Lock()
+        self._connection: http.client.HTTPConnection | None = None
+        self._address: tuple[str, int] | None = None
+        self._aborted = False
+
+    def post(self, target: tuple[str, int, str] | None, body: bytes, headers: Mapping[str, str]) -> int | None:
+        """The receiver's HTTP status; None when it did not answer in time, or cannot be reached."""
+        if target is None:
+            return None
+        host, port, path = target
+        reused = self._address == (host, port) and self._connection is not None
+        try:
+            return self._try(host, port, path, body, headers)
+        except _STALE:
+            self.close()
+            if not reused:
+                return None
+        except (OSError, http.client.HTTPException):
+            self.close()
+            return None
+        try:  # The receiver had closed the kept connection: that was no try.
+            return self._try(host, port, path, body, headers)
+        except (OSError, http.client.HTTPException):
+            self.close()
+            return None
+
+    def abort(self) -> None:
+        """From another thread: break off what is under way, and let nothing else begin."""
+        with self._lock:
+            self._aborted = True
+            sock = self._connection.sock if self._connection is not None else None
+        if sock is not None:
+            with contextlib.suppress(OSError):  # it is closed already
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the kept connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _try(self, host: str, port: int, path: str, body: bytes, headers: Mapping[str, str]) -> int | None:
+        deadline = monotonic() + self._within
+        connection = self._connected(host, port)
+        connection.request("POST", path, body, dict(headers))
+        response = connection.getresponse()
+        response.read()
+        if monotonic() > deadline:
+            self.close()
+            return None
+        if response.will_close:
+            self.close()
+        return response.status
+
+    def _connected(self, host: str, port: int) -> http.client.HTTPConnection:
+        with self._lock:
+            if self._aborted:
+                raise ConnectionAbortedError
+            if self._connection is None or self._address != (host, port):
+                if self._connection is not None:
+                    self._connection.close()
+                self._connection = http.client.HTTPConnection(host, port, timeout=self._within)
+                self._address = (host, port)
+            connection = self._connection
+        return connection
+
 
 SCHEDULE = (10.0, 60.0, 300.0, 1800.0, 7200.0)
 DISABLED_AFTER = timedelta(days=7)
 
 
 @dataclass(eq=False, slots=True)
-class Webhook:
+class Subscription:
     """A registration. ``target`` is where its events really go: always on this machine, or nowhere."""
 
     id: int
@@ -49,10 +128,10 @@ class Webhook:
 
 
 @dataclass(eq=False, slots=True)
-class _Delivery:
+class _EventDelivery:
     """One delivery of one event to one webhook, with the tries that it has had."""
 
-    webhook: Webhook
+    webhook: Subscription
     event: Event
     id: str
     lane: tuple[int, str] | None
@@ -87,9 +166,9 @@ class Webhooks:
         self._scale = schedule_scale
         self._within = answer_within
         self._tunnel = dict(tunnel)
-        self._registered: list[Webhook] = []
-        self._due: list[tuple[float, int, _Delivery]] = []
-        self._lanes: dict[tuple[int, str], deque[_Delivery]] = {}
+        self._registered: list[Subscription] = []
+        self._due: list[tuple[float, int, _EventDelivery]] = []
+        self._lanes: dict[tuple[int, str], deque[_EventDelivery]] = {}
         self._in_flight = 0
         self._serial = 0
         self._run = secrets.token_hex(4)
@@ -103,17 +182,17 @@ class Webhooks:
         self.counts: Counter[str] = Counter()
         self.given_up: deque[str] = deque(maxlen=keep)
 
-    def register(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Webhook:
+    def register(self, name: str, url: str, events: Iterable[str], secret: str | None = None) -> Subscription:
         """Register a webhook; a secret is made when none is given."""
         with self._ready:
             target = self.target(url)
             secret = secret or secrets.token_urlsafe(24)
             now = self._clock.now()
-            webhook = Webhook(len(self._registered) + 1, name, url, frozenset(events), secret, now, target)
+            webhook = Subscription(len(self._registered) + 1, name, url, frozenset(events), secret, now, target)
             self._registered.append(webhook)
             return webhook
 
-    def retire(self, webhook: Webhook) -> None:
+    def retire(self, webhook: Subscription) -> None:
         """Deliver nothing more to a webhook; where nothing is on its way, the kept connections are closed."""
         with self._ready:
             webhook.is_active = False
@@ -122,7 +201,7 @@ class Webhooks:
                     poster.close()
 
     @property
-    def registered(self) -> tuple[Webhook, ...]:
+    def registered(self) -> tuple[Subscription, ...]:
         """All registrations."""
         with self._ready:
             return tuple(self._registered)
@@ -183,9 +262,9 @@ class Webhooks:
         path = parts.path or "/"
         return parts.hostname, parts.port or 80, f"{path}?{parts.query}" if parts.query else path
 
-    def _enqueue(self, webhook: Webhook, event: Event) -> None:
+    def _enqueue(self, webhook: Subscription, event: Event) -> None:
         lane = (webhook.id, event.contact) if self._behaviour.ordered and event.contact else None
-        delivery = _Delivery(webhook, event, self._delivery_id(), lane)
+        delivery = _EventDelivery(webhook, event, self._delivery_id(), lane)
         if lane is None:
             self._push(delivery, self._clock.elapsed())
         elif lane in self._lanes:
@@ -198,7 +277,7 @@ class Webhooks:
         self._serial += 1
         return f"dlv_{self._run}_{self._serial}"
 
-    def _push(self, delivery: _Delivery, due: float) -> None:
+    def _push(self, delivery: _EventDelivery, due: float) -> None:
         self._serial += 1
         heapq.heappush(self._due, (due, self._serial, delivery))
         self._ready.notify()
@@ -211,7 +290,7 @@ class Webhooks:
             self._ended(delivery, status)
         poster.close()
 
-    def _next(self) -> _Delivery | None:
+    def _next(self) -> _EventDelivery | None:
         with self._ready:
             while not self._stopping:
                 due = self._due[0][0] if self._due else None
@@ -223,14 +302,16 @@ class Webhooks:
                 self._clock.wait(self._ready, due, at_most=1.0)
             return None
 
-    def _double(self, delivery: _Delivery) -> None:
+    def _double(self, delivery: _EventDelivery) -> None:
         if delivery.tries or delivery.doubled:
             return
         for fault in self._faults.draw(DELIVERY_FAULTS, delivery.event):
             again = delivery.id if fault.kind == "double_delivery" else self._delivery_id()
-            self._push(_Delivery(delivery.webhook, delivery.event, again, None, doubled=True), self._clock.elapsed())
+            self._push(
+                _EventDelivery(delivery.webhook, delivery.event, again, None, doubled=True), self._clock.elapsed()
+            )
 
-    def _headers(self, delivery: _Delivery, now: datetime) -> dict[str, str]:
+    def _headers(self, delivery: _EventDelivery, now: datetime) -> dict[str, str]:
         event = delivery.event
         timestamp = str(int(now.timestamp()) if self._behaviour.restamp else event.timestamp)
         signed = timestamp.encode() + b"." + event.body
@@ -243,7 +324,7 @@ class Webhooks:
             "X-Service-Signature": f"sha256={digest}" if self._behaviour.signature_prefix else digest,
         }
 
-    def _ended(self, delivery: _Delivery, status: int | None) -> None:
+    def _ended(self, delivery: _EventDelivery, status: int | None) -> None:
         with self._ready:
             self._in_flight -= 1
             self.counts["tries"] += 1
@@ -274,7 +355,7 @@ class Webhooks:
         if self._keep is not None and len(self._seen_in_order) > self._keep:
             self._seen.discard(self._seen_in_order.popleft())
 
-    def _failed(self, delivery: _Delivery) -> None:
+    def _failed(self, delivery: _EventDelivery) -> None:
         webhook, now = delivery.webhook, self._clock.elapsed()
         webhook.failing_since = now if webhook.failing_since is None else webhook.failing_since
         if now - webhook.failing_since >= DISABLED_AFTER.total_seconds():

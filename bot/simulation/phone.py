@@ -8,7 +8,7 @@ from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
 
 if TYPE_CHECKING:  # it serves HTTP, which whoever only prints messages need not wait for
-    from bot.emulator import Choice
+    from bot.emulator import ShownChoice
 
 
 Json = Mapping[str, Any]
@@ -115,17 +115,19 @@ class NotOnScreen(BotError):
     """The contact was never shown what it is to tap."""
 
 
-def newest_button(shown: "Sequence[Choice]", title: str) -> "Choice":
+def newest_button(shown: "Sequence[ShownChoice]", title: str) -> "ShownChoice":
     """The newest button of a title, of a message or a template. Raises `NotOnScreen`."""
     return _newest(shown, title, TAPPED, "button", "a row of a list: `pick` it")
 
 
-def newest_row(shown: "Sequence[Choice]", title: str) -> "Choice":
+def newest_row(shown: "Sequence[ShownChoice]", title: str) -> "ShownChoice":
     """The newest row of a title. Raises `NotOnScreen`."""
     return _newest(shown, title, PICKED, "row", "a button: `tap` it")
 
 
-def _newest(shown: "Sequence[Choice]", title: str, kinds: Collection[str], what: str, else_it_is: str) -> "Choice":
+def _newest(
+    shown: "Sequence[ShownChoice]", title: str, kinds: Collection[str], what: str, else_it_is: str
+) -> "ShownChoice":
     called = [choice for choice in shown if choice.title == title]
     meant = [choice for choice in called if choice.kind in kinds]
     if not meant:
@@ -135,6 +137,6 @@ def _newest(shown: "Sequence[Choice]", title: str, kinds: Collection[str], what:
     return meant[-1]
 
 
-def _instead(on_screen: "list[Choice]") -> str:
+def _instead(on_screen: "list[ShownChoice]") -> str:
     newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
     return f", but there is {', '.join(reversed(newest))}" if newest else ", and nothing else to choose from either"

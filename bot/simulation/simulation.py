@@ -18,7 +18,7 @@ from bot.app import Bot, Engine
 from bot.clock import Clock, MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
-from bot.emulator import Choice, Emulator, MessageTemplate, Sent, TemplateButton
+from bot.emulator import AcceptedMessage, Emulator, MessageTemplate, ShownChoice, TemplateButton
 from bot.emulator.completion import CompletionService
 from bot.flow.definition import BotDefinition
 from bot.flow.library import Library, TemplateUse, template_uses
@@ -140,7 +140,7 @@ class Simulation:
         """The contact picks a row of a list: the newest of this title. Raises `NotOnScreen`."""
         self._choose(newest_row(self.emulator.shown(self.contact), title), late)
 
-    def _choose(self, choice: Choice, late: timedelta) -> None:
+    def _choose(self, choice: ShownChoice, late: timedelta) -> None:
         self.emulator.tap(self.contact, choice.id, at=self.clock.now() - late)
         self.settle()
 
@@ -233,7 +233,7 @@ class Simulation:
         self.emulator.templates.add(*approved_templates(program.library))
         self._running.swap(program)
 
-    def _take(self, sent: Sent) -> None:
+    def _take(self, sent: AcceptedMessage) -> None:
         if sent.to != self.contact:
             return
         bubble = bubble_of(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
@@ -242,7 +242,7 @@ class Simulation:
         if self._on_bubble is not None:
             self._on_bubble(bubble)
 
-    def _replies_of(self, sent: Sent) -> tuple[str, ...]:
+    def _replies_of(self, sent: AcceptedMessage) -> tuple[str, ...]:
         """The titles of a template's quick reply buttons: only its registration knows them."""
         name, language = sent.body["template"]["name"], sent.body["template"]["language"]["code"]
         known = (found for found in self.emulator.templates if (found.name, found.language) == (name, language))

@@ -24,8 +24,8 @@ from bot.ai.ai_errors import (
 from bot.ai.chat_request import ChatRequest
 from bot.core.errors import BotError
 from bot.core.values import Usage
-from bot.emulator.completion import Answer, Failure, failure
-from bot.emulator.completion.requests import asked
+from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
+from bot.emulator.completion.completion_requests import asked
 from bot.simulation.simulation import STAND_IN
 from bot.steps.ai_settings import ANSWER_TOKENS
 from bot.testing.transcript import Transcript
@@ -86,11 +86,11 @@ class Answered:
     tokens: tuple[int, int] = (0, 0)
     seconds: float = 0.0
 
-    def item(self) -> Answer | Failure:
+    def item(self) -> ModelAnswer | ErrorAnswer:
         """What the stand-in for the service answers the bot with."""
         if self.fails:
             return failure(self.fails, 500 if self.fails == _OF_THE_MODEL else 400, message=self.text or None)
-        return Answer(self.text, calls=self.calls, finish=self.finish)
+        return ModelAnswer(self.text, calls=self.calls, finish=self.finish)
 
 
 class Source(Protocol):
@@ -247,8 +247,8 @@ class Voice:
         self._source = source
         self._lock = threading.Lock()
 
-    def speak(self, body: dict[str, Any]) -> Answer | Failure:
-        """Answer the bot: a `bot.emulator.completion.script.Speaker`. After a trouble nobody is asked any more."""
+    def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
+        """Answer the bot: a `bot.emulator.completion.completion_api.Speaker`. After a trouble nobody is asked any more."""
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 

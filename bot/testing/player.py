@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from bot.core.errors import BotError
-from bot.emulator import Fault as Hit
+from bot.emulator import InjectedFault as Hit
 from bot.lang.nodes import Map
 from bot.lang.wall_clock import duration_words
 from bot.simulation.phone import Bubble

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from bot.core.effects import HttpRequest
-from bot.emulator.completion import Answer, Failure, failure
-from bot.emulator.completion.requests import asked
-from bot.emulator.completion.script import echo
+from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
+from bot.emulator.completion.completion_api import echo
+from bot.emulator.completion.completion_requests import asked
 from bot.extensions.annotations import Results
 from bot.extensions.decorators import HandlerSpec
 from bot.extensions.gathered import Extensions
@@ -96,14 +96,14 @@ class StandIns:
             raise HTTP_FAILURES[answer.fails](f"{answer.fails}, as the test says")
         return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
-    def speak(self, request: dict[str, Any]) -> Answer | Failure:
+    def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
         """What a model says for which no line of the talk stands."""
         question = asked(request)
         with self._lock:
             answer = self._turn(self._models, lambda part: part.casefold() in question.casefold())
         if answer is None:
-            return Answer(echo(request))
-        return Answer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
+            return ModelAnswer(echo(request))
+        return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
     def _scripted(self, name: str) -> Http | None:
         """The answer of the first line that means this request."""

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from bot.clock import MovableClock
 from bot.core.errors import BotError
-from bot.emulator.completion.script import Speaker
+from bot.emulator.completion.completion_api import Speaker
 from bot.folder import Folder
 from bot.lang.nodes import Mark
 from bot.program import Program, load_handlers

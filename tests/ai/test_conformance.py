@@ -26,7 +26,7 @@ from bot.ai.ai_errors import (
     ServiceTimedOut,
     ServiceUnauthorized,
 )
-from bot.emulator.completion import KEY, Behaviour, CompletionService, failure
+from bot.emulator.completion import KEY, CompletionBehaviour, CompletionService, failure
 
 FIND: dict[str, Any] = {
     "type": "function",
@@ -154,8 +154,8 @@ def service(running: CompletionService) -> Iterator[CompletionService]:
     yield running
     assert running.unknown_fields == set()
     assert running.unsaid == 0
-    for name in Behaviour.__slots__:
-        setattr(running.behaviour, name, getattr(Behaviour(), name))
+    for name in CompletionBehaviour.__slots__:
+        setattr(running.behaviour, name, getattr(CompletionBehaviour(), name))
 
 
 @pytest.fixture(params=CLIENTS)

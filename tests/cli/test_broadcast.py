@@ -11,7 +11,7 @@ import pytest
 from bot.cli.broadcast_state import trouble
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
-from bot.emulator.faults import Request
+from bot.emulator.injected_faults import Request
 from bot.store.store_schema import migrate
 from tests.cli.keeping import CONTACT, Kept, kept
 from tests.cli.terminal import Outcome, call, make_bot

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from bot.emulator import Sent
+from bot.emulator import AcceptedMessage
 from tests.cli.keeping import CONTACT, kept
 from tests.cli.terminal import call
 
@@ -59,7 +59,7 @@ def test_a_message_shows_how_far_it_has_got(tmp_path: Path) -> None:
     with kept(tmp_path) as bot:
         bot.user("hi")
         first, second = bot.emulator.sent
-        told: tuple[tuple[Sent, Literal["delivered", "read", "failed"]], ...]
+        told: tuple[tuple[AcceptedMessage, Literal["delivered", "read", "failed"]], ...]
         told = ((first, "delivered"), (first, "read"), (second, "failed"))
         for message, status in told:
             bot.emulator.status(message.message_id, status)

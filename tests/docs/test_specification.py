@@ -20,17 +20,14 @@ import requests
 from bot.ai import ai_errors, chat_request
 from bot.clock import MovableClock
 from bot.core import messages
-from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton, endpoints, interactive
-from bot.emulator import behaviour as gateway_behaviour
+from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton, endpoints, gateway_behaviour, interactive
 from bot.emulator import completion as ai
-from bot.emulator import messages as emulated_messages
-from bot.emulator.answers import CODES
-from bot.emulator.completion import requests as ai_requests
-from bot.emulator.completion.answers import QUOTAS
-from bot.emulator.completion.completion import Completion
-from bot.emulator.endpoints import ENDPOINTS, QUERY
-from bot.emulator.events import EVENTS
-from bot.emulator.fields import OF_ENDPOINT, OF_TYPE
+from bot.emulator import endpoints as emulated_messages
+from bot.emulator.completion import completion_requests as ai_requests
+from bot.emulator.completion.model_answers import QUOTAS, EmulatedCompletion
+from bot.emulator.endpoints import ENDPOINTS, OF_ENDPOINT, OF_TYPE, QUERY
+from bot.emulator.event_payloads import EVENTS
+from bot.emulator.request_rules import CODES
 from bot.gateway import gateway_answers
 from tests.emulator.conftest import NOON, Receiver
 
@@ -230,11 +227,13 @@ def _asked(emulator: Emulator) -> tuple[Names, Names]:
 
 
 def ai_answers() -> Names:
-    answer = ai.Answer("Hi", calls=[("find", {})])
-    said = Completion(answer, ai.Behaviour(), serial=1, model="a/b", created=1, prompt="Hi", most_tokens=9)
+    answer = ai.ModelAnswer("Hi", calls=[("find", {})])
+    said = EmulatedCompletion(
+        answer, ai.CompletionBehaviour(), serial=1, model="a/b", created=1, prompt="Hi", most_tokens=9
+    )
     chunks = [json.loads(piece.data.removeprefix(b"data: ")) for piece in said.events() if b"[DONE]" not in piece.data]
     body = {"list": {"object": "list", "data": [ai.MODELS[0].record()]}, "answer": said.body()}
-    of_quota = ai.failure("quota_exceeded", reset_in=9).body(ai.Behaviour())
+    of_quota = ai.failure("quota_exceeded", reset_in=9).body(ai.CompletionBehaviour())
     return {
         *prefixed("answer", body["answer"]),
         *(name for chunk in chunks for name in prefixed("chunk", chunk)),
@@ -325,7 +324,7 @@ def test_every_state_is_in_the_table() -> None:
 
 def test_everything_that_is_left_open_is_in_the_table() -> None:
     assert sorted(named("The gateway: Left open")) == sorted(switches(gateway_behaviour.Behaviour))
-    assert sorted(named("Chat completion: Left open")) == sorted(switches(ai.Behaviour))
+    assert sorted(named("Chat completion: Left open")) == sorted(switches(ai.CompletionBehaviour))
 
 
 def test_every_decision_is_in_the_table() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bot.emulator.completion import Answer, CompletionService
-from bot.emulator.events import SAMPLES
+from bot.emulator.completion import CompletionService, ModelAnswer
+from bot.emulator.event_payloads import SAMPLES
 from bot.folder import read_folder
 from bot.lang.nodes import Map, Node, Scalar
 from bot.simulation.gateway_events import HAPPENINGS
@@ -52,7 +52,7 @@ def test_its_bot_is_clean_and_its_tests_pass(cafe: Path) -> None:
     assert (coverage.percent, coverage.missed()) == (100, [])
 
 
-def seller(body: dict[str, Any]) -> Answer | str:
+def seller(body: dict[str, Any]) -> ModelAnswer | str:
     """A model that does what the page's evaluation asks for."""
     last = body["messages"][-1]
     if body["messages"][0]["content"].startswith("You judge"):
@@ -60,9 +60,9 @@ def seller(body: dict[str, Any]) -> Answer | str:
     if last["role"] == "tool":
         return "One coffee is 2.50 euros."
     if "cost" in last["content"]:
-        return Answer(calls=[("shop_price", {"drink": "coffee", "cups": 1})])
+        return ModelAnswer(calls=[("shop_price", {"drink": "coffee", "cups": 1})])
     if "one, please" in last["content"]:
-        return Answer("With pleasure.", calls=[("remember", {"wish": "coffee"}), ("leave_order", {})])
+        return ModelAnswer("With pleasure.", calls=[("remember", {"wish": "coffee"}), ("leave_order", {})])
     return "Hello! What can I do for you?"
 
 

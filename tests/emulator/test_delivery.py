@@ -8,7 +8,7 @@ import pytest
 
 from bot.clock import MovableClock
 from bot.emulator import Emulator
-from bot.emulator.events import Event
+from bot.emulator.event_payloads import Event
 from tests.emulator.conftest import NOON, Delivered, Receiver
 
 TO = "491510000001"

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import sleep
 
 from bot import local_socket
-from bot.emulator.completion import CompletionService, Silence
+from bot.emulator.completion import CompletionService, NoAnswer
 from bot.store.files import inbox_path
 from bot.store.store_schema import migrate
 from tests.faults.harness import CONTACTS, FLOW, HEALS, VICTIM, Cell, Fault, Trial
@@ -472,7 +472,7 @@ def model_hangs(trial: Trial) -> None:
         "  sorry: {say: 'You wrote: clever', then: end}\n"
     )
     with CompletionService(models=["acme/swift"]) as models:
-        models.answer_with(lambda request: Silence())
+        models.answer_with(lambda request: NoAnswer())
         trial.up(BOT_AI_URL=models.url, BOT_AI_KEY=models.key, BOT_AI_MODEL="acme/swift")
         trial.write(VICTIM, text="clever")
         trial.shows("call in the status", lambda: trial.status().get("calls"))

@@ -10,9 +10,9 @@ from bot.clock import MovableClock
 from bot.core import events
 from bot.core.messages import TemplateMessage, TextMessage
 from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton
-from bot.emulator.answers import CODES
 from bot.emulator.endpoints import ENDPOINTS
-from bot.emulator.events import EVENTS
+from bot.emulator.event_payloads import EVENTS
+from bot.emulator.request_rules import CODES
 from bot.gateway import gateway_answers, gateway_client, webhook_events
 from bot.gateway.gateway_account import pages
 from bot.gateway.gateway_client import Gateway

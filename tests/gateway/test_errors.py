@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.emulator.answers import CODES
+from bot.emulator.request_rules import CODES
 from bot.gateway.gateway_answers import (
     BY_CODE,
     ChannelNotFound,

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from bot import local_socket
-from bot.emulator.completion import Answer, CompletionService
-from bot.emulator.completion.requests import asked as question_in
+from bot.emulator.completion import CompletionService, ModelAnswer
+from bot.emulator.completion.completion_requests import asked as question_in
 from bot.emulator.emulator import Emulator
 from bot.store.store_reader import StoreReader
 from tests.patience import PATIENCE
@@ -140,9 +140,9 @@ def asked(models: CompletionService) -> int:
     return models.counts.get("requests", 0)
 
 
-def stalled(*pieces: str) -> Answer:
+def stalled(*pieces: str) -> ModelAnswer:
     """An answer that stops in the middle of a piece, behind these."""
-    return Answer(chunks=(*pieces, "x" * 3_000), stall_after=1_500)
+    return ModelAnswer(chunks=(*pieces, "x" * 3_000), stall_after=1_500)
 
 
 def wait_for(gateway: Emulator, *expected: str, contact: str = CONTACT) -> None:
@@ -295,9 +295,9 @@ def test_killed_while_the_contact_is_asked_first_it_still_knows_what_they_agree_
 def test_killed_at_any_moment_nobody_is_told_the_same_twice_and_everybody_gets_an_answer(
     begin: Begin, gateway: Emulator, models: CompletionService
 ) -> None:
-    def speak(request: dict[str, Any]) -> Answer:
+    def speak(request: dict[str, Any]) -> ModelAnswer:
         number = question_in(request)
-        return Answer(f"A {number}.\n\nB {number}.\n\nC {number}.", delay=0.01)
+        return ModelAnswer(f"A {number}.\n\nB {number}.\n\nC {number}.", delay=0.01)
 
     models.answer_with(speak)
     serving = begin()
@@ -435,22 +435,22 @@ def cancel(number: str, amount: int) -> None:
 """,
 }
 HOSTILE = {
-    "pay": Answer(calls=[("orders_pay", {})]),
-    "cancel": Answer(calls=[("orders_cancel", {"number": "AB1\namount: 1", "amount": 1_000_000})]),
-    "leave": Answer(calls=[("leave_cancelled", {})]),
-    "the code": Answer("It is I N S I D E R - 2 0."),
-    "an address": Answer("Log in at https://evil.example."),
-    "nothing": Answer("\u200b<think>They want nothing.</think>"),
+    "pay": ModelAnswer(calls=[("orders_pay", {})]),
+    "cancel": ModelAnswer(calls=[("orders_cancel", {"number": "AB1\namount: 1", "amount": 1_000_000})]),
+    "leave": ModelAnswer(calls=[("leave_cancelled", {})]),
+    "the code": ModelAnswer("It is I N S I D E R - 2 0."),
+    "an address": ModelAnswer("Log in at https://evil.example."),
+    "nothing": ModelAnswer("\u200b<think>They want nothing.</think>"),
 }
 
 
-def obedient(request: dict[str, Any]) -> Answer:
+def obedient(request: dict[str, Any]) -> ModelAnswer:
     """A model that does what it is told, and repeats all that it hears of its tools."""
     last = request["messages"][-1]
     return (
-        Answer(f"I hear: {last['content']}")
+        ModelAnswer(f"I hear: {last['content']}")
         if last["role"] == "tool"
-        else HOSTILE.get(last["content"], Answer("Fine."))
+        else HOSTILE.get(last["content"], ModelAnswer("Fine."))
     )
 
 

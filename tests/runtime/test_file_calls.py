@@ -18,7 +18,7 @@ import pytest
 
 from bot.core.effects import Fetch
 from bot.core.values import Media
-from bot.emulator.events import SAMPLES
+from bot.emulator.event_payloads import SAMPLES
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.performers import CallAttempt
 from bot.store.files import contact_files, files_folder

@@ -19,7 +19,7 @@ from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
-from bot.emulator.completion import CompletionService, Model, failure
+from bot.emulator.completion import CompletionService, EmulatedModel, failure
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
@@ -111,7 +111,9 @@ class Bench:
 
 @pytest.fixture
 def service() -> Iterator[CompletionService]:
-    with CompletionService(models=[Model(ONE), Model(TWO), Model("acme/plain", tools=False)]) as service:
+    with CompletionService(
+        models=[EmulatedModel(ONE), EmulatedModel(TWO), EmulatedModel("acme/plain", tools=False)]
+    ) as service:
         yield service
 
 

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from bot.emulator import poster
+from bot.emulator import webhooks
 from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Response, Silent, Streamed
 from bot.store import files
 from bot.web import web_server
@@ -377,7 +377,7 @@ STAND_INS: dict[int, object] = {
     ),
     id(HttpClient): _Http,
     id(files.FileLock): _FileLock,
-    id(poster.Poster): _Poster,
+    id(webhooks.Poster): _Poster,
     id(web_server.WebServer): _Server,
 }
 """What the modules of `bot` find, by the id of what they have imported."""
@@ -398,7 +398,11 @@ _places: list[tuple[Any, str, object, object]] = []
 def _find_places() -> None:
     if _places:
         return
-    defined = {id(files.FileLock): files.__name__, id(web_server.WebServer): web_server.__name__, id(poster.Poster): ""}
+    defined = {
+        id(files.FileLock): files.__name__,
+        id(web_server.WebServer): web_server.__name__,
+        id(webhooks.Poster): "",
+    }
     for name, module in list(sys.modules.items()):
         if module is None or not name.startswith("bot.") or name.startswith(_KEPT):
             continue

@@ -20,13 +20,13 @@ from bot.app import Engine
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.emulator import Emulator
-from bot.emulator.account import NotShown
-from bot.emulator.api import Incoming
 from bot.emulator.completion import CompletionService
-from bot.emulator.completion.answers import Answer, Raw, Silence, failure
-from bot.emulator.completion.requests import Incoming as Asked
-from bot.emulator.events import EVENTS
-from bot.emulator.templates import MessageTemplate
+from bot.emulator.completion.completion_requests import RawCompletionRequest as Asked
+from bot.emulator.completion.model_answers import ModelAnswer, NoAnswer, RawAnswer, failure
+from bot.emulator.emulated_account import NotShown
+from bot.emulator.emulated_templates import MessageTemplate
+from bot.emulator.event_payloads import EVENTS
+from bot.emulator.gateway_api import RawRequest
 from bot.local_socket import NotRunning
 from bot.outgoing import AnswerCut, HttpAnswer, RequestTimedOut, Unreachable
 from bot.settings import ModelService
@@ -263,7 +263,7 @@ class World:
 
     def _serve_gateway(self, request: Request) -> Served:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        incoming = Incoming(
+        incoming = RawRequest(
             request.method,
             request.path.removeprefix("/external-api"),
             headers.get("authorization", ""),
@@ -496,15 +496,15 @@ class World:
         for kind in kinds:
             match kind:
                 case "hang":
-                    queue("chat/completions", Silence())
+                    queue("chat/completions", NoAnswer())
                 case "cut":
-                    queue("chat/completions", Answer("We have it.\n\nWhat else?", cut_after=180))
+                    queue("chat/completions", ModelAnswer("We have it.\n\nWhat else?", cut_after=180))
                 case "stall":
-                    queue("chat/completions", Answer("We have it.\n\nWhat else?", stall_after=180))
+                    queue("chat/completions", ModelAnswer("We have it.\n\nWhat else?", stall_after=180))
                 case "empty":
-                    queue("chat/completions", Answer(""))
+                    queue("chat/completions", ModelAnswer(""))
                 case "page":
-                    queue("chat/completions", Raw(503, b"<html>no</html>"))
+                    queue("chat/completions", RawAnswer(503, b"<html>no</html>"))
                 case _:
                     queue("chat/completions", failure(kind))
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.emulator.completion import Answer, CompletionService
+from bot.emulator.completion import CompletionService, ModelAnswer
 from tests.cli.terminal import Outcome, call
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 MODEL = "acme/stand-in"
 
 
-def assistant(body: dict[str, Any]) -> Answer | str:
+def assistant(body: dict[str, Any]) -> ModelAnswer | str:
     """The shop's assistant, and the judge of what it says."""
     rules, said = (body["messages"][number]["content"] for number in (0, -1))
     if rules.startswith("You judge"):
@@ -25,10 +25,12 @@ def assistant(body: dict[str, Any]) -> Answer | str:
     if "Sunday" in said:
         return "Yes, we are open daily from 9:00 to 18:00, on Sundays too."
     if "AB123456" in said:
-        return Answer("One moment, I look.", calls=[("remember", {"order_no": "AB123456"}), ("leave_tracking", {})])
+        return ModelAnswer(
+            "One moment, I look.", calls=[("remember", {"order_no": "AB123456"}), ("leave_tracking", {})]
+        )
     if "money back" in said:
         return "I am sorry about your shoes. A colleague can look at it with you: shall I get one?"
-    return Answer("I get a colleague for you.", calls=[("leave_person", {})])
+    return ModelAnswer("I get a colleague for you.", calls=[("leave_person", {})])
 
 
 @contextmanager

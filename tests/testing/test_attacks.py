@@ -11,7 +11,7 @@ import pytest
 
 from bot.ai.model_breaker import ModelBreaker
 from bot.core.session import Session
-from bot.emulator.completion import Answer, CompletionService
+from bot.emulator.completion import CompletionService, ModelAnswer
 from bot.folder import read_folder
 from bot.simulation.phone import Bubble
 from bot.steps import brief as briefs
@@ -178,7 +178,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "consent by a made-up line": {"said": [Bubble("number: AB123456\nAmount: 1 EUR", buttons=("Yes", "No"))]},
     "consent by a hidden line": {
         "said": [Bubble("number: AB", buttons=("Yes", "No"))],
-        "tries": [Answer(calls=[("orders_cancel", {"reason": MARK})])],
+        "tries": [ModelAnswer(calls=[("orders_cancel", {"reason": MARK})])],
     },
     "bounds": {"rounds": [40]},
     "bounds of calls": {"answers": [1], "calls": [Made("orders.find", {"number": str(n)}) for n in range(17)]},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.ai.ai_client import Completions
-from bot.emulator.completion import Answer, CompletionService, Model
+from bot.emulator.completion import CompletionService, EmulatedModel, ModelAnswer
 from bot.folder import Folder, read_folder
 from bot.program import Program
 from bot.simulation.phone import Bubble
@@ -52,7 +52,7 @@ FOUND = """
 
 @pytest.fixture
 def service() -> Iterator[CompletionService]:
-    with CompletionService(models=(SWIFT, WISE, Model(PLAIN, tools=False)), threads=2) as emulated:
+    with CompletionService(models=(SWIFT, WISE, EmulatedModel(PLAIN, tools=False)), threads=2) as emulated:
         yield emulated
 
 
@@ -79,11 +79,11 @@ class Shop:
         return replay(self.evaluation, program or self.program, self.bot, before.model, tries)
 
 
-def looks_up(body: dict[str, Any]) -> Answer | str:
+def looks_up(body: dict[str, Any]) -> ModelAnswer | str:
     """A model that finds order 7, and leaves."""
     if body["messages"][-1]["role"] == "tool":
-        return Answer("It is on its way.", calls=[("remember", {"number": "7"}), ("leave_known", {})])
-    return Answer(calls=[("orders_find", {"number": 7})])
+        return ModelAnswer("It is on its way.", calls=[("remember", {"number": "7"}), ("leave_known", {})])
+    return ModelAnswer(calls=[("orders_find", {"number": 7})])
 
 
 def differences(evaluated: Evaluated) -> list[list[tuple[str, str, str]]]:
@@ -102,7 +102,7 @@ def test_the_exit_the_values_and_the_tools_are_what_the_model_did(tmp_path: Path
 
 
 def test_what_the_model_did_otherwise_is_named(tmp_path: Path, service: CompletionService) -> None:
-    service.answer_with(lambda body: Answer("I get you somebody.", calls=[("leave_person", {})]))
+    service.answer_with(lambda body: ModelAnswer("I get you somebody.", calls=[("leave_person", {})]))
     held = Shop(tmp_path, service, "times: 1", FOUND).held()
     assert differences(held) == [
         [("exit", "known", "person"), ("number", "7", "null"), ("called", "{orders.find: {number: 7}}", "[]")]

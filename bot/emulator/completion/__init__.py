@@ -1,11 +1,18 @@
 """An emulator of the chat-completion API, built from its specification and from nothing of this package's client."""
 
-from bot.emulator.completion.account import EXCLUSIVE, Model
-from bot.emulator.completion.answers import ERRORS, Answer, Failure, Raw, Silence, failure
-from bot.emulator.completion.api import ENDPOINTS
-from bot.emulator.completion.behaviour import Behaviour
-from bot.emulator.completion.requests import Received
-from bot.emulator.completion.service import KEY, MODELS, CompletionService
+from bot.emulator.completion.completion_account import EXCLUSIVE, EmulatedModel
+from bot.emulator.completion.completion_api import ENDPOINTS
+from bot.emulator.completion.completion_requests import Received
+from bot.emulator.completion.completion_service import KEY, MODELS, CompletionService
+from bot.emulator.completion.model_answers import (
+    ERRORS,
+    CompletionBehaviour,
+    ErrorAnswer,
+    ModelAnswer,
+    NoAnswer,
+    RawAnswer,
+    failure,
+)
 
 __all__ = [
     "ENDPOINTS",
@@ -13,13 +20,13 @@ __all__ = [
     "EXCLUSIVE",
     "KEY",
     "MODELS",
-    "Answer",
-    "Behaviour",
+    "CompletionBehaviour",
     "CompletionService",
-    "Failure",
-    "Model",
-    "Raw",
+    "EmulatedModel",
+    "ErrorAnswer",
+    "ModelAnswer",
+    "NoAnswer",
+    "RawAnswer",
     "Received",
-    "Silence",
     "failure",
 ]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.core.session import Session
-from bot.emulator.completion import Answer
-from bot.emulator.completion.answers import tokens
-from bot.emulator.completion.requests import text_of
-from bot.emulator.completion.script import Item
+from bot.emulator.completion import ModelAnswer
+from bot.emulator.completion.completion_api import Item
+from bot.emulator.completion.completion_requests import text_of
+from bot.emulator.completion.model_answers import tokens
 from bot.simulation.phone import Bubble
 from bot.steps.output_guard import canary, foreign_link
 from bot.steps.tools import Tool, read_arguments
@@ -97,7 +97,7 @@ class Observed:
     def made(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The calls that the model asked for, as far as they have arguments."""
         for answer in self.tries:
-            for name, given in answer.calls if isinstance(answer, Answer) else ():
+            for name, given in answer.calls if isinstance(answer, ModelAnswer) else ():
                 arguments = read_arguments(given) if isinstance(given, str) else given
                 if arguments is not None:
                     yield name, arguments

@@ -14,8 +14,8 @@ from bot.checker.exploring.moves import PLACE, Happens, Responds, Sends, Speaks,
 from bot.checker.exploring.sample_values import values_of
 from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
-from bot.emulator.completion import Answer, failure
-from bot.emulator.completion.script import Item, Speaker
+from bot.emulator.completion import ModelAnswer, failure
+from bot.emulator.completion.completion_api import Item, Speaker
 from bot.extensions.decorators import HandlerSpec
 from bot.folder import Folder
 from bot.outgoing import HttpAnswer
@@ -168,7 +168,7 @@ class World:
 
         def model(body: dict[str, Any]) -> Item:
             asked.append(body)
-            return Answer(HARMLESS)
+            return ModelAnswer(HARMLESS)
 
         self.begin(self.stage(target, plot))
         for beat in plot.before:
@@ -287,7 +287,7 @@ class _Held:
 def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
     """Ask for the tool in whose result the order stands."""
     tool = next(tool for tool in prompt.tools if not tool.confirms)
-    yield Answer(calls=[prompt.call(tool)])
+    yield ModelAnswer(calls=[prompt.call(tool)])
 
 
 def _act(simulation: Simulation, beat: Beat) -> None:
@@ -330,7 +330,7 @@ def _http(answer: Responds) -> Http:
 
 def _spoken(speaks: Speaks) -> Item:
     answer = Model(speaks.text, speaks.calls, speaks.fails)
-    return Answer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
+    return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
 
 def _within(target: Target) -> float:

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from bot.checker.exploring.sample_values import value_by
-from bot.emulator.completion import Answer
-from bot.emulator.completion.script import Item, Speaker
+from bot.emulator.completion import ModelAnswer
+from bot.emulator.completion.completion_api import Item, Speaker
 from bot.steps.tools import Tool
 from bot.testing.attacks.attack_target import HARMLESS, Target, shows, texts_in
 from bot.testing.transcript_reader import NOW
@@ -118,8 +118,8 @@ class Hostile:
             return next(iter(first(prompt)))
         if self.turned and self._real is not None:
             item = self._real(dict(prompt.body))
-            return Answer(item) if isinstance(item, str) else item
-        return next(self._items, Answer(HARMLESS))
+            return ModelAnswer(item) if isinstance(item, str) else item
+        return next(self._items, ModelAnswer(HARMLESS))
 
     def _is_told(self, prompt: Prompt) -> bool:
         return self._order is None or any(shows(text, self._order) for text in texts_in(prompt.body["messages"]))

@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from bot.emulator.completion import Answer, Behaviour
+from bot.emulator.completion import CompletionBehaviour, ModelAnswer
 
 PAGE = (
     (Path(__file__).parents[3] / "docs" / "emulator.md")
@@ -16,12 +16,12 @@ PAGE = (
 NAMED = set(re.findall(r"`(\w+)`", PAGE)) | set(re.findall(r"`(\w+)[(=]", PAGE))
 
 
-@pytest.mark.parametrize("switch", get_type_hints(Behaviour))
+@pytest.mark.parametrize("switch", get_type_hints(CompletionBehaviour))
 def test_every_switch_is_documented(switch: str) -> None:
-    values = {value for value in get_args(get_type_hints(Behaviour)[switch]) if isinstance(value, str)}
+    values = {value for value in get_args(get_type_hints(CompletionBehaviour)[switch]) if isinstance(value, str)}
     assert {switch, *values} <= NAMED
 
 
-@pytest.mark.parametrize("field", sorted(set(get_type_hints(Answer)) - {"text", "endless"}))
+@pytest.mark.parametrize("field", sorted(set(get_type_hints(ModelAnswer)) - {"text", "endless"}))
 def test_every_field_of_an_answer_is_documented(field: str) -> None:
     assert field in NAMED

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
-from bot.emulator.completion import Answer, CompletionService, Model, failure
+from bot.emulator.completion import CompletionService, EmulatedModel, ModelAnswer, failure
 from tests.emulator.completion.conftest import HELLO, NOON, Caller, events_of
 
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}]
@@ -80,7 +80,7 @@ def test_a_script_is_said_in_its_order(api: Caller, service: CompletionService) 
 def test_a_function_answers_what_is_not_in_the_script(api: Caller, service: CompletionService) -> None:
     def speak(request: dict[str, Any]) -> Any:
         last = request["messages"][-1]["content"]
-        return {"call": Answer(calls=[("find", {})]), "fail": failure("provider_error")}.get(last, last.upper())
+        return {"call": ModelAnswer(calls=[("find", {})]), "fail": failure("provider_error")}.get(last, last.upper())
 
     service.answer_with(speak)
     service.say("From the script")
@@ -241,7 +241,7 @@ def test_models_are_listed(api: Caller) -> None:
 
 
 def test_models_are_what_it_is_given() -> None:
-    with CompletionService(models=["a/one", Model("b/two", tools=False)]) as service:
+    with CompletionService(models=["a/one", EmulatedModel("b/two", tools=False)]) as service:
         assert [model["id"] for model in Caller(service).get("models").json()["data"]] == ["a/one", "b/two"]
 
 

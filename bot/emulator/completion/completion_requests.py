@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.emulator.completion.answers import refuse
-from bot.emulator.completion.behaviour import Behaviour
-from bot.emulator.server import read_object
+from bot.emulator.completion.model_answers import CompletionBehaviour, refuse
+from bot.emulator.emulator_server import read_object
 
 ROLES = ("system", "user", "assistant", "developer", "tool", "tool_result")
 MAX_TOKENS = 1024
@@ -28,7 +27,7 @@ _IN_MESSAGE = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class RawCompletionRequest:
     """A request as it came in. ``endpoint`` is its path below the base address; header names are in lower case."""
 
     method: str
@@ -63,7 +62,7 @@ def read_json(raw: bytes) -> dict[str, Any]:
     return read_object(raw) if raw else {}
 
 
-def find_key(incoming: Incoming, body: Mapping[str, Any]) -> tuple[str | None, Any]:
+def find_key(incoming: RawCompletionRequest, body: Mapping[str, Any]) -> tuple[str | None, Any]:
     """Where a request has its key, and the key (spec: "Authentication")."""
     if "authorization" in incoming.headers:
         scheme, _, key = incoming.headers["authorization"].partition(" ")
@@ -76,7 +75,9 @@ def find_key(incoming: Incoming, body: Mapping[str, Any]) -> tuple[str | None, A
     return None, None
 
 
-def received(incoming: Incoming, body: dict[str, Any], key_in: str | None, status: int, error: str | None) -> Received:
+def received(
+    incoming: RawCompletionRequest, body: dict[str, Any], key_in: str | None, status: int, error: str | None
+) -> Received:
     """A request and how it was answered."""
     query = (f"?{name}" for name in incoming.query if name != "apiKey")
     unknown = tuple(sorted({*_unknown(incoming.endpoint, body), *query}))
@@ -84,8 +85,8 @@ def received(incoming: Incoming, body: dict[str, Any], key_in: str | None, statu
     return Received(*seen, key_in, unknown, status, error)
 
 
-def check_chat(body: Mapping[str, Any], behaviour: Behaviour) -> None:
-    """Hold a chat request against the table of its fields. Raises `Refusal`."""
+def check_chat(body: Mapping[str, Any], behaviour: CompletionBehaviour) -> None:
+    """Hold a chat request against the table of its fields. Raises `CompletionRefusal`."""
     check_model(body, required=True)
     check_messages(body.get("messages"))
     _optional(body, "max_tokens", lambda v: _is_number(v, int) and 1 <= v <= MAX_TOKENS_MAX, "an integer, 1 to 100000")
@@ -98,14 +99,14 @@ def check_chat(body: Mapping[str, Any], behaviour: Behaviour) -> None:
 
 
 def check_model(body: Mapping[str, Any], *, required: bool) -> None:
-    """A model's slug. Raises `Refusal`."""
+    """A model's slug. Raises `CompletionRefusal`."""
     model = body.get("model")
     if (required or model is not None) and not (isinstance(model, str) and model):
         refuse("invalid_request_error", "model must be a slug <provider>/<model>")
 
 
 def check_messages(messages: Any) -> None:
-    """At least one message, each with a role of the list and text. Raises `Refusal`."""
+    """At least one message, each with a role of the list and text. Raises `CompletionRefusal`."""
     if not isinstance(messages, list) or not messages:
         refuse("invalid_request_error", "messages must have at least 1 item")
     for number, message in enumerate(messages):

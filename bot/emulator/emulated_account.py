@@ -9,14 +9,22 @@ from datetime import datetime
 from typing import Any
 
 from bot.clock import Clock
-from bot.emulator import rules
-from bot.emulator.answers import refuse
-from bot.emulator.behaviour import Behaviour
-from bot.emulator.contacts import Contact, Contacts
-from bot.emulator.events import EVENTS, INBOUND_KINDS, WITH_MEDIA, Inbound, Payloads, envelope
-from bot.emulator.faults import Request
-from bot.emulator.interactive import Choice
-from bot.emulator.templates import Templates
+from bot.emulator import request_rules
+from bot.emulator.emulated_templates import Templates
+from bot.emulator.event_payloads import (
+    EVENTS,
+    INBOUND_KINDS,
+    WITH_MEDIA,
+    Contact,
+    Contacts,
+    Inbound,
+    Payloads,
+    envelope,
+)
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.injected_faults import Request
+from bot.emulator.interactive import ShownChoice
+from bot.emulator.request_rules import refuse
 from bot.emulator.webhooks import Webhooks
 
 
@@ -25,7 +33,7 @@ class NotShown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class AcceptedMessage:
     """A message that the gateway accepted. ``body`` is the whole request's; ``at`` is aware, UTC."""
 
     to: str
@@ -39,7 +47,7 @@ class Sent:
     channel_id: str
 
 
-class Account:
+class EmulatedAccount:
     """Contacts, messages and events of one account.
 
     ``channels`` maps channel ids to their numbers; those in ``inactive`` exist and are not found. ``files`` says what
@@ -66,7 +74,7 @@ class Account:
         self.contacts = Contacts()
         self.templates = Templates()
         self.files: dict[str, int | None] = {}
-        self.sent: deque[Sent] = deque(maxlen=keep)
+        self.sent: deque[AcceptedMessage] = deque(maxlen=keep)
         self.untold: set[str] = set()  # messages whose statuses are still to be told
         self.counts: Counter[str] = Counter()
         self.payloads = Payloads(behaviour)
@@ -77,11 +85,11 @@ class Account:
     # What the API does
 
     def channel(self, channel_id: Any) -> str:
-        """The channel that a send goes through. Raises `Refusal`."""
+        """The channel that a send goes through. Raises `CompletionRefusal`."""
         if channel_id is None:
             active = [channel for channel in self.channels if channel not in self.inactive]
             if len(self.channels) > 1:
-                rules.missing("channel_id")
+                request_rules.missing("channel_id")
             if active:
                 return active[0]
         elif isinstance(channel_id, str) and channel_id in self.channels and channel_id not in self.inactive:
@@ -97,13 +105,17 @@ class Account:
             hint = "24 hours from the contact's last message"
             refuse("WHATSAPP_TEMPLATE_REQUIRED", "the conversation window is closed", field="type", hint=hint)
 
-    def accept(self, request: Request, phone: str, kind: str, channel_id: str, shown: list[Choice]) -> Sent:
+    def accept(
+        self, request: Request, phone: str, kind: str, channel_id: str, shown: list[ShownChoice]
+    ) -> AcceptedMessage:
         """Take a message that has passed every check."""
         now = self.clock.now()
         with self.lock:
             message_id = self._id("msg")
             chat_id = f"chat.{message_id}"
-            sent = Sent(phone, kind, request.body, request.key, now, message_id, request.endpoint, chat_id, channel_id)
+            sent = AcceptedMessage(
+                phone, kind, request.body, request.key, now, message_id, request.endpoint, chat_id, channel_id
+            )
             self.sent.append(sent)
             if self.behaviour.statuses:
                 self.untold.add(message_id)
@@ -114,7 +126,7 @@ class Account:
             self._changed.notify_all()
             return sent
 
-    def tell_statuses(self, sent: Sent) -> None:
+    def tell_statuses(self, sent: AcceptedMessage) -> None:
         """The status events of a message, as far as they are switched on; nothing the second time."""
         with self.lock:
             if sent.message_id in self.untold:
@@ -123,7 +135,7 @@ class Account:
                 self.untold.discard(sent.message_id)
                 self._changed.notify_all()
 
-    def tell_status(self, sent: Sent, status: str) -> str:
+    def tell_status(self, sent: AcceptedMessage, status: str) -> str:
         """The event of a message's status; its id."""
         carried = sent.message_id if self.behaviour.status_id == "messageId" else sent.chat_message_id
         now = self.clock.now()

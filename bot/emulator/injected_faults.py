@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.emulator.answers import CODES
+from bot.emulator.request_rules import CODES
 
 REFUSALS = tuple(code for code in CODES if code not in ("unauthorized", "RATE_LIMIT_EXCEEDED"))
 """The codes by which a test may have a message refused; the other two are faults by names of their own."""
@@ -52,7 +52,7 @@ class Request:
 
 
 @dataclass(eq=False)
-class Fault:
+class InjectedFault:
     """One fault that is switched on; ``hits`` counts how often it happened."""
 
     kind: str
@@ -80,7 +80,7 @@ class Faults:
     def __init__(self, seed: int, lock: threading.RLock) -> None:
         self._random = random.Random(seed)
         self._lock = lock  # the account's: a predicate may look at what was sent
-        self._active: list[Fault] = []
+        self._active: list[InjectedFault] = []
         self._hits: dict[str, int] = {}
 
     def add(
@@ -93,20 +93,20 @@ class Faults:
         seconds: float = 0.0,
         status: int = 500,
         headers: Mapping[str, str] | None = None,
-    ) -> Fault:
+    ) -> InjectedFault:
         """Switch a fault on: with a probability, at most ``count`` times, where ``when`` is true.
 
-        ``when`` is given the `Request`, or the `bot.emulator.events.Event` that is delivered. Raises `ValueError` for
+        ``when`` is given the `Request`, or the `bot.emulator.event_payloads.Event` that is delivered. Raises `ValueError` for
         a kind that does not exist.
         """
         if kind not in REQUEST_FAULTS + DELIVERY_FAULTS:
             raise ValueError(f"there is no fault {kind!r}, but these: {', '.join(REQUEST_FAULTS + DELIVERY_FAULTS)}")
-        fault = Fault(kind, probability, count, when, seconds, status, headers or {})
+        fault = InjectedFault(kind, probability, count, when, seconds, status, headers or {})
         with self._lock:
             self._active.append(fault)
         return fault
 
-    def remove(self, fault: Fault) -> None:
+    def remove(self, fault: InjectedFault) -> None:
         """Switch a fault off."""
         with self._lock:
             self._active.remove(fault)
@@ -122,12 +122,12 @@ class Faults:
         with self._lock:
             return dict(self._hits)
 
-    def draw(self, kinds: Iterable[str], subject: Any) -> list[Fault]:
+    def draw(self, kinds: Iterable[str], subject: Any) -> list[InjectedFault]:
         """The faults that hit this time: any that are ``slow``, and at most one other; they count as happened."""
         if not self._active:
             return []
         with self._lock:
-            drawn: list[Fault] = []
+            drawn: list[InjectedFault] = []
             taken = False
             for fault in self._active:
                 if fault.kind not in kinds or (taken and fault.kind != "slow") or not self._hits_now(fault, subject):
@@ -138,7 +138,7 @@ class Faults:
                 drawn.append(fault)
             return drawn
 
-    def _hits_now(self, fault: Fault, subject: Any) -> bool:
+    def _hits_now(self, fault: InjectedFault, subject: Any) -> bool:
         if fault.count is not None and fault.hits >= fault.count:
             return False
         if fault.when is not None and not fault.when(subject):

@@ -1,25 +1,100 @@
 """The emulated service: its Python face, for tests, benchmarks and `python -m bot.emulator`."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
-from bot.clock import Clock, SystemClock
-from bot.emulator.completion.account import Account, Model
-from bot.emulator.completion.answers import Answer, Raw, Silence, failure
-from bot.emulator.completion.api import Api
-from bot.emulator.completion.behaviour import Behaviour
-from bot.emulator.completion.plugin import Plugin
-from bot.emulator.completion.requests import Received
-from bot.emulator.completion.script import Speaker
-from bot.emulator.completion.wire import BASE, Wire
-from bot.emulator.server import Server
+from waitress.channel import ClientDisconnected
+
+from bot.clock import Clock, SystemClock, to_microseconds
+from bot.emulator.completion.completion_account import CompletionAccount, EmulatedModel, Plugin
+from bot.emulator.completion.completion_api import EVENT_STREAM, CompletionApi, CompletionReply, Speaker
+from bot.emulator.completion.completion_requests import RawCompletionRequest, Received
+from bot.emulator.completion.model_answers import CompletionBehaviour, ModelAnswer, NoAnswer, RawAnswer, failure
+from bot.emulator.emulator_server import EmulatorServer, status_line
+
+Environ = dict[str, Any]
+Gone = Callable[[], bool]
+
+BASE = "/api/v1"
+_POLL = 0.05
+
+
+class CompletionWire:
+    """Puts replies on the wire. `stop` breaks off whatever is held."""
+
+    def __init__(self, api: CompletionApi) -> None:
+        self._api = api
+        self._stopping = False
+        self._waiting = threading.Condition()
+
+    def stop(self) -> None:
+        """End every wait."""
+        with self._waiting:
+            self._stopping = True
+            self._waiting.notify_all()
+
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterator[bytes]:
+        """Answer a request. How its answer ended is counted: ``ended``, ``cut``, or ``abandoned`` by the client."""
+        reply = self._api.respond(_incoming(environ))
+        gone: Gone = environ["waitress.client_disconnected"]
+        how = "abandoned"
+        try:
+            if reply.status:
+                _begin(reply, start_response)
+            yield from self._pieces(reply, gone)
+            if reply.ending == "stalled":
+                self._hold(None, gone)
+            if reply.ending != "whole":
+                how = "abandoned" if gone() else "cut"
+                raise ClientDisconnected  # waitress sends what it has, and closes the connection without an end
+            how = "ended"
+        finally:
+            self._api.count(how)
+
+    def _pieces(self, reply: CompletionReply, gone: Gone) -> Iterator[bytes]:
+        pace, steps = reply.pace, 0
+        for piece in reply.pieces:
+            steps += piece.steps
+            if pace is not None and piece.steps:
+                self._hold((pace.clock, to_microseconds(pace.since + pace.seconds * steps)), gone)
+            if self._stopping or gone():
+                raise ClientDisconnected
+            yield piece.data
+
+    def _hold(self, until: tuple[Clock, float] | None, gone: Gone) -> None:
+        clock, due = until or (SystemClock(), None)
+        with self._waiting:
+            while not (self._stopping or gone() or (due is not None and clock.elapsed() >= due)):
+                clock.wait(self._waiting, due, _POLL)
+
+
+def _begin(reply: CompletionReply, start_response: Callable[..., Any]) -> None:
+    headers = [("Content-Type", reply.content_type)]
+    if reply.length is not None:
+        headers.append(("Content-Length", str(reply.length)))
+    write = start_response(status_line(reply.status), headers)
+    if reply.content_type == EVENT_STREAM:
+        write(b"")  # the head of a stream does not wait for its first piece
+
+
+def _incoming(environ: Environ) -> RawCompletionRequest:
+    query = dict(parse_qsl(environ["QUERY_STRING"], keep_blank_values=True))
+    headers = {name[5:].replace("_", "-").lower(): value for name, value in environ.items() if name.startswith("HTTP_")}
+    if environ.get("CONTENT_TYPE"):
+        headers["content-type"] = environ["CONTENT_TYPE"]
+    path = environ["PATH_INFO"]
+    endpoint = path.removeprefix(BASE).strip("/") if path.startswith(f"{BASE}/") else path
+    return RawCompletionRequest(environ["REQUEST_METHOD"], endpoint, headers, query, environ["wsgi.input"].read())
+
 
 KEY = "sk-emulated"
 MODELS = (
-    Model("acme/swift"),
-    Model("acme/wise"),
-    Model("acme/plain", tools=False),
-    Model("plus/great"),
+    EmulatedModel("acme/swift"),
+    EmulatedModel("acme/wise"),
+    EmulatedModel("acme/plain", tools=False),
+    EmulatedModel("plus/great"),
 )
 
 CHAT = "chat/completions"
@@ -44,7 +119,7 @@ class CompletionService:
         *,
         key: str = KEY,
         port: int = 0,
-        models: Iterable[Model | str] | None = MODELS,
+        models: Iterable[EmulatedModel | str] | None = MODELS,
         threads: int = 16,
         package: Collection[str] | None = None,
         per_minute: int | None = None,
@@ -52,19 +127,19 @@ class CompletionService:
         keep: int | None = None,
     ) -> None:
         self.key = key
-        self.behaviour = Behaviour()
+        self.behaviour = CompletionBehaviour()
         self._port = port
         self._threads = threads
-        self._account = Account(
+        self._account = CompletionAccount(
             self.behaviour, key=key, models=models, package=package, per_minute=per_minute, quotas=quotas or {}
         )
-        self._api = Api(clock or SystemClock(), self._account, self.behaviour, keep)
-        self._wire = Wire(self._api)
-        self._server: Server | None = None
+        self._api = CompletionApi(clock or SystemClock(), self._account, self.behaviour, keep)
+        self._wire = CompletionWire(self._api)
+        self._server: EmulatorServer | None = None
 
     def start(self) -> "CompletionService":
         """Take the port and begin to answer. A service is started once."""
-        self._server = Server(self._wire, self._port, self._threads)
+        self._server = EmulatorServer(self._wire, self._port, self._threads)
         self._server.start()
         return self
 
@@ -121,7 +196,7 @@ class CompletionService:
 
     def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
         """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""
-        self._api.script.queue(on, Answer(text, **how))
+        self._api.script.queue(on, ModelAnswer(text, **how))
 
     def fail(
         self,
@@ -138,15 +213,15 @@ class CompletionService:
 
     def hang(self) -> None:
         """Queue no answer: the request is held, without even a head, until the client goes."""
-        self._api.script.queue(CHAT, Silence())
+        self._api.script.queue(CHAT, NoAnswer())
 
     def drip(self, text: str = "drip ", *, delay: float = 0.01) -> None:
         """Queue an answer without end: the text, every ``delay`` real seconds; comments only, if it is empty."""
-        self._api.script.queue(CHAT, Answer(endless=text, delay=delay))
+        self._api.script.queue(CHAT, ModelAnswer(endless=text, delay=delay))
 
     def send(self, status: int, body: bytes, content_type: str = "text/html", *, on: str = CHAT) -> None:
         """Queue any bytes, such as a proxy's page."""
-        self._api.script.queue(on, Raw(status, body, content_type))
+        self._api.script.queue(on, RawAnswer(status, body, content_type))
 
     def answer_with(self, speaker: Speaker) -> None:
         """Have a function answer every chat for which nothing is queued: from the request, to any item or a text."""

@@ -12,7 +12,7 @@ from waitress.server import create_server
 _STATUS = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
-class Server:
+class EmulatorServer:
     """Serves a WSGI application on the loopback; the port is taken at once."""
 
     def __init__(self, app: Callable[..., Iterable[bytes]], port: int, threads: int) -> None:

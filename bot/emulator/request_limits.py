@@ -6,8 +6,8 @@ from datetime import datetime
 from email.utils import format_datetime
 from math import ceil
 
-from bot.emulator.answers import refuse
-from bot.emulator.behaviour import Behaviour
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.request_rules import refuse
 
 MINUTE = 60.0
 DAY = 86400.0
@@ -30,7 +30,7 @@ class Allowance:
         }
 
 
-class _Window:
+class _CountWindow:
     """Counts requests in a window that slides, or that begins anew at every multiple of its length."""
 
     def __init__(self, limit: int, length: float) -> None:
@@ -54,12 +54,12 @@ class _Window:
         return (self._times[0] if self._times else now) + self._length
 
 
-class Budget:
+class RequestLimits:
     """Not safe for threads by itself: the account's lock is held."""
 
     def __init__(self, per_minute: int, per_day: int, behaviour: Behaviour) -> None:
-        self._minute = _Window(per_minute, MINUTE)
-        self._day = _Window(per_day, DAY)
+        self._minute = _CountWindow(per_minute, MINUTE)
+        self._day = _CountWindow(per_day, DAY)
         self._behaviour = behaviour
 
     def state(self, now: datetime) -> Allowance:
@@ -70,7 +70,7 @@ class Budget:
         return Allowance(self._minute.limit, max(remaining, 0), ceil(window.reset(seconds, fixed)))
 
     def take(self, now: datetime) -> None:
-        """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
+        """Count a request. Raises `CompletionRefusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         if remaining <= 0:
@@ -89,7 +89,7 @@ class Budget:
         date = datetime.fromtimestamp(ceil(now.timestamp() + seconds), now.tzinfo)
         return {"Retry-After": format_datetime(date, usegmt=True)}
 
-    def _tightest(self, now: float) -> tuple[_Window, int, bool]:
+    def _tightest(self, now: float) -> tuple[_CountWindow, int, bool]:
         fixed_minute = self._behaviour.minute_window == "fixed"
         fixed_day = self._behaviour.day_window == "calendar"
         minute = self._minute.remaining(now, fixed_minute)

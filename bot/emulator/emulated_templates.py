@@ -1,15 +1,61 @@
 """The template registry and the rules for sending one (spec: "Template send object", "Template-send errors")."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from bot.emulator import rules
-from bot.emulator.answers import refuse
-from bot.emulator.behaviour import Behaviour
-from bot.emulator.interactive import Choice
-from bot.emulator.parameters import SHAPES, TEXTUAL
+from bot.emulator import request_rules
+from bot.emulator.gateway_behaviour import Behaviour
+from bot.emulator.interactive import ShownChoice
+from bot.emulator.request_rules import refuse
+
+TEXTUAL = ("text", "currency", "date_time")
+"""The types that stand for a placeholder in a text."""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_media(value: Any) -> bool:
+    return isinstance(value, dict) and request_rules.web_address(value.get("link")) is not None
+
+
+def _is_image(value: Any) -> bool:
+    return _is_media(value) or (isinstance(value, dict) and "link" not in value and _is_text(value.get("id")))
+
+
+def _is_location(value: Any) -> bool:
+    numbers = isinstance(value, dict) and _is_number(value.get("latitude")) and _is_number(value.get("longitude"))
+    return numbers and _is_text(value.get("name")) and _is_text(value.get("address"))
+
+
+def _is_currency(value: Any) -> bool:
+    texts = isinstance(value, dict) and _is_text(value.get("fallback_value")) and _is_text(value.get("code"))
+    return texts and _is_number(value.get("amount_1000"))
+
+
+def _is_date_time(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("fallback_value"))
+
+
+SHAPES: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "payload": _is_text,
+    "currency": _is_currency,
+    "date_time": _is_date_time,
+    "image": _is_image,
+    "video": _is_media,
+    "document": _is_media,
+    "location": _is_location,
+}
+"""Whether a value is one, for each type of parameter."""
+
 
 MESSAGES = {
     "132000": "Template param mismatch",
@@ -79,8 +125,8 @@ class Templates:
     def __iter__(self) -> Iterator[MessageTemplate]:
         return (template for languages in list(self._known.values()) for template in list(languages.values()))
 
-    def check(self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False) -> list[Choice]:
-        """Check a ``template`` object; hands back what the contact can tap. Raises `Refusal`."""
+    def check(self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False) -> list[ShownChoice]:
+        """Check a ``template`` object; hands back what the contact can tap. Raises `CompletionRefusal`."""
         template = self._find(value, behaviour)
         components = value.get("components") or []
         if not isinstance(components, list) or not all(isinstance(component, dict) for component in components):
@@ -88,8 +134,10 @@ class Templates:
         return _Sending(template, behaviour, upper_case).check(components)
 
     def _find(self, value: Mapping[str, Any], behaviour: Behaviour) -> MessageTemplate:
-        name = rules.text(value.get("name"), "template.name")
-        language = rules.text(rules.required_object(value, "language").get("code"), "template.language.code")
+        name = request_rules.text(value.get("name"), "template.name")
+        language = request_rules.text(
+            request_rules.required_object(value, "language").get("code"), "template.language.code"
+        )
         if name not in self._known:
             _refuse("132012", "template.name", "see the template list")
         template = self._known[name].get(language)
@@ -115,7 +163,7 @@ class _Sending:
         self._behaviour = behaviour
         self._upper_case = upper_case
 
-    def check(self, components: list[dict[str, Any]]) -> list[Choice]:
+    def check(self, components: list[dict[str, Any]]) -> list[ShownChoice]:
         """All components of the send, then those that are missing."""
         seen: set[str] = set()
         payloads: dict[int, str] = {}
@@ -202,9 +250,9 @@ class _Sending:
             if _placeholders(button.url) and f"button {index}" not in seen:
                 _refuse("132001", "template.components", f"the address of button {index} has a parameter")
 
-    def _choices(self, payloads: Mapping[int, str]) -> list[Choice]:
+    def _choices(self, payloads: Mapping[int, str]) -> list[ShownChoice]:
         return [
-            Choice(payloads.get(index, button.title), button.title, "template")
+            ShownChoice(payloads.get(index, button.title), button.title, "template")
             for index, button in enumerate(self._template.buttons)
             if button.kind == "quick_reply"
         ]
