@@ -39,7 +39,7 @@ Names = set[str]
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: what it is about, the code, and the tests."""
+    """A line of a table: what it is about, the tests, and where there is such a column the code."""
 
     section: str
     names: tuple[str, ...]
@@ -54,12 +54,11 @@ def rows() -> Iterator[Row]:
         if heading := re.fullmatch(r"(##+) (.+)", line):
             part, section = (heading[2], "") if heading[1] == "##" else (part, heading[2])
         elif line.startswith("| ") and not line.startswith(("| What |", "| ---")):
-            cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("| ").split(" | ")]
-            assert len(cells) == 3, line
-            names, code, tests = cells
+            names, *code, tests = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("| ").split(" | ")]
+            assert len(code) <= 1, line
             if re.match(r"\| `[^`]+`: ", line):
                 names = [f"{names[0]}: {name}" for name in names[1:]]
-            yield Row(f"{part}: {section}" if section else part, tuple(names), tuple(code), tuple(tests))
+            yield Row(f"{part}: {section}" if section else part, tuple(names), tuple(*code), tuple(tests))
 
 
 ROWS = tuple(rows())
@@ -91,14 +90,20 @@ def defined_in(path: str) -> Names:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.section}, {', '.join(row.names)}"[:80])
-def test_every_line_points_at_code_and_at_tests_that_are_there(row: Row) -> None:
-    assert row.names and row.code and row.tests
+def missing_in(row: Row) -> Iterator[str]:
+    if not row.names or not row.tests:
+        yield f"{row.section}: {row}"
     for reference in row.code:
         resolve(reference)
     for reference in row.tests:
         path, _, name = reference.partition("::")
-        assert name.startswith("test_") and name in defined_in(path), reference
+        if not name.startswith("test_") or name not in defined_in(path):
+            yield reference
+
+
+def test_every_line_names_tests_that_there_are() -> None:
+    assert len(ROWS) > 250
+    assert [missing for row in ROWS for missing in missing_in(row)] == []
 
 
 # -- what there is
