@@ -1,13 +1,11 @@
 """The rules of the language, one fact each, on the pure engine."""
 
 import sys
-from datetime import timedelta
 from traceback import walk_stack
 from typing import Any
 
 import pytest
 
-from bot import handler
 from bot.core.session import Session
 from tests.talk import BOT, Talk
 
@@ -232,64 +230,6 @@ def test_the_bots_words_are_heard_before_the_answer() -> None:
     assert talk.at is None
 
 
-class NotFound(LookupError):
-    pass
-
-
-@handler("find", errors=[NotFound])
-def find(number: int) -> dict[str, Any]:
-    return {}
-
-
-CALL = """
-flow: main
-start: {otherwise: true}
-vars: {number: {type: integer}, found: {type: object}}
-steps:
-  ask: {ask: Number?, save: number}
-  look: {call: find, with: {number: "{{ number }}"}, save: found, errors: {NotFound: unknown, else: broken}}
-  show: {say: "It is {{ found.state }}.", then: end}
-  unknown: {say: Not there., then: ask, visits: {max: 1, else: broken}}
-  broken: {say: Broken., then: end}
-"""
-
-
-def test_a_call_waits_for_its_result_and_saves_it() -> None:
-    talk = Talk(CALL, handlers={"find": find})
-    talk.user("a")
-    assert talk.user("7") == []
-    assert talk.session.busy
-    assert talk.calls[-1][1].arguments == {"number": 7}
-    assert talk.returns({"state": "here"}) == ["It is here."]
-
-
-def test_a_declared_error_is_an_outcome_and_others_take_else() -> None:
-    talk = Talk(CALL, handlers={"find": find})
-    talk.user("a"), talk.user("7")
-    assert talk.fails("NotFound") == ["Not there.", "Number?"]
-    talk.user("8")
-    assert talk.fails("timeout") == ["Broken."]
-
-
-def test_a_result_that_does_not_fit_its_variable_is_a_mismatch() -> None:
-    talk = Talk(CALL, handlers={"find": find})
-    talk.user("a"), talk.user("7")
-    assert talk.returns("no object") == ["Broken."]
-
-
-def test_a_late_result_is_dropped() -> None:
-    talk = Talk(CALL, handlers={"find": find})
-    talk.user("a"), talk.user("7"), talk.reset()
-    assert talk.returns({"state": "here"}) == []
-    assert talk.at is None
-
-
-def test_visits_bound_the_entries_of_a_step() -> None:
-    talk = Talk(CALL, handlers={"find": find})
-    talk.user("a"), talk.user("7"), talk.fails("NotFound"), talk.user("8")
-    assert talk.fails("NotFound") == ["Broken."]
-
-
 def test_an_expression_that_fails_takes_the_error_outcome() -> None:
     talk = Talk("""
 flow: main
@@ -314,82 +254,6 @@ steps: {show: {say: "It is {{ found.state.name }}.", then: end}}
     assert talk.turn is not None and talk.turn.failure is not None and "main/show" in talk.turn.failure
 
 
-def test_branch_takes_the_first_condition_that_is_true_and_traces_them() -> None:
-    talk = Talk("""
-flow: main
-start: {otherwise: true}
-vars: {n: {type: integer}}
-steps:
-  n: {ask: n?, save: n}
-  b: {branch: [{if: n > 10, then: big}, {if: n > 5, then: middle}, {else: small}]}
-  big: {say: big, then: end}
-  middle: {say: middle, then: end}
-  small: {say: small, then: end}
-""")
-    for number, expected in (("11", "big"), ("6", "middle"), ("1", "small")):
-        talk.user("a")
-        assert talk.user(number) == [expected]
-    assert talk.turn is not None
-    assert talk.turn.trace.steps[1].conditions == [("n > 10", False), ("n > 5", False)]
-
-
-def test_set_reads_the_values_from_before_it() -> None:
-    talk = Talk("""
-flow: main
-start: {otherwise: true}
-vars: {a: {type: integer, value: 1}, b: {type: integer, value: 2}}
-steps:
-  swap: {set: {a: "{{ b }}", b: "{{ a }}"}}
-  q: {ask: "{{ a }} {{ b }}", tag: seen, buttons: {Go: end}}
-""")
-    assert talk.user("x") == [["2 1", "Go"]]
-    assert list(talk.session.tags) == []
-    talk.tap("Go")
-    assert list(talk.session.tags) == ["seen"]
-
-
-def test_wait_goes_on_by_itself() -> None:
-    talk = Talk("""
-flow: main
-start: {otherwise: true}
-steps: {a: {say: First.}, b: {wait: 3d}, c: {say: Second., then: end}}
-""")
-    assert talk.user("a") == ["First."]
-    assert talk.user("hello?") == []
-    assert talk.wait("71h") == []
-    assert talk.wait("1h") == ["Second."]
-
-
-RUN = """
-flow: main
-start: {otherwise: true}
-vars: {size: {type: integer, value: 3}, colour: {type: text}}
-steps:
-  go: {run: /pick, with: {max: "{{ size }}"}, save: {colour: chosen}, expired: gone}
-  show: {say: "{{ colour }}", then: end}
-  gone: {say: gone, then: end}
----
-flow: pick
-vars: {max: {type: integer}, chosen: {type: text}}
-steps:
-  q: {ask: "Colour (of {{ max }})?", save: chosen, timeout: {after: 1h, then: end}}
-"""
-
-
-def test_run_opens_a_frame_of_its_own_and_returns_with_its_results() -> None:
-    talk = Talk(RUN)
-    assert talk.user("a") == ["Colour (of 3)?"]
-    assert talk.at == "pick/q"
-    assert talk.user("red") == ["red"]
-    assert talk.at is None
-
-
-def test_a_flow_that_ends_by_a_time_out_is_expired_for_its_caller() -> None:
-    talk = Talk(RUN)
-    talk.user("a")
-    assert talk.wait("1h") == ["gone"]
-
-
 def test_another_flow_takes_the_variables_along_and_knows_where_one_came_from() -> None:
     talk = Talk("""
 flow: main
@@ -403,72 +267,6 @@ steps: {g: {say: "{{ name }} from {{ came_from }}", then: end}}
 """)
     talk.user("a")
     assert talk.user("Ann") == ["Ann from main"]
-
-
-HANDOFF = """
-flow: main
-start: {otherwise: true}
-steps: {h: {handoff: {team: sales, say: One moment., note: x}, closed: thanks}, thanks: {say: Thanks., then: end}}
-"""
-
-
-def test_a_hand_over_hears_nothing_until_it_is_closed() -> None:
-    talk = Talk(HANDOFF, WORDS.replace("home: /main", "home: /main/thanks"))
-    assert talk.user("a") == ["One moment."]
-    assert list(talk.session.tags) == ["handoff:sales"]
-    assert talk.user("stop") == []
-    assert talk.turn is not None and talk.turn.trace.rule == "hand-over: not heard"
-    assert talk.wait("300h") == []
-    assert talk.closed() == ["Thanks."]
-    assert list(talk.session.tags) == []
-
-
-TEMPLATE = """
-flow: main
-start: {otherwise: true}
-steps:
-  t:
-    template: {name: nudge, language: en, body: ["{{ contact.name | default('there') }}"]}
-    replies: {Continue: a, Stop: end}
-  a: {say: Going on., then: end}
-"""
-
-
-def test_a_templates_replies_come_as_taps_or_as_text() -> None:
-    talk = Talk(TEMPLATE)
-    assert talk.user("x") == [["nudge", "there"]]
-    message: Any = talk.sent[-1]
-    assert talk.tap_id(message.replies[0], "Continue") == ["Going on."]
-    talk.user("x")
-    assert talk.user("continue") == ["Going on."]
-    talk.user("x")
-    assert talk.user(talk.sent[-1].replies[1]) == []  # type: ignore[union-attr]
-    assert talk.at is None
-
-
-def test_a_templates_reply_is_heard_before_the_bots_words() -> None:
-    talk = Talk(TEMPLATE, WORDS)
-    talk.user("x")
-    assert talk.user("Stop") == []
-    assert talk.at is None
-
-
-REFUSED = """
-flow: main
-start: {otherwise: true}
-steps:
-  t: {template: {name: nudge, language: en}, errors: {else: b}}
-  a: {say: Sent., then: end}
-  b: {say: Refused., then: end}
-"""
-
-
-def test_a_template_with_errors_waits_for_the_gateways_word() -> None:
-    for outcome, expected in (("sent", "Sent."), ("failed", "Refused.")):
-        talk = Talk(REFUSED)
-        talk.user("x")
-        assert talk.session.busy
-        assert talk.send_ended(outcome) == [expected]
 
 
 def test_a_question_that_was_replaced_by_a_template_is_put_again_by_the_next_reply() -> None:
@@ -743,20 +541,6 @@ steps: {q: {say: "{{ o.a.b }}", errors: {else: {say: "{{ o.a.b }}", then: end}}}
     assert talk.at is None
 
 
-def test_a_failure_takes_the_tag_of_a_hand_over_away() -> None:
-    talk = Talk("""
-flow: main
-start: {otherwise: true}
-vars: {o: {type: object}}
-steps: {h: {handoff: sales, closed: {say: "{{ o.a.b }}", then: end}}}
-""")
-    talk.user("a")
-    assert list(talk.session.tags) == ["handoff:sales"]
-    talk.closed()
-    assert talk.at is None
-    assert list(talk.session.tags) == []
-
-
 def test_an_ask_where_there_is_no_question_is_only_said() -> None:
     bot = BOT + "words: {help: {ask: Patience.}}"
     talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {w: {wait: 2h}, q: {ask: Well?}}", bot)
@@ -855,15 +639,6 @@ def test_an_edit_to_another_kind_of_step_enters_it_anew() -> None:
             assert talk.session.tags == ()
 
 
-def test_a_caller_that_an_edit_removed_ends_with_what_it_ran() -> None:
-    talk = Talk(RUN)
-    talk.user("a")
-    _, pick = RUN.split("---")
-    talk.edit(pick)
-    assert talk.user("red") == []
-    assert talk.at is None
-
-
 def test_who_waits_at_a_step_that_is_gone_is_told_where_they_are_led() -> None:
     bot = BOT.replace("{timeout", "{gone: {say: We have moved., then: /new}, timeout")
     old = "flow: main\nstart: {otherwise: true}\nsteps: {h: {handoff: x, closed: end}}"
@@ -946,12 +721,3 @@ def test_a_hundred_steps_in_a_turn_do_not_pile_up() -> None:
     finally:
         sys.setprofile(before)
     assert max(depths) - min(depths) < 60
-
-
-def test_a_wait_that_leads_to_itself_waits_as_long_again() -> None:
-    talk = Talk("flow: main\nstart: {otherwise: true}\nsteps: {w: {wait: 1h, then: again}}\n")
-    talk.user("a")
-    for _ in range(3):
-        assert talk.turn is not None
-        assert talk.turn.wake_at == talk.now + timedelta(hours=1)
-        talk.wait("1h")

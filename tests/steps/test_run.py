@@ -1,7 +1,37 @@
-"""Flows that are run by others and fail: what their callers do then."""
+"""Flows that a step runs: what they get, what they bring back, and what their caller does when they fail."""
 
 from bot import handler
 from tests.talk import Talk, problems_of
+
+RUN = """
+flow: main
+start: {otherwise: true}
+vars: {size: {type: integer, value: 3}, colour: {type: text}}
+steps:
+  go: {run: /pick, with: {max: "{{ size }}"}, save: {colour: chosen}, expired: gone}
+  show: {say: "{{ colour }}", then: end}
+  gone: {say: gone, then: end}
+---
+flow: pick
+vars: {max: {type: integer}, chosen: {type: text}}
+steps:
+  q: {ask: "Colour (of {{ max }})?", save: chosen, timeout: {after: 1h, then: end}}
+"""
+
+
+def test_run_opens_a_frame_of_its_own_and_returns_with_its_results() -> None:
+    talk = Talk(RUN)
+    assert talk.user("a") == ["Colour (of 3)?"]
+    assert talk.at == "pick/q"
+    assert talk.user("red") == ["red"]
+    assert talk.at is None
+
+
+def test_a_flow_that_ends_by_a_time_out_is_expired_for_its_caller() -> None:
+    talk = Talk(RUN)
+    talk.user("a")
+    assert talk.wait("1h") == ["gone"]
+
 
 FLOWS = """\
 flow: main
@@ -104,3 +134,12 @@ def test_a_run_that_fails_and_begins_again_for_ever_is_found() -> None:
     )
     (problem,) = problems_of(flows, handlers={"pay": pay})
     assert "E140" in problem
+
+
+def test_a_caller_that_an_edit_removed_ends_with_what_it_ran() -> None:
+    talk = Talk(RUN)
+    talk.user("a")
+    _, pick = RUN.split("---")
+    talk.edit(pick)
+    assert talk.user("red") == []
+    assert talk.at is None
