@@ -7,7 +7,7 @@ from bot.lang.nodes import Map, Node
 from bot.lang.problems import Problems
 from bot.lang.source import read
 from bot.settings import BadSettings, ModelService, read_account, read_model_service, read_settings, read_webhook
-from bot.settings.known import PARSERS, problems_in, unknown_variables, variable
+from bot.settings.setting_values import PARSERS, problems_in, unknown_variables, variable
 
 NEEDED = {
     "BOT_GATEWAY_URL": "https://gateway.example/",

@@ -1,6 +1,8 @@
 """``bot chat``."""
 
 import os
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,11 +13,9 @@ import click
 
 from bot.cli.operate import bot_argument, load_env
 from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
-from bot.cli.reloads import BotFiles, Reloads
-from bot.cli.screen import Screen
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
-from bot.folder import find_bot, read_folder
+from bot.folder import NoBot, find_bot, fingerprint, read_folder
 from bot.lang import wall_clock
 from bot.settings import ModelService, read_model_service
 
@@ -23,6 +23,116 @@ if TYPE_CHECKING:
     from bot.program import Program
     from bot.simulation.phone import Bubble
     from bot.simulation.simulation import Simulation
+
+if TYPE_CHECKING:
+    from bot.program import Program
+    from bot.simulation.simulation import Simulation
+
+
+PROMPT = "you: "
+_CLEAR_LINE = "\r\033[K"
+
+
+class Screen:
+    """Asks for lines and prints, from any thread."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        self._lock = threading.Lock()
+        self._asking = False
+        if self._is_terminal:
+            import readline
+
+            self._typed = readline.get_line_buffer
+
+    def ask(self) -> str | None:
+        """The next line; None at the end of the input, and on Ctrl-C."""
+        if not self._is_terminal:
+            line = sys.stdin.readline()
+            if line:
+                self.print(PROMPT + line.rstrip("\n"))
+            return line or None
+        self._asking = True
+        try:
+            return input(PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            click.echo()
+            return None
+        finally:
+            self._asking = False
+
+    def print(self, *lines: str) -> None:
+        """Print lines; what is being typed moves below them."""
+        with self._lock:
+            if self._asking:
+                click.echo(_CLEAR_LINE, nl=False)
+            for line in lines:
+                click.echo(line)
+            if self._asking:
+                click.echo(PROMPT + self._typed(), nl=False)
+            sys.stdout.flush()
+
+
+WATCH_SECONDS = 0.5  # between two looks at the bot's files
+
+
+class BotFiles:
+    """The bot's files, and whether they were saved since they were loaded last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._loaded = 0
+
+    def load(self) -> "Program":
+        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
+        from bot.program import load_program
+
+        self._loaded = fingerprint(self.path)
+        return load_program(read_folder(self.path))
+
+    def changed(self) -> bool:
+        """Whether a file was saved since then."""
+        return fingerprint(self.path) != self._loaded
+
+
+class FlowReloader:
+    """Loads the flows again when a file is saved: looks now and then, and before each line is taken."""
+
+    def __init__(self, files: BotFiles, simulation: "Simulation", screen: Screen) -> None:
+        self._files = files
+        self._simulation = simulation
+        self._screen = screen
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reload")
+
+    def __enter__(self) -> "FlowReloader":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Load the flows again if a file was saved; with problems the old ones go on."""
+        from bot.program import FaultyBot
+
+        with self._lock:
+            if not self._files.changed():
+                return
+            try:
+                self._simulation.swap(self._files.load())
+            except FaultyBot as error:
+                self._screen.print(*problem_lines(self._files.path, error.problems))
+            except NoBot as error:
+                self._screen.print(styled(str(error), fg="red"))
+            else:
+                self._screen.print(styled("The flows are loaded again.", dim=True))
+
+    def _watch(self) -> None:
+        while not self._ending.wait(WATCH_SECONDS):
+            self.look()
 
 
 @click.command("chat")
@@ -86,7 +196,7 @@ def _hold(program: "Program", files: BotFiles, models: ModelService | None, file
             screen.print(
                 styled("A stand-in that repeats what it was asked answers for the models; see --ai.", dim=True)
             )
-        with Reloads(files, simulation, screen) as reloads:
+        with FlowReloader(files, simulation, screen) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
         if file is not None and isinstance(simulation, RecordedSimulation):
             screen.print(_record(simulation.written(), file))
@@ -140,7 +250,7 @@ class _Command(NamedTuple):
 class _Chat:
     """The conversation: takes line by line, from a person or a file."""
 
-    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: Reloads) -> None:
+    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: FlowReloader) -> None:
         self._simulation = simulation
         self._screen = screen
         self._choices = choices

@@ -1,22 +1,33 @@
 """``bot check``."""
 
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.operate import bot_argument, store_of
-from bot.cli.output import echo_json
-from bot.folder import find_bot, read_folder
+from bot.cli.operate import bot_argument, loaded, store_of
+from bot.cli.output import counted, echo_json, path_from_here, styled
+from bot.folder import Folder, NoBot, Watch, find_bot, read_folder
 
 if TYPE_CHECKING:
-    from bot.cli.report import Report
+    from bot.cli.check_report import Report
+
+if TYPE_CHECKING:
+    from bot.checker.replaying.migration_preview import Fate
+    from bot.flow.library import Library
+    from bot.store.store_reader import StoreReader
 
 
 def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> None:
     if code is None:
         return
-    from bot.cli.report_pages import TITLES, page
+    from bot.cli.check_report import TITLES, page
     from bot.lang.problems import did_you_mean
 
     if code not in TITLES:
@@ -99,8 +110,6 @@ def command(
     if store is not None and not live:
         raise click.UsageError("--store goes with --live")
     if live:
-        from bot.cli.live import report_live
-
         if watch or form not in ("text", "json"):
             raise click.UsageError("--live takes --json, and nothing else of how to print")
         bot, own = store_of(folder)
@@ -111,7 +120,6 @@ def command(
     if watch:
         if form not in ("text", "short"):
             raise click.UsageError(f"--watch is for people: leave out --format {form}")
-        from bot.cli.report_watch import watched
 
         watched(path, lambda: _report(path, form))
     else:
@@ -127,16 +135,15 @@ def command(
 
 def _report(path: Path, form: str) -> "Report":
     """Check, and print what was found."""
-    from bot.cli import report_data, report_text
-    from bot.cli.report import report_on
+    from bot.cli.check_report import objects, report_on, sarif, short, text
 
     report = report_on(read_folder(path))
     if form == "json":
-        echo_json(report_data.objects(report))
+        echo_json(objects(report))
     elif form == "sarif":
-        echo_json(report_data.sarif(report))
+        echo_json(sarif(report))
     else:
-        lines = report_text.text(report) if form == "text" else report_text.short(report)
+        lines = text(report) if form == "text" else short(report)
         for line in lines:
             click.echo(line)
     return report
@@ -158,7 +165,7 @@ def _list_cuts(report: "Report") -> None:
 
 def _list_load(report: "Report") -> None:
     """What each flow can send, at most."""
-    from bot.cli.report_load import lines
+    from bot.cli.check_report import lines
 
     if report.loaded.program is not None:
         for line in lines(report.loaded.program.library):
@@ -177,3 +184,118 @@ def _write_tests(report: "Report", folder: Path) -> None:
     click.echo(f"{counted(len(written), 'test')} written to {folder}.", err=True)
     if there:
         click.echo(f"{counted(len(there), 'test')} left as found there: delete the file to have it anew.", err=True)
+
+
+@dataclass(slots=True)
+class Live:
+    """How many share each fate, and how many conversations go on, or do not.
+
+    ``dropped`` are those of which some flow is without a declared fallback, and the ``unreadable``: sessions that this
+    version cannot read, so that they start anew.
+    """
+
+    fates: "Counter[Fate]" = field(default_factory=Counter)
+    conversations: int = 0
+    unchanged: int = 0
+    unreadable: int = 0
+    dropped: int = 0
+
+
+def report_live(bot: Folder, store: Path, as_json: bool) -> int:
+    """Print what becomes of everybody in a store, and return the exit code: 1 where somebody would be dropped.
+
+    Raises `bot.store.files.StoreMissing`.
+    """
+    from bot.store.store_reader import StoreReader
+
+    library = loaded(bot).library
+    with closing(StoreReader(store)) as reader:
+        live = look(library, reader)
+    if as_json:
+        echo_json(_object(live, bot.path))
+    else:
+        for line in _lines(live, bot.path):
+            click.echo(line)
+    return 1 if live.dropped else 0
+
+
+def look(library: "Library", reader: "StoreReader") -> Live:
+    """What becomes of every session of a store, counted."""
+    from bot.checker.replaying.migration_preview import Becomes, fates
+
+    live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
+    for session in reader.all_sessions():
+        if session is None:
+            live.unreadable += 1
+            live.dropped += 1
+            continue
+        changes = [fate for fate in fates(library, session, now) if fate.becomes is not Becomes.UNCHANGED]
+        live.fates.update(changes)
+        live.conversations += bool(session.frames)
+        live.unchanged += bool(session.frames) and all(fate.becomes is Becomes.RENAMED for fate in changes)
+        live.dropped += any(fate.becomes is Becomes.DROPPED for fate in changes)
+    return live
+
+
+def _lines(live: Live, folder: Path) -> Iterator[str]:
+    for fate, count in _sorted(live):
+        mark = "" if fate.mark is None else f"{path_from_here(folder, fate.mark.path)}:{fate.mark.line}  "
+        below = ", below another flow" if fate.below else ""
+        to = f" -> {fate.to}" if fate.to else ""
+        yield f"{count:>6,}  {styled(mark, bold=True)}{fate.place}{to}{below}: {fate.becomes.value}"
+    if live.unreadable:
+        yield f"{live.unreadable:>6,}  cannot be read by this version: their conversations start anew"
+    waiting = counted(live.conversations, "conversation")
+    summary = f"{waiting} under way: {live.unchanged:,} go on unchanged"
+    dropped = f"{live.dropped:,} would be dropped" if live.dropped else "nobody is dropped"
+    yield f"{summary}, {styled(dropped, fg='red' if live.dropped else 'green')}."
+
+
+def _object(live: Live, folder: Path) -> dict[str, Any]:
+    changes = [
+        {
+            "count": count,
+            "place": fate.place,
+            "below": fate.below,
+            "becomes": fate.becomes.name.lower(),
+            "to": fate.to or None,
+            "path": None if fate.mark is None else path_from_here(folder, fate.mark.path),
+            "line": None if fate.mark is None else fate.mark.line,
+        }
+        for fate, count in _sorted(live)
+    ]
+    counts = {name: getattr(live, name) for name in ("conversations", "unchanged", "unreadable", "dropped")}
+    return {**counts, "changes": changes}
+
+
+def _sorted(live: Live) -> "list[tuple[Fate, int]]":
+    """By what becomes of them, the worst last, and by place."""
+    from bot.checker.replaying.migration_preview import Becomes
+
+    order = list(Becomes)
+    return sorted(live.fates.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
+
+
+LOOK_SECONDS = 0.25  # a change is taken when two looks find the same
+
+
+def watched(path: Path, report: Callable[[], object]) -> None:
+    """Print a report now and after each change, on a terminal in place of the last one; returns on Ctrl-C."""
+    try:
+        files = Watch(path)
+        _print(report)
+        while True:
+            time.sleep(LOOK_SECONDS)
+            if files.changed():
+                _print(report)
+    except KeyboardInterrupt:
+        click.echo()
+
+
+def _print(report: Callable[[], object]) -> None:
+    click.clear()
+    try:
+        report()
+    except NoBot as error:  # a file is being replaced
+        click.echo(styled(str(error), fg="red"))
+    click.echo(styled("Waiting for a change; Ctrl-C ends.", dim=True))

@@ -1,19 +1,170 @@
 """``bot contacts``."""
 
+import csv
+import io
 import sys
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import click
 
-from bot.cli.address_book import Entry, read_book, written_book
-from bot.cli.operate import Ask, Refused, bot_option, pages, reach_gateway
+from bot.cli.csv_rows import CsvRow, guarded, read_table
+from bot.cli.operate import (
+    Ask,
+    CommandRefused,
+    ask_server,
+    bot_option,
+    number,
+    pages,
+    reach_gateway,
+    store_of,
+    write_whole,
+)
 from bot.cli.output import counted, echo_json
-from bot.cli.privacy import erase, export
-from bot.cli.whole_file import write_whole
 from bot.core.errors import BotError
+from bot.lang.problems import did_you_mean
+
+PATIENCE = 15.0  # seconds for the web process to do its part
+LOOK_SECONDS = 0.1
+
+
+@click.command("export", short_help="Print all that is kept of a contact.")
+@click.argument("contact")
+@bot_option
+def export(contact: str, folder: Path | None) -> None:
+    """Print all that is kept of CONTACT as JSON: the rows of both files by table, and the files that it sent.
+
+    Nothing is asked of the gateway: what that keeps is in `bot contacts list`.
+
+    \b
+      $ bot contacts export 6281234567890 > contact.json
+
+    Exit code 0: fine. 1: nothing is kept of the contact.
+    """
+    contact = number(contact)
+    rows, files = _kept(store_of(folder)[1], contact)
+    echo_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
+
+
+@click.command("erase", short_help="Erase all that is kept of a contact.")
+@click.argument("contact")
+@bot_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(contact: str, folder: Path | None, yes: bool) -> None:
+    """Erase all that is kept of CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
+
+    What waits to be sent to it is not sent. It goes through the running server; if none runs, it is done at once.
+    The command ends when all is gone. If the contact writes again, it is somebody whom the bot has never met: also
+    an opt-out is forgotten. The gateway keeps its own contact, and backups keep theirs.
+
+    \b
+      $ bot contacts erase 6281234567890
+
+    Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
+    """
+    from bot.local_socket import NotRunning
+
+    contact, store = number(contact), store_of(folder)[1]
+    rows, files = _kept(store, contact)
+    what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
+    if not yes:
+        click.confirm(f"Erase {what} of {contact} for good?", abort=True)
+    try:
+        ask_server(store, {"do": "erase", "contact": contact})
+        _wait_until_gone(store, contact)
+    except NotRunning:
+        _erase_here(store, contact)
+    click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
+
+
+def _kept(store: Path, contact: str) -> tuple[dict[str, list[dict[str, object]]], list[Path]]:
+    from bot.store import contact_data as kept
+
+    if not contact.isdecimal():
+        raise CommandRefused(f'"{contact}" is no number: write its digits, with the country code')
+    rows, files = kept.export_contact(store, contact), kept.kept_files(store, contact)
+    if not rows and not files:
+        raise CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
+    return rows, files
+
+
+def _wait_until_gone(store: Path, contact: str) -> None:
+    from bot.store.store_reader import StoreReader
+
+    until = monotonic() + PATIENCE
+    with closing(StoreReader(store)) as reader:
+        while any(contact == pending for pending, _ in reader.erasures()):
+            if monotonic() > until:
+                raise CommandRefused(
+                    f"{contact} is erased from {store.name}, and its events will be as soon as the web process can: "
+                    "`bot doctor` says when nothing waits to be erased any more"
+                )
+            sleep(LOOK_SECONDS)
+
+
+def _erase_here(store: Path, contact: str) -> None:
+    """Do both writers' parts under both locks. The log first: if this is cut short, it is only to be asked again."""
+    from bot.clock import SystemClock
+    from bot.store.engine_store import Store
+    from bot.store.inbox import InboxReader, InboxWriter
+
+    clock = SystemClock()
+    with (
+        closing(Store(store)) as engine,
+        closing(InboxWriter(store, clock)) as inbox,
+        closing(InboxReader(store)) as log,
+    ):
+        upto = log.last_seq()
+        for known_as in engine.numbers_of(contact):
+            inbox.erase(log.of_contact(known_as, upto))
+        engine.erase(contact, upto, clock.now())
+        engine.finish_erasures(log.has_of)
+
+
+COLUMNS = ("phone", "name", "email", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRow:
+    """A line of the file: what it says of a contact, None or nothing where it is silent."""
+
+    line: int
+    phone: str
+    name: str | None
+    email: str | None
+    tags: tuple[str, ...]
+
+
+def read_book(path: Path) -> list[ContactRow]:
+    """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
+    table = read_table(path)
+    strange = [name for name in table.columns if name not in COLUMNS]
+    if strange:
+        problems = (f'no use for a column "{name}" ({did_you_mean(name, COLUMNS, "take it out")})' for name in strange)
+        raise CommandRefused("\n".join(f"{path}:1: there is {problem}" for problem in problems))
+    return [_entry(row) for row in table.rows]
+
+
+def written_book(contacts: Iterable[Mapping[str, Any]]) -> str:
+    """The gateway's contacts as the text of a file."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for contact in contacts:
+        cells = (contact["name"], contact["email"], ";".join(contact["tags"]))
+        writer.writerow((contact["phone"], *(guarded(cell or "") for cell in cells)))
+    return text.getvalue()
+
+
+def _entry(row: CsvRow) -> ContactRow:
+    name, email, tags = (row.cells.get(column) or "" for column in COLUMNS[1:])
+    each = dict.fromkeys(tag.strip() for tag in tags.split(";"))
+    return ContactRow(row.line, row.phone, name or None, email or None, tuple(tag for tag in each if tag))
+
 
 Contact = Mapping[str, Any]
 _WIDTHS = (16, 24, 28, 1)
@@ -117,7 +268,7 @@ def _all(ask: Ask) -> list[Contact]:
     return list(contacts.values())
 
 
-def _merged(entry: Entry, there: Contact | None) -> dict[str, Any]:
+def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
     known = there or {"name": None, "email": None, "tags": ()}
     tags = list(dict.fromkeys((*known["tags"], *entry.tags)))
     name, email = entry.name or known["name"], entry.email or known["email"]
@@ -131,7 +282,7 @@ def _is_so(contact: Contact, there: Contact | None) -> bool:
     return wanted == known
 
 
-def _put(ask: Ask, changes: list[tuple[Entry, dict[str, Any]]]) -> list[tuple[Entry, str]]:
+def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tuple[ContactRow, str]]:
     """Have each contact put; returns what the gateway refused, and why."""
     refused = []
     done = 0
@@ -145,5 +296,5 @@ def _put(ask: Ask, changes: list[tuple[Entry, dict[str, Any]]]) -> list[tuple[En
                 done += 1
         except BotError as error:
             rest = f"{done} of {len(changes)} are done: run it again, and it goes on from there"
-            raise Refused(f"{error}\n{rest}") from error
+            raise CommandRefused(f"{error}\n{rest}") from error
     return refused

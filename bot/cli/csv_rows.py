@@ -2,19 +2,22 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
+from typing import Any
 
-from bot.cli.numbers import number
-from bot.cli.operate import Refused
+from bot.cli.operate import CommandRefused, number
+from bot.core.messages import MEDIA_SUFFIXES
 from bot.core.text import is_phone
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would run
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """A line of the file. ``cells`` has those of the other columns by name, without spaces around them."""
 
     line: int
@@ -23,21 +26,21 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """A file's columns, without ``phone``, and its rows."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> CsvTable:
     """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        raise Refused(f"{path} is not in UTF-8: save it as CSV UTF-8") from None
+        raise CommandRefused(f"{path} is not in UTF-8: save it as CSV UTF-8") from None
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text), restkey="", strict=True)
-    rows: list[Row] = []
+    rows: list[CsvRow] = []
     problems: list[str] = []
     try:
         problems += [f"{path}:1: {problem}" for problem in _problems_of_header(reader.fieldnames or ())]
@@ -49,12 +52,12 @@ def read_table(path: Path) -> Table:
             named = {
                 name: _unguarded((cell or "").strip()) for name, cell in cells.items() if name not in ("", "phone")
             }
-            rows.append(Row(reader.line_num, phone, named))
+            rows.append(CsvRow(reader.line_num, phone, named))
     except csv.Error as error:
         problems.append(f"{path}:{reader.line_num}: {error}")
     if problems:
-        raise Refused("\n".join(problems))
-    return Table(tuple(name for name in reader.fieldnames or () if name != "phone"), tuple(rows))
+        raise CommandRefused("\n".join(problems))
+    return CsvTable(tuple(name for name in reader.fieldnames or () if name != "phone"), tuple(rows))
 
 
 def guarded(cell: str) -> str:
@@ -92,3 +95,65 @@ def _problems_of_row(cells: Mapping[str, str], lines: Mapping[str, int]) -> Iter
 
 def _unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+
+
+_COLUMN = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+_LINKED = ("image", "video", "document")
+Recipient = dict[str, Any]
+
+
+def read_recipients(path: Path, body: Sequence[str]) -> list[Recipient]:
+    """The rows of a file as recipients. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``.
+
+    ``body`` has a text for each parameter, with ``{{column}}`` where a cell goes. Without it the columns named 1, 2
+    and so on are the parameters.
+    """
+    table = read_table(path)
+    texts = tuple(body) or tuple(f"{{{{{name}}}}}" for name in _numbered(table))
+    problems = [*_problems_of_texts(texts, table)]
+    if not body and (unused := [name for name in table.columns if name.isdecimal() and name not in _numbered(table)]):
+        missing = len(texts) + 1
+        problems.append(
+            f'{path}:1: there is a column "{unused[0]}" and none "{missing}": parameters are numbered from 1'
+        )
+    recipients = []
+    for row in table.rows if not problems else ():
+        filled = [filled_in(text, row.cells) for text in texts]
+        problems += [f"{path}:{row.line}: {problem}" for problem in _problems_of_parameters(row, filled)]
+        recipients.append({"contact": row.phone, "body": filled})
+    if not problems and not recipients:
+        problems.append(f"{path}: there is nobody to send to")
+    if problems:
+        raise CommandRefused("\n".join(problems))
+    return recipients
+
+
+def filled_in(text: str, cells: Mapping[str, str]) -> str:
+    """A text with the cells that it names."""
+    return _COLUMN.sub(lambda found: cells[found[1]], text)
+
+
+def header(text: str) -> dict[str, Any]:
+    """A header's parameter: a file by its address where the text is that of one, else the text itself."""
+    suffix = text.rpartition(".")[2].lower()
+    kind = next((kind for kind in _LINKED if suffix in MEDIA_SUFFIXES[kind]), "")
+    if kind and text.startswith(("https://", "http://")):
+        return {"type": kind, kind: {"link": text}}
+    return {"type": "text", "text": text}
+
+
+def _numbered(table: CsvTable) -> Iterator[str]:
+    return takewhile(table.columns.__contains__, map(str, count(1)))
+
+
+def _problems_of_texts(texts: Sequence[str], table: CsvTable) -> Iterator[str]:
+    for name in dict.fromkeys(name for text in texts for name in _COLUMN.findall(text)):
+        if name not in table.columns:
+            known = ", ".join(table.columns) or "none but phone"
+            yield f'--body names a column "{name}", which is not there (there are: {known})'
+
+
+def _problems_of_parameters(row: CsvRow, filled: Sequence[str]) -> Iterator[str]:
+    for position, text in enumerate(filled, 1):
+        if not text.strip():
+            yield f"parameter {position} is empty, and the gateway takes no empty one"

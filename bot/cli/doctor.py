@@ -121,8 +121,8 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["Finding"]
     """Whether the bot's files are in order. As soon as its flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
     from bot.clock import SystemClock
-    from bot.doctor.dates import past_dates
     from bot.doctor.finding import fail, ok, warn
+    from bot.doctor.machine_checks import past_dates
     from bot.program import FaultyBot, load_program
 
     try:
@@ -145,13 +145,13 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["Finding"]
 
 def _machine(bot: Folder, store: Path) -> Iterator["Finding"]:
     from bot.clock import SystemClock
-    from bot.doctor import machine
+    from bot.doctor import machine_checks
 
-    yield machine.sqlite()
-    yield from machine.env_file(bot.path)
-    yield from machine.variables(os.environ)
-    yield machine.disk(store)
-    yield from machine.store_state(store, SystemClock().now())
+    yield machine_checks.sqlite()
+    yield from machine_checks.env_file(bot.path)
+    yield from machine_checks.variables(os.environ)
+    yield machine_checks.disk(store)
+    yield from machine_checks.store_state(store, SystemClock().now())
 
 
 def _outside(
@@ -159,16 +159,18 @@ def _outside(
 ) -> Iterator["Check"]:
     """What has to answer: the server, both services, the hosts of the files, the public address."""
     from bot.clock import SystemClock
-    from bot.doctor import address, machine, sent_files
+    from bot.doctor import address, machine_checks, network_checks
     from bot.doctor.finding import Check, fail, warn
 
     def files() -> Iterator["Finding"]:
         if (loaded := library.result()) is not None:
-            yield from sent_files.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
+            yield from network_checks.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
 
     late, service = f"there was no answer within {SECONDS:.0f} s", settings.model_service
     public = url.rstrip("/") if url else settings.public_url
-    yield Check(lambda: machine.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it"))
+    yield Check(
+        lambda: machine_checks.server(store, env_file(bot.path)), fail("server", late, "see its log, restart it")
+    )
     yield Check(
         lambda: _gateway(bot, settings, library), fail("gateway", late, "check BOT_GATEWAY_URL and the network")
     )
@@ -186,19 +188,19 @@ def _outside(
 def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["Finding"]:
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
-    from bot.doctor import services
+    from bot.doctor import network_checks
 
     def listed() -> list["TemplateInfo"]:
         with reach_gateway(bot.path) as ask:
             return infos(both_lists(ask))
 
-    if (yield from services.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
-        yield from services.gateway_key(listed, library.result)
+    if (yield from network_checks.reach("gateway", "BOT_GATEWAY_URL", settings.gateway_url, SystemClock().now)):
+        yield from network_checks.gateway_key(listed, library.result)
 
 
 def _models(service: ModelService) -> Iterator["Finding"]:
     from bot.clock import SystemClock
-    from bot.doctor import services
+    from bot.doctor import network_checks
 
-    if (yield from services.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
-        yield from services.models(service)
+    if (yield from network_checks.reach("models", "BOT_AI_URL", service.url, SystemClock().now)):
+        yield from network_checks.models(service)

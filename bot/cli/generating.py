@@ -27,7 +27,7 @@ HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` wri
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class GenerationResult:
     """The tests that hold by the real path, and the names of those that do not."""
 
     tests: list[Generated]
@@ -63,11 +63,11 @@ def generate(
     _report(made)
 
 
-def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> Made:
+def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> GenerationResult:
     click.echo("Looking for talks ...", err=True)
     generator = Generator(program, hints_of(program.extensions, own))
     found = [*generator.covering(), *generator.walks(walks, seed)]
-    made = Made([], [], Coverage(program.library))
+    made = GenerationResult([], [], Coverage(program.library))
     with click.progressbar(found, label="Trying them", file=sys.stderr) as generated:
         for each in generated:
             coverage, transcript = Coverage(program.library), transcript_of(each, program, bot)
@@ -108,7 +108,7 @@ def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[Generated])
     return [*texts]
 
 
-def _report(made: Made) -> None:
+def _report(made: GenerationResult) -> None:
     coverage = made.coverage
     tests = styled(counted(len(made.tests), "test"), fg="green")
     click.echo(f"{tests} written: they take {coverage.percent} % of the steps and outcomes.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bot.cli.loading import loaded
+from bot.cli.operate import loaded
 from bot.folder import Folder, find_bot, read_folder
 
 if TYPE_CHECKING:

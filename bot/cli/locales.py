@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.operate import Refused, bot_option
+from bot.cli.operate import CommandRefused, bot_option
 from bot.cli.output import counted, echo_json, path_from_here, problem_lines, styled
 from bot.core.errors import BotError
 from bot.flow.documents import LOCALES, Documents, language_of, read_documents
@@ -23,7 +23,7 @@ _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more
 _CODE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
-class Unreadable(BotError):
+class UnreadableTexts(BotError):
     """The bot's files cannot be read, so that nobody can tell what there is to translate."""
 
 
@@ -80,7 +80,7 @@ def extract(language: str, folder: Path | None) -> None:
         raise click.BadParameter(f"{language!r} is no code of a language, like en, id or pt-BR")
     spoken = _read(folder)
     if language == spoken.written:
-        raise Refused(f"the flows are written in {language}: there is nothing to translate")
+        raise CommandRefused(f"the flows are written in {language}: there is nothing to translate")
     path = _file_of(spoken.folder, language)
     path.parent.mkdir(exist_ok=True)
     draft = path.with_name(f".{path.name}.new")  # so that the file is there whole, old or new
@@ -149,7 +149,7 @@ def stats(folder: Path | None, as_json: bool) -> None:
 
 
 def _read(folder: Path | None) -> _Spoken:
-    """A bot's texts and locales. Raises `Unreadable` where something of them would be left out."""
+    """A bot's texts and locales. Raises `UnreadableTexts` where something of them would be left out."""
     from bot.program import load_handlers
 
     bot, problems = read_folder(find_bot(folder)), Problems()
@@ -157,7 +157,7 @@ def _read(folder: Path | None) -> _Spoken:
     documents = read_documents(bot.sources, problems)
     locales = read_translations(documents, extensions, problems).locales
     if problems.any_of(CODES.keys() - {_NOT_THERE}):
-        raise Unreadable("\n".join(problem_lines(bot.path, problems.sorted())))
+        raise UnreadableTexts("\n".join(problem_lines(bot.path, problems.sorted())))
     languages = _languages(documents.bots[0]) if documents.bots else ()
     others = tuple(dict.fromkeys((*languages[1:], *(each for each in documents.locales if each not in languages))))
     written = languages[0] if languages else ""

@@ -1,21 +1,33 @@
 """How a command finds the store of a bot, and has something changed in it (DESIGN 6)."""
 
+import contextlib
 import os
+import re
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from dotenv import load_dotenv
 
+from bot.cli.output import counted, problem_lines, styled
 from bot.core.errors import BotError
+from bot.core.text import is_phone
 from bot.folder import Folder, env_files, find_bot, read_folder
+from bot.lang import wall_clock
 from bot.settings import read_store
 
 if TYPE_CHECKING:
     from bot.store.store_reader import StoreReader
+
+if TYPE_CHECKING:
+    from bot.program import Program
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 Answer = dict[str, Any]
@@ -24,7 +36,7 @@ Ask = Callable[[dict[str, Any]], Answer]
 COMMAND_SECONDS = 120.0  # a command waits a minute for a permit, and then for the gateway
 
 
-class Refused(BotError):
+class CommandRefused(BotError):
     """What was asked for cannot be done."""
 
 
@@ -71,7 +83,7 @@ def open_store(folder: Path | None) -> "closing[StoreReader]":
 def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
     """Have an operator's request done by the server that runs on the store, or do it here if none runs.
 
-    Raises `Refused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
+    Raises `CommandRefused` in the server's words, and `bot.store.files.StoreLocked` where a server runs and is silent.
     """
     from bot.local_socket import NotRunning
 
@@ -85,13 +97,13 @@ def operate(folder: Path | None, request: dict[str, Any]) -> Answer:
 def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> Answer:
     """Have a request done by the server that runs on the store, in ``seconds`` at most.
 
-    Raises `Refused` in the server's words, and `bot.local_socket.NotRunning`.
+    Raises `CommandRefused` in the server's words, and `bot.local_socket.NotRunning`.
     """
     from bot.local_socket import ask
 
     answer = ask(store, request, seconds)
     if "error" in answer:
-        raise Refused(str(answer["error"]))
+        raise CommandRefused(str(answer["error"]))
     return answer
 
 
@@ -99,7 +111,7 @@ def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> A
 def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So the limits hold whoever asks. Raises `bot.settings.BadSettings` and `Refused`; what it hands out raises, in
+    So the limits hold whoever asks. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in
     words, a `BotError`.
     """
     from bot.local_socket import answers
@@ -142,7 +154,7 @@ def _commands_here(bot: Folder, store: Path) -> Iterator[Ask]:
         try:
             commands = opened.enter_context(commands_without_server(account, store, SystemClock()))
         except StoreLocked:
-            raise Refused(
+            raise CommandRefused(
                 f"{store} is in use, by a server that does not answer now or by another command that asks the "
                 "gateway: try again in a moment"
             ) from None
@@ -165,3 +177,55 @@ def _operate_here(bot: Folder, store: Path, request: dict[str, Any]) -> Answer:
         answer = take(batch, request)
         own.write(batch.commit)
         return answer
+
+
+def number(contact: str) -> str:
+    """A contact's number as the store has it: without the plus, the spaces and the hyphens that people write."""
+    return re.sub(r"[+\s()-]", "", contact)
+
+
+def phone(contact: str) -> str:
+    """A number that a message can go to. Raises `GatewayRefused`."""
+    digits = number(contact)
+    if not is_phone(digits):
+        raise CommandRefused(f'"{contact[:40]}" is no phone number: write its digits, with the country code')
+    return digits
+
+
+def span(ctx: click.Context, option: click.Parameter, value: str | None) -> timedelta | None:
+    """The callback of an option that takes a duration; None where it is not given."""
+    if value is None:
+        return None
+    found = wall_clock.parse_duration(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no duration: write one such as 12h, 7d or 4w")
+    return found
+
+
+def loaded(bot: Folder) -> "Program":
+    """A bot's flows and Python. Where its files have problems these are listed, and the command ends with 1."""
+    from bot.program import FaultyBot, load_program
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # what the bot's own Python prints is no part of a report
+            return load_program(bot)
+    except FaultyBot as error:
+        for line in problem_lines(bot.path, error.problems):
+            click.echo(line, err=True)
+        click.echo(styled(counted(len(error.problems), "problem"), fg="red"), err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Replace a file, or make it, so that only its owner can read it. A link stays one. Raises `OSError`."""
+    file = file.resolve()
+    with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as draft:  # with mode 0600
+        try:
+            draft.write(content)
+            draft.flush()
+            os.fsync(draft.fileno())
+            Path(draft.name).replace(file)
+        except BaseException:
+            with suppress(OSError):
+                Path(draft.name).unlink()
+            raise

@@ -1,24 +1,30 @@
 """``bot replay``."""
 
-from collections.abc import Iterator
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.cli.loading import loaded
-from bot.cli.numbers import number
-from bot.cli.operate import Refused, bot_option, store_of
-from bot.cli.output import echo_json, quiet_log
-from bot.cli.spans import span
+from bot.checker.replaying.differences import Difference, Replayed
+from bot.checker.replaying.redaction import Veil, common_words
+from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
+from bot.cli.output import counted, echo_json, local_time, path_from_here, printable, quiet_log, styled
+from bot.flow.library import Library
+from bot.testing.side_by_side import Row, beside
 
 if TYPE_CHECKING:
-    from bot.cli.replayed import Tally
     from bot.core.turn import Conversation
     from bot.store.store_reader import StoreReader
+
 
 EVER = datetime.min.replace(tzinfo=UTC)
 
@@ -45,7 +51,6 @@ def command(
     Exit code 0: none differs. 1: some do, or the bot has problems, or there is no store, or nothing of the contact.
     2: wrong usage.
     """
-    from bot.cli.replayed import Tally, lines_of, object_of
     from bot.store.store_reader import StoreReader
 
     quiet_log()
@@ -55,7 +60,7 @@ def command(
     with closing(StoreReader(path)) as store:
         _replay(store, tally, contact, EVER if since is None else datetime.now(UTC) - since)
     if contact is not None and not tally.conversations:
-        raise Refused(f"no conversation of {number(contact)} is recorded (turns are kept for 7 days)")
+        raise CommandRefused(f"no conversation of {number(contact)} is recorded (turns are kept for 7 days)")
     if as_json:
         echo_json(object_of(tally, bot.path))
     else:
@@ -80,3 +85,167 @@ def _replay(store: "StoreReader", tally: "Tally", contact: str | None, since: da
 
 def _since(conversations: list["Conversation"], since: datetime) -> Iterator["Conversation"]:
     return (conversation for conversation in conversations if conversation.turns[-1].event.at >= since)
+
+
+UNREADABLE = "cannot be read by this version"
+MOST_LINES = 12  # of each side
+INDENT = 7
+_HEADS = "before", "now"
+
+
+@dataclass(slots=True)
+class Group:
+    """Conversations that differ in the same. ``first`` is the example, of ``contact``; the lines are fit to be shown."""
+
+    contact: str
+    first: Difference
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    why: str
+    count: int = 0
+
+
+class Tally:
+    """Counts what conversations have come to. ``show`` is whether what is personal is shown."""
+
+    def __init__(self, library: Library, show: bool) -> None:
+        self.library = library
+        self.show = show
+        self.alike = 0
+        self.stopped: Counter[str] = Counter()
+        self._groups: dict[Any, Group] = {}
+
+    @property
+    def groups(self) -> list[Group]:
+        """The differences, the most frequent first."""
+        return sorted(self._groups.values(), key=lambda group: -group.count)
+
+    @property
+    def differ(self) -> int:
+        """How many conversations differ."""
+        return sum(group.count for group in self._groups.values())
+
+    @property
+    def conversations(self) -> int:
+        """How many there were."""
+        return self.alike + self.differ + self.stopped.total()
+
+    def add(self, contact: str, replayed: Replayed) -> None:
+        """A conversation has been replayed."""
+        if replayed.difference is not None:
+            self._group(contact, replayed.difference).count += 1
+        elif replayed.stopped is not None:
+            self.stopped[replayed.stopped] += 1
+        else:
+            self.alike += 1
+
+    def add_unreadable(self) -> None:
+        """What is recorded of a contact makes no sense."""
+        self.stopped[UNREADABLE] += 1
+
+    def _group(self, contact: str, found: Difference) -> Group:
+        before, after = _apart(found.before, found.after)
+        if not self.show:
+            veil = Veil(found, self._common)
+            before, after = tuple(map(veil.over, before)), tuple(map(veil.over, after))
+        why = found.why or "" if self.show else veil.over(found.why or "")
+        key = (found.kind, found.was_at, found.at, before, after, why)
+        return self._groups.setdefault(key, Group(contact, found, before, after, why))
+
+    @cached_property
+    def _common(self) -> frozenset[str]:
+        return common_words(self.library)
+
+
+def lines_of(tally: Tally, folder: Path, seconds: float) -> Iterator[str]:
+    """The report for people."""
+    for group in tally.groups:
+        yield from _group_lines(group, folder, tally.show)
+        yield ""
+    yield from _sum(tally, seconds)
+    for reason, count in tally.stopped.most_common():
+        yield f"{counted(count, 'conversation')} could not be compared: {'it' if count == 1 else 'each'} {reason}."
+
+
+def object_of(tally: Tally, folder: Path) -> dict[str, Any]:
+    """The report for programs."""
+    return {
+        "conversations": tally.conversations,
+        "alike": tally.alike,
+        "stopped": dict(tally.stopped),
+        "differences": [_group_object(group, folder, tally.show) for group in tally.groups],
+    }
+
+
+def _sum(tally: Tally, seconds: float) -> Iterator[str]:
+    if tally.differ:
+        some = styled(f"{tally.differ:,} of {counted(tally.conversations, 'conversation')}", fg="red")
+        ways = counted(len(tally.groups), "way")
+        yield f"{some} differ, in {ways}; as they were: {tally.alike:,}. It took {seconds:.1f} s."
+    elif tally.alike:
+        alike = styled("all as they were", fg="green")
+        yield f"{counted(tally.alike, 'conversation')}: {alike}. It took {seconds:.1f} s."
+    elif not tally.stopped:
+        yield "No conversation is recorded in this time."
+
+
+def _group_lines(group: Group, folder: Path, show: bool) -> Iterator[str]:
+    found = group.first
+    places = " -> ".join(dict.fromkeys(place for place in (found.was_at, found.at) if place))
+    mark = "" if found.mark is None else f"{path_from_here(folder, found.mark.path)}:{found.mark.line}  "
+    yield f"{group.count:>{INDENT - 2},}  {styled(mark, bold=True)}{places}: {found.kind.value}"
+    for line in _sides(group):
+        yield f"{' ' * INDENT}{line}"
+    whose = f" of {group.contact}" if show else ""
+    yield styled(f"{' ' * INDENT}such as turn {found.number}{whose} at {local_time(found.when)}", dim=True)
+
+
+def _sides(group: Group) -> Iterator[str]:
+    rows = [Row(left, right, left != right) for left, right in zip_longest(*_shown(group), fillvalue="")]
+    if rows:
+        width = shutil.get_terminal_size().columns - INDENT
+        yield from beside(rows, _HEADS, lambda text, colour: styled(text, fg=colour), width)
+    if rows and group.before == group.after:
+        yield "They differ in what is hidden: --show shows it."
+    if group.why:
+        yield f"Went wrong: {printable(group.why)}"
+
+
+def _shown(group: Group) -> Iterator[list[str]]:
+    for side in (group.before, group.after):
+        lines = [printable(line) for line in side[:MOST_LINES]]
+        yield lines if len(side) <= MOST_LINES else [*lines, f"({len(side) - MOST_LINES} more)"]
+
+
+def _group_object(group: Group, folder: Path, show: bool) -> dict[str, Any]:
+    found = group.first
+    example = {"turn": found.number, "at": found.when} | ({"contact": group.contact} if show else {})
+    return {
+        "count": group.count,
+        "kind": found.kind.name.lower(),
+        "was_at": found.was_at or None,
+        "at": found.at or None,
+        "path": None if found.mark is None else path_from_here(folder, found.mark.path),
+        "line": None if found.mark is None else found.mark.line,
+        "before": list(group.before),
+        "after": list(group.after),
+        "why": group.why or None,
+        "example": example,
+    }
+
+
+def _apart(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Both sides from the first line that differs to the last."""
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    return before[start : len(before) - end], after[start : len(after) - end]
+
+
+def _alike(one: Iterable[str], other: Iterable[str]) -> int:
+    """How many lines both begin with."""
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

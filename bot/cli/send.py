@@ -5,9 +5,8 @@ from time import monotonic, sleep
 
 import click
 
-from bot.cli.mailing import header
-from bot.cli.numbers import phone
-from bot.cli.operate import bot_option, open_store, operate, store_of
+from bot.cli.csv_rows import header
+from bot.cli.operate import bot_option, open_store, operate, phone, store_of
 from bot.cli.output import echo_json
 
 PATIENCE = 20.0  # seconds

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.numbers import number
-from bot.cli.operate import Refused, bot_option, open_store, operate
+from bot.cli.operate import CommandRefused, bot_option, number, open_store, operate
 from bot.cli.output import counted, echo_json, local_time
 
 RESET = "reset"
@@ -67,7 +66,7 @@ def _show(folder: Path | None, contact: str, as_json: bool) -> None:
     with open_store(folder) as store:
         session = store.session(contact)
     if session is None:
-        raise Refused(f"{contact} has never written to this bot (`bot sessions` lists who has)")
+        raise CommandRefused(f"{contact} has never written to this bot (`bot sessions` lists who has)")
     if as_json:
         echo_json(session)
         return

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from bot.cli.numbers import phone
-from bot.cli.operate import bot_option, operate
+from bot.cli.operate import bot_option, operate, phone
 from bot.cli.output import echo_json
 from bot.core.session import BUSY
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from bot.cli.numbers import number
-from bot.cli.operate import Refused, bot_option, open_store
+from bot.cli.operate import CommandRefused, bot_option, number, open_store
 from bot.cli.output import echo_json
 
 
@@ -32,7 +31,7 @@ def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> Non
     with open_store(folder) as store:
         turns = store.trace(number(contact), limit)
     if not turns:
-        raise Refused(f"no turn of {number(contact)} is kept (`bot sessions` lists who has written)")
+        raise CommandRefused(f"no turn of {number(contact)} is kept (`bot sessions` lists who has written)")
     if as_json:
         echo_json(turns)
         return

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from secrets import token_urlsafe
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
+from dotenv import dotenv_values, set_key
 
-from bot.cli.env_file import write_setting
-from bot.cli.operate import Answer, Refused, bot_option, env_file, gateway, store_of
+from bot.cli.operate import Answer, CommandRefused, bot_option, env_file, gateway, store_of, write_whole
 from bot.cli.output import counted, echo_json, local_time, styled
 from bot.core.errors import BotError
 from bot.core.events import EVENTS
 from bot.gateway.gateway_account import SECRET
-from bot.settings import Webhook, read_webhook
+from bot.settings import WebhookSettings, read_webhook
 
 VARIABLE = "BOT_WEBHOOK_SECRET"
 NO_LIST = "The gateway has no way to list, change or delete webhooks: what is shown is what is known here."
@@ -91,10 +92,10 @@ def _registered(folder: Path | None, request: dict[str, Any], file: Path | None)
         return gateway(folder, request)
     except BotError as error:
         kept = f"\n{file} holds the new secret all the same: it does no harm there" if file is not None else ""
-        raise Refused(f"{error}{kept}") from error
+        raise CommandRefused(f"{error}{kept}") from error
 
 
-def _in_front(secret: str, known: Webhook) -> str:
+def _in_front(secret: str, known: WebhookSettings) -> str:
     return ",".join(dict.fromkeys((secret, *known.secrets)))
 
 
@@ -173,3 +174,17 @@ def _secrets_in_words(count: int) -> str:
     if not count:
         return "no secret yet: `bot webhook register URL --write-env` makes one"
     return counted(count, "secret") if count == 1 else f"any of {count} secrets"
+
+
+def write_setting(file: Path, name: str, value: str) -> None:
+    """Set one variable; nothing else in the file changes. There need be no file yet.
+
+    It is replaced whole or not at all, and only its owner can read it. Raises `GatewayRefused` and `OSError`.
+    """
+    with TemporaryDirectory(dir=file.resolve().parent, prefix=".env.") as folder:  # 0700: nobody else sees a secret
+        draft = Path(folder) / "draft"
+        draft.write_bytes(file.read_bytes() if file.exists() else b"")
+        set_key(draft, name, value, quote_mode="auto")
+        if dotenv_values(draft).get(name) != value:
+            raise CommandRefused(f"{file} cannot hold this value: set {name} in the environment instead")
+        write_whole(file, draft.read_bytes())

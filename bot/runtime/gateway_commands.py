@@ -23,7 +23,7 @@ from bot.gateway.gateway_client import Gateway
 from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
-from bot.settings import Account
+from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import server_lock
@@ -120,7 +120,7 @@ def note_command(commit: Commit, call: str) -> None:
 
 
 @contextmanager
-def commands_without_server(account: Account, store: Path, clock: Clock) -> Iterator[GatewayCommands]:
+def commands_without_server(account: AccountSettings, store: Path, clock: Clock) -> Iterator[GatewayCommands]:
     """Gateway commands while no server runs: under the server's lock, within what is left of the last day's limits.
 
     There need be no store yet. Raises `bot.store.files.StoreLocked`.

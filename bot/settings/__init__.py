@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 
 from bot.core.errors import BotError
 from bot.lang.problems import did_you_mean
-from bot.settings import texts
-from bot.settings.known import PARSERS, variable
+from bot.settings import setting_values
+from bot.settings.setting_values import PARSERS, variable
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountSettings:
     """What calling the gateway takes: the account's part of `Settings`, for commands that need no webhook."""
 
     gateway_url: str
@@ -92,7 +92,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class WebhookSettings:
     """Where the webhook is answered, and its secrets: none before it is registered."""
 
     path: str
@@ -127,16 +127,16 @@ def read_settings(
     return read.complete(Settings(**values, named={name: read.named(name) for name in named}))
 
 
-def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> Webhook:
+def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> WebhookSettings:
     """Read the webhook's settings, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    return read.complete(Webhook(read("webhook_path", default="/webhook"), read("webhook_secret", default=())))
+    return read.complete(WebhookSettings(read("webhook_path", default="/webhook"), read("webhook_secret", default=())))
 
 
-def read_account(environ: Mapping[str, str], written: Mapping[str, str]) -> Account:
+def read_account(environ: Mapping[str, str], written: Mapping[str, str]) -> AccountSettings:
     """Read the gateway's account, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    return read.complete(Account(**_account(read)))
+    return read.complete(AccountSettings(**_account(read)))
 
 
 def read_model_service(environ: Mapping[str, str], written: Mapping[str, str]) -> ModelService:
@@ -223,7 +223,7 @@ class _Reader:
     def store(self, folder: Path) -> Path:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
         base = Path() if self.environ.get("BOT_STORE") else folder
-        store: Path = self("store", default=folder / "bot.db", parse=lambda text: texts.store(base / text))
+        store: Path = self("store", default=folder / "bot.db", parse=lambda text: setting_values.store(base / text))
         return store
 
     def refuse_unknown(self) -> None:

@@ -288,7 +288,7 @@ class Recordings:
         self._files: dict[Path, dict[str, dict[str, Tried]]] = {}
 
     def of(self, evaluation: Transcript) -> Mapping[str, Tried]:
-        """The recorded tries of an evaluation, by model. Raises `Unreadable`."""
+        """The recorded tries of an evaluation, by model. Raises `UnreadableTexts`."""
         return self._file(self.path(evaluation)).get(evaluation.name, {})
 
     def keep(self, evaluation: Transcript, model: str, tries: Tried, names: Collection[str]) -> Path:

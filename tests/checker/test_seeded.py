@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.report import report_on
+from bot.cli.check_report import report_on
 from bot.flow.documents import Source
 from bot.folder import Folder, read_folder
 

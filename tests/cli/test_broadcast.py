@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.broadcast_state import trouble
+from bot.cli.broadcast import trouble
 from bot.clock import MovableClock
 from bot.emulator import MessageTemplate
 from bot.emulator.injected_faults import Request
@@ -200,7 +200,7 @@ def test_a_broadcast_is_stopped_while_somebody_watches_it(
         if not told:
             told.append(call("broadcast", "--stop", "sale: many", "--bot", folder))
 
-    monkeypatch.setattr("bot.cli.broadcast_state.sleep", stop_meanwhile)
+    monkeypatch.setattr("bot.cli.broadcast.sleep", stop_meanwhile)
     code, lines, _ = broadcast(folder, "--yes", file="many.csv")
     (stopped,) = told
     count = re.fullmatch(r"([\d,]+) contacts will not get it\.", stopped.lines[0])
@@ -457,6 +457,6 @@ def test_a_message_is_a_text_or_a_template(folder: Path, arguments: tuple[str, .
     ],
 )
 def test_a_header_that_is_the_address_of_a_file_is_that_file(header: str, parameter: dict[str, object]) -> None:
-    from bot.cli.mailing import header as read
+    from bot.cli.csv_rows import header as read
 
     assert read(header) == parameter

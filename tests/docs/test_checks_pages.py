@@ -9,8 +9,7 @@ import pytest
 
 from bot.checker.findings import RULES
 from bot.checker.rules.yaml_comments import NEEDLESS, UNREASONED
-from bot.cli.report import report_on
-from bot.cli.report_pages import TITLES, page
+from bot.cli.check_report import TITLES, page, report_on
 from bot.flow.documents import Source
 from bot.folder import Folder
 from bot.lang.problems import CODES

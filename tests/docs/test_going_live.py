@@ -11,7 +11,7 @@ import yaml
 from bot.cli import COMMANDS
 from bot.process.supervisor import STOP_SECONDS
 from bot.settings import Settings
-from bot.settings.texts import INTERNAL_PATHS
+from bot.settings.setting_values import INTERNAL_PATHS
 from bot.store.engine_store import KEPT
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, FAILED
 from bot.checker.replaying.differences import Kind
 from bot.checker.replaying.migration_preview import Becomes
-from bot.cli.replayed import UNREADABLE
+from bot.cli.replay import UNREADABLE
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
 from tests.docs.test_docs import ROOT, blocks

@@ -20,7 +20,7 @@ from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
-from bot.settings import Account
+from bot.settings import AccountSettings
 from bot.store.files import StoreLocked
 from bot.store.rows import time_text
 from bot.store.store_reader import StoreReader
@@ -38,8 +38,8 @@ def gateway() -> Iterator[Emulator]:
         yield emulator
 
 
-def account(gateway: Emulator, per_minute: int = 6000) -> Account:
-    return Account(gateway.url, gateway.api_key, None, per_minute, 1_000_000)
+def account(gateway: Emulator, per_minute: int = 6000) -> AccountSettings:
+    return AccountSettings(gateway.url, gateway.api_key, None, per_minute, 1_000_000)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from bot.lang.nodes import List, Map, Mark, Node, Scalar, plain
 from bot.lang.problems import Problems
 from bot.lang.source import read
 from bot.program import load_handlers
-from bot.settings.known import problems_in
+from bot.settings.setting_values import problems_in
 from bot.steps import KINDS
 from bot.steps.step_options import SOME_HAVE
 from bot.testing.transcript import Known

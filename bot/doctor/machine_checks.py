@@ -8,8 +8,11 @@ from pathlib import Path
 
 from bot import local_socket
 from bot.doctor.finding import Finding, fail, ok, warn
+from bot.expressions.templates import Template
+from bot.flow.library import Library
 from bot.folder import env_files
-from bot.settings.known import unknown_variables
+from bot.settings.setting_values import unknown_variables
+from bot.steps.schedule import end_of
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version
 
@@ -124,3 +127,18 @@ def _events(found: StoreHealth, now: datetime) -> Iterator[Finding]:
         what = f"rightly signed ones that were refused for their timestamps: {found.stale}, the last at "
         advice = "set this machine's clock; else raise BOT_WEBHOOK_TOLERANCE, up to 10800 seconds"
         yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)
+
+
+def past_dates(library: Library, now: datetime) -> Iterator[Finding]:
+    """What is scheduled for, or waited for, a time that has passed: it comes at once, or not at all."""
+    here = now.astimezone(library.bot.timezone)
+    for point in _points(library):
+        if point.constant and end_of(point, {}, here) <= now:
+            yield warn("flows", f"{point.mark}: {point.source} is past", "write a later time, or take it out")
+
+
+def _points(library: Library) -> Iterator[Template]:
+    for step in (step for flow in library.flows.values() for step in flow.steps.values()):
+        yield from step.kind.moments()
+        for schedule in step.options.schedule:
+            yield from (point for point in (schedule.at, schedule.until) if point is not None)

@@ -1,9 +1,17 @@
-"""What the text of each setting means. All raise `ValueError` with what is wrong and what to write instead."""
+"""All settings that there are, with how the text of each is read; and what is written that is none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from bot.lang.nodes import Node
+from bot.lang.problems import Problems, nearest
+
+if TYPE_CHECKING:
+    from bot.keys.fields import Fields
+
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
 INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
@@ -116,3 +124,71 @@ def store(path: Path) -> Path:
     if not path.parent.is_dir():
         raise ValueError(f"lies in {path.parent}, which does not exist: make that folder first")
     return path
+
+
+PREFIX = "BOT_"
+OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
+"""Variables of compose.yaml and of examples/deploy, which may stand in the same ``.env``."""
+PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "gateway_url": url,
+    "gateway_key": secret,
+    "gateway_per_minute": number(1, 1_000_000),
+    "gateway_per_day": number(1, 1_000_000_000),
+    "gateway_per_contact": number(1, 1_000_000_000),
+    "channel_id": str,
+    "webhook_secret": secrets,
+    "webhook_path": path,
+    "webhook_tolerance": tolerance,
+    "repeat_unknown": yes_or_no,
+    "log": log,
+    "log_format": log_format,
+    "store": str,
+    "host": host,
+    "port": number(0, 65535),
+    "public_url": url,
+    "api_key": api_key,
+    "ai_url": url,
+    "ai_key": secret,
+    "ai_model": models,
+    "ai_key_in": key_in,
+}
+
+
+def variable(name: str) -> str:
+    """What a setting is called in the environment."""
+    return PREFIX + name.upper()
+
+
+def unknown_variables(environ: Iterable[str]) -> list[str]:
+    """A line for each variable of the environment that looks like a setting and is none."""
+    known = {*map(variable, PARSERS), *OF_DEPLOYMENT}
+    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return [f"there is no setting {name} ({_setting_meant(name)})" for name in unknown]
+
+
+def _setting_meant(name: str) -> str:
+    near = nearest(name.removeprefix(PREFIX), PARSERS)
+    return "docs/going-live.md lists them" if near is None else f'did you mean "{variable(near)}"?'
+
+
+def problems_in(settings: Node) -> Problems:
+    """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
+    from bot.keys.fields import Fields  # slow to import, and a server that starts reads no more than values
+
+    problems = Problems()
+    fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")
+    for name, parse in PARSERS.items():
+        _check(fields, name, parse)
+    fields.close()
+    return problems
+
+
+def _check(fields: "Fields", name: str, parse: Callable[[str], Any]) -> None:
+    text = fields.string(name)
+    if text is None:
+        return
+    try:
+        parse(text)
+    except ValueError as error:
+        what, _, fix = str(error).partition(": ")
+        fields.problems.add("E106", fields.mark_of(name), f"{fields.what}: {name} {what}", fix)

@@ -1,0 +1,352 @@
+"""What `bot check` has found in a bot, however it is printed."""
+
+import contextlib
+import gc
+import hashlib
+import re
+import shutil
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from bot import __version__
+from bot.checker.analysis.loads import flow_loads, model_loads
+from bot.checker.findings import RULES, Finding
+from bot.checker.prove import prove
+from bot.checker.rules.gateway_limits import PER_MINUTE
+from bot.cli.output import counted, path_from_here, printable, styled
+from bot.core.values import LEAST_COUNTED
+from bot.flow.library import Library
+from bot.folder import Folder
+from bot.lang.problems import CODES, Problem
+from bot.testing.transcript_reader import Loaded, load_with_tests
+
+if TYPE_CHECKING:
+    from bot.cli.counterexamples import Counterexamples
+
+
+TITLES = CODES | RULES
+"""What each code is about, in a few words."""
+_PAGES = Path(__file__).with_name("checks")  # a link to docs/checks
+
+
+def page(code: str) -> str:
+    """What there is to read about a code: the page of a finding's, the section of a problem's."""
+    if code in RULES:
+        return (_PAGES / f"{code}.md").read_text("utf-8")
+    sections = re.split(r"^#(?=# )", (_PAGES / f"{code[:2]}.md").read_text("utf-8"), flags=re.MULTILINE)
+    return next(section for section in sections if section.startswith(f"# {code}:"))
+
+
+_MEANT = re.compile(
+    r""" "(?:[^"\\]|\\.)*" | '(?:[^']|'')*'                    # what stands in quotes
+      | [{\[] | .+? (?= \s* (?: [,\]}] | :(?:\s|$) | \s\# | $ ) ) # a bracket, or a text without quotes""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportEntry:
+    """A problem or a finding. ``path`` is relative to where the user stands, ``text`` is the line, if there is one."""
+
+    path: str
+    line: int
+    column: int
+    code: str
+    what: str
+    fix: str
+    text: str
+    found: Problem | Finding
+
+    @property
+    def width(self) -> int:
+        """How many characters of the line are meant."""
+        meant = _MEANT.match(self.text, self.column - 1)
+        return 1 if meant is None else len(meant[0])
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was found in a bot. There are findings only where it loads."""
+
+    folder: Folder
+    loaded: Loaded
+    findings: list[Finding]
+
+    @cached_property
+    def entries(self) -> list[ReportEntry]:
+        """Problems and findings, by file, line and column."""
+        found: list[Problem | Finding] = [*self.loaded.problems, *self.findings]
+        return [self._entry(each) for each in sorted(found, key=lambda each: (each.path, each.line, each.column))]
+
+    @property
+    def summary(self) -> str:
+        """How much was found."""
+        found = {"problem": len(self.loaded.problems), "finding": len(self.findings)}
+        return " and ".join(counted(number, what) for what, number in found.items() if number)
+
+    def talk(self, entry: ReportEntry) -> tuple[str, ...]:
+        """How a conversation comes to what was found, in sentences; nothing where none could be played."""
+        talk = self.counterexamples.of(entry.found) if isinstance(entry.found, Finding) else None
+        return () if talk is None else talk.sentences
+
+    @cached_property
+    def counterexamples(self) -> "Counterexamples":
+        """The talks that show the findings."""
+        from bot.cli.counterexamples import Counterexamples  # of which a clean bot needs none
+
+        return Counterexamples(self.loaded)
+
+    @cached_property
+    def _lines(self) -> dict[str, list[str]]:
+        sources = (*self.folder.sources, *self.folder.code)
+        return {source.path: source.text.decode("utf-8-sig", "replace").splitlines() for source in sources}
+
+    def _entry(self, found: Problem | Finding) -> ReportEntry:
+        lines = self._lines.get(found.path, [])
+        text = lines[found.line - 1] if found.line <= len(lines) else ""
+        path = path_from_here(self.folder.path, found.path)
+        return ReportEntry(path, found.line, found.column, found.code, found.what, found.fix, text, found)
+
+
+def report_on(folder: Folder) -> Report:
+    """Check a bot. What its own Python prints meanwhile goes to standard error: it is no part of the report."""
+    with contextlib.redirect_stdout(sys.stderr), _uncollected():
+        loaded = load_with_tests(folder)
+        findings = [] if loaded.program is None else prove(loaded.program.library, folder.sources)
+    return Report(folder, loaded, findings)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let no garbage be looked for: what is read and proved all stays, and to look through it took two fifths of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+_PIPED = 120  # columns, where no terminal says how many there are
+
+
+def text(report: Report) -> Iterator[str]:
+    """Each problem and finding with its line, its fix, and the talk that leads there; then how much was found."""
+    for entry in report.entries:
+        yield f"{_place(entry)} {entry.what}"
+        yield from _excerpt(entry)
+        yield from _talk(report.talk(entry))
+        yield ""
+    yield from _end(report)
+    if report.entries:
+        yield f"`bot check --explain {report.entries[0].code}` says more about the first."
+
+
+def short(report: Report) -> Iterator[str]:
+    """One line each, for editors and `grep`."""
+    for entry in report.entries:
+        yield f"{_place(entry)} {entry.what}" + (f" ({entry.fix})" if entry.fix else "")
+    yield from _end(report)
+
+
+def _place(entry: ReportEntry) -> str:
+    place = styled(f"{entry.path}:{entry.line}:{entry.column}:", bold=True)
+    return f"{place} {styled(entry.code, fg=_colour(entry.code))}"
+
+
+def _colour(code: str) -> str:
+    return "red" if code in CODES else "yellow"
+
+
+def _excerpt(entry: ReportEntry) -> Iterator[str]:
+    number = str(entry.line)
+    margin = f"  {'':{len(number)}} "
+    if entry.text.strip():
+        line, before, meant = _cut(_shown(entry.text), entry.column - 1, entry.width)
+        yield f"  {styled(f'{number} |', dim=True)} {line}"
+        yield f"{margin}{styled('|', dim=True)} {before}{styled(meant, fg=_colour(entry.code))}"
+    if entry.fix:
+        yield f"{margin}{styled('fix:', fg='green')} {entry.fix}"
+
+
+def _talk(sentences: tuple[str, ...]) -> Iterator[str]:
+    if sentences:
+        yield "  How it comes to that:"
+        yield from (f"    {printable(sentence)}" for sentence in sentences)
+
+
+def _shown(text: str) -> str:
+    """A line without what moves the cursor, character by character."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _cut(line: str, start: int, width: int) -> tuple[str, str, str]:
+    """As much of a line as has room around what is meant, and what stands below it: blanks, and the mark."""
+    room = (shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED) - 10
+    first = 0 if len(line) <= room else max(0, min(start - room // 3, len(line) - room))
+    shown = line[first : first + room]
+    if first:
+        shown = "…" + shown[1:]
+    if first + room < len(line):
+        shown = shown[:-1] + "…"
+    start -= first
+    return shown, " " * _columns(shown[:start]), "^" * max(1, _columns(shown[start : start + width]))
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes: wide characters two, marks on others none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
+
+
+def _end(report: Report) -> Iterator[str]:
+    program, codes = report.loaded.program, [entry.code for entry in report.entries]
+    if program is not None and not codes:
+        flows = program.library.flows.values()
+        steps = counted(sum(len(flow.steps) for flow in flows), "step")
+        evaluations = sum(transcript.tries is not None for transcript in report.loaded.transcripts)
+        parts = [counted(len(flows), "flow"), steps, counted(len(report.loaded.transcripts) - evaluations, "test")]
+        parts += [counted(evaluations, "evaluation")] if evaluations else []
+        yield f"{report.folder.name}: no problems in {', '.join(parts[:-1])} and {parts[-1]}."
+        return
+    yield styled(report.summary, fg=_colour(min(codes)))
+    if program is None:
+        yield "What else may go wrong is looked for once the bot loads."
+
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def objects(report: Report) -> list[dict[str, Any]]:
+    """An object for each problem and finding.
+
+    ``confirmed``: that it goes wrong was seen, as it is of each problem and of a finding with a talk.
+    """
+    return [_object(entry, report.talk(entry)) for entry in report.entries]
+
+
+def _object(entry: ReportEntry, talk: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "line": entry.line,
+        "column": entry.column,
+        "code": entry.code,
+        "what": entry.what,
+        "fix": entry.fix,
+        "talk": talk,
+        "confirmed": entry.code in CODES or bool(talk),
+    }
+
+
+def sarif(report: Report) -> dict[str, Any]:
+    """A SARIF log with one run. Paths are relative to where the command was called: to a repository's top, there."""
+    codes = sorted({entry.code for entry in report.entries})
+    driver = {"name": "bot check", "semanticVersion": __version__, "rules": [_rule(code) for code in codes]}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": _results(report, codes)}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> dict[str, Any]:
+    explained = page(code)
+    return {
+        "id": code,
+        "shortDescription": {"text": TITLES[code]},
+        "help": {"text": explained, "markdown": explained},
+        "defaultConfiguration": {"level": _level(code)},
+    }
+
+
+def _level(code: str) -> str:
+    return "error" if code in CODES else "warning"
+
+
+def _results(report: Report, codes: list[str]) -> list[dict[str, Any]]:
+    known: Counter[str] = Counter()
+    results = []
+    for entry in report.entries:
+        mark = _fingerprint(entry)
+        known[mark] += 1
+        results.append(_result(entry, codes.index(entry.code), f"{mark}:{known[mark]}"))
+    return results
+
+
+def _result(entry: ReportEntry, rule: int, fingerprint: str) -> dict[str, Any]:
+    region = {"startLine": entry.line, "startColumn": entry.column, "endColumn": entry.column + entry.width}
+    place = {"artifactLocation": {"uri": quote(entry.path)}, "region": region}
+    return {
+        "ruleId": entry.code,
+        "ruleIndex": rule,
+        "level": _level(entry.code),
+        "message": {"text": f"{entry.what}: {entry.fix}" if entry.fix else entry.what},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"botCheck/v1": fingerprint},
+    }
+
+
+def _fingerprint(entry: ReportEntry) -> str:
+    """By what a result is known again when lines have come or gone above it."""
+    known_by = "\0".join((entry.path, entry.code, entry.what, entry.text.strip()))
+    return hashlib.sha256(known_by.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+PER_DAY = 10_000
+CONTACTS = 1_000
+"""To whom a flow is started at once, for example."""
+
+
+def lines(library: Library) -> Iterator[str]:
+    """A line for each flow."""
+    yield f"At most, by {PER_MINUTE} messages a minute and {PER_DAY:,} a day:"
+    width = max((len(name) for name in library.flows), default=0)
+    for load in flow_loads(library):
+        rounds = f": round by {'/'.join(load.circle)}" if load.circle else ""
+        said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
+        yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"
+    yield from _models(library)
+
+
+def _models(library: Library) -> Iterator[str]:
+    """What one contact can cost a day, whatever it writes and a model answers."""
+    found = model_loads(library)
+    if not found:
+        return
+    yield "At most, what one contact can cost a day (UTC), whatever it writes and a model answers:"
+    width = max(len("/".join(load.place)) for load in found)
+    for load in found:
+        budget = "no budget" if load.contact is None else f"{load.contact:,} of its budget"
+        under_way = (
+            f"{load.at_once} x {load.request:,} under way" if load.at_once > 1 else f"{load.request:,} under way"
+        )
+        calls = f", {_most(load.calls)} calls of tools ({load.each} each)" if load.each else ""
+        requests = f"{_most(load.requests)} requests (each counts {LEAST_COUNTED} or more)"
+        yield f"  {'/'.join(load.place):{width}}  {_most(load.tokens)} tokens ({budget}, {under_way}), {requests}{calls}"
+    tokens, requests, calls = (
+        _most(None if None in all else max(each for each in all if each is not None))
+        for all in ([getattr(load, name) for load in found] for name in ("tokens", "requests", "calls"))
+    )
+    yield f"  {'in all':{width}}  {tokens} tokens, {requests} requests, {calls} calls of tools: the steps share a contact's day"
+
+
+def _most(messages: int | None) -> str:
+    return "no end" if messages is None else f"{messages:,}"
+
+
+def _started(messages: int | None) -> str:
+    """What it is to start a flow whose first turn sends so many messages."""
+    if messages is None:
+        return "its first turn has no end"
+    return f"{CONTACTS:,} contacts x {counted(messages, 'message')}: {_duration(CONTACTS * messages)}"
+
+
+def _duration(messages: int) -> str:
+    """How long the gateway takes to be sent so many messages, for people."""
+    if messages > PER_DAY:
+        return f"{ceil(messages / PER_DAY):,} days"
+    return f"{ceil(messages / PER_MINUTE)} min"
