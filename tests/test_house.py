@@ -41,7 +41,7 @@ LAYERS = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {
     "yaml": ("lang",),
-    "jinja2": ("expressions", "types/length_bounds.py"),
+    "jinja2": ("expressions",),
     "regex": ("lang", "keys", "types"),
     "croniter": ("lang/cron.py",),
     "rapidfuzz": ("lang", "keys"),

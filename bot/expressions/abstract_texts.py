@@ -1,6 +1,5 @@
 """What null does in a text or an expression: holes and failures; and what conditions may come to."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +10,7 @@ from bot.expressions.abstract_evaluation import NONE, Evaluator, takes
 from bot.expressions.abstract_values import ANYTHING, AbstractValues, ValueKind, some, truths
 from bot.expressions.filters import FILTERS, FUNCTIONS
 from bot.expressions.filters import TEXT_FILTERS as OF_TEXTS
-from bot.expressions.templates import Expression, Template
-
-_PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")  # nothing but values, which need not be parsed
+from bot.expressions.templates import Expression, Template, is_plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class AbstractText:
 
     def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
         """Whether it can be worked out whatever its variables are, but for null."""
-        plain = all(_PLAIN.fullmatch(each.source) for each in self._wordings if isinstance(each, Template))
+        plain = all(is_plain(each.source) for each in self._wordings if isinstance(each, Template))
         return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
 
     def _read(self, tree: nodes.Template, known: Mapping[str, AbstractValues], *, shown: bool) -> Evaluation:

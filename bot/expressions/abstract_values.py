@@ -9,7 +9,8 @@ from dataclasses import dataclass, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 from bot.core.values import Location, Media
 
@@ -80,6 +81,21 @@ _BY_TYPE: tuple[tuple[type | tuple[type, ...], ValueKind], ...] = (
     (Media, ValueKind.FILE),
     (Location, ValueKind.PLACE),
 )
+_TAKEN: dict[
+    ValueKind, set[ValueKind]
+] = {  # by an argument of Python's, as it is read: texts of numbers and days are both
+    ValueKind.TEXT: {ValueKind.TEXT},
+    ValueKind.NUMBER: {ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN},
+    ValueKind.BOOLEAN: {ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER},
+    ValueKind.DATE: {ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT, ValueKind.NUMBER},
+    ValueKind.DATETIME: {ValueKind.DATETIME, ValueKind.DATE, ValueKind.TEXT, ValueKind.NUMBER},
+    ValueKind.TIME: {ValueKind.TIME, ValueKind.TEXT, ValueKind.NUMBER},
+    ValueKind.DURATION: {ValueKind.DURATION, ValueKind.TEXT, ValueKind.NUMBER},
+    ValueKind.LIST: {ValueKind.LIST},
+    ValueKind.RECORD: {ValueKind.RECORD},
+    ValueKind.FILE: {ValueKind.FILE, ValueKind.RECORD},
+    ValueKind.PLACE: {ValueKind.PLACE, ValueKind.RECORD},
+}
 
 
 def some(kind: ValueKind, *, full: bool = False) -> AbstractValues:
@@ -103,6 +119,23 @@ def kind_of_type(annotation: Any) -> ValueKind:
     if is_dataclass(origin) and origin not in (Media, Location):
         return ValueKind.RECORD
     return next((kind for types, kind in _BY_TYPE if issubclass(origin, types)), ValueKind.ANY)
+
+
+def kinds_of_type(annotation: Any) -> frozenset[ValueKind]:
+    """The kinds of values that an annotation is for, a union's too."""
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        return frozenset(map(kind_of_type, get_args(annotation)))
+    return frozenset({kind_of_type(annotation)})
+
+
+def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
+    """Whether any value of a kind is taken by an argument of Python's with an annotation."""
+    wanted = kinds_of_type(annotation)
+    return (
+        kind in (ValueKind.ANY, ValueKind.NULL)
+        or ValueKind.ANY in wanted
+        or any(kind in _TAKEN.get(each, ()) for each in wanted)
+    )
 
 
 def bounded(cases: Iterable[AbstractValue]) -> AbstractValues:

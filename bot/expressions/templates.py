@@ -74,6 +74,7 @@ def _size(loop: nodes.For) -> int:
 __all__ = ["FILTERS", "FUNCTIONS", "Expression", "Template", "TemplateFailed", "compile_expression", "compile_template"]
 
 _SYNTAX = re.compile(r"\{[{%#]")
+_PLAIN = re.compile(r"(?:[^{]|\{(?![{%#])|\{\{ ?[a-z_]\w* ?\}\})*")
 _OF_OTHER_LANGUAGES = (
     (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
     (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
@@ -263,6 +264,11 @@ class _Reading:
 
     def _at(self, line: int) -> Mark:
         return Mark(self._mark.path, self._mark.line + line, 1) if self._literal else self._mark
+
+
+def is_plain(source: str) -> bool:
+    """Whether a text holds nothing but values of variables, as they are. It need not be parsed to know them."""
+    return _PLAIN.fullmatch(source) is not None
 
 
 def _like_python(source: str) -> str | None:

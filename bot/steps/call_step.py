@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from bot.core.effects import Call
 from bot.core.events import CallEnded
-from bot.expressions.abstract_values import ValueKind
+from bot.expressions.abstract_values import ValueKind, kinds_of_type
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
 from bot.keys.fields import Fields, refuse_altered
@@ -19,7 +19,6 @@ from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResul
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
 from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
-from bot.types.domains import kinds_of_type
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10

@@ -10,6 +10,8 @@ from typing import Any, ClassVar, Self
 
 import regex
 
+from bot.expressions.abstract_values import ValueKind
+from bot.expressions.length_bounds import LengthBound, text_up_to
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas, pattern, takes
 from bot.keys.patterns import matches
@@ -28,6 +30,8 @@ class EmailVariable(Variable):
     """An email address; its domain in small letters."""
 
     type: ClassVar[str] = "email"
+    kind: ClassVar[ValueKind] = ValueKind.TEXT
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT})
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return self._from_value(text, now)
@@ -51,6 +55,8 @@ class PhoneVariable(Variable):
 
     country: str | None = None
     type: ClassVar[str] = "phone"
+    kind: ClassVar[ValueKind] = ValueKind.TEXT
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
     keys: ClassVar[Schemas] = {
         "country": takes(
             pattern("[A-Z]{2}", "write its two letters, like ID or DE"), "Whose national numbers are taken."
@@ -61,6 +67,11 @@ class PhoneVariable(Variable):
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `country`."""
         return cls(name, fields.mark, value, _read_country(fields))
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """A number with its country code has 15 digits at most (ITU-T E.164)."""
+        return text_up_to(15)
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The numbers of the country."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar, Self
 
+from bot.expressions.abstract_values import ValueKind
+from bot.expressions.length_bounds import CLOCK, DAYS, MOMENTS, LengthBound
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, pattern, takes
 from bot.lang import wall_clock
@@ -34,6 +36,7 @@ class _OnCalendar(Variable):
     present: ClassVar[str]  # the word for now in `after` and `before`
     example: ClassVar[str]
     form: ClassVar[re.Pattern[str]]
+    longest: ClassVar[LengthBound]
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -52,6 +55,16 @@ class _OnCalendar(Variable):
         what = f'{fields.what}: {key}: "{written}" is no {cls.type}'
         fields.problems.add("E106", fields.mark_of(key), what, f"write {cls.present}, or one like {cls.example}")
         return None
+
+    @property
+    def takes_every(self) -> bool:
+        """Its bounds are for answers alone: they move with the day."""
+        return True
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """That of the days with the longest names."""
+        return self.longest
 
     def prepare(self, languages: Iterable[str]) -> None:
         """The languages' words for days."""
@@ -81,6 +94,9 @@ class DateVariable(_OnCalendar):
     """A day."""
 
     type: ClassVar[str] = "date"
+    kind: ClassVar[ValueKind] = ValueKind.DATE
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TEXT})
+    longest: ClassVar[LengthBound] = DAYS
     present: ClassVar[str] = "today"
     example: ClassVar[str] = "2030-12-31"
     form: ClassVar[re.Pattern[str]] = ISO_DAY
@@ -108,6 +124,9 @@ class DateTimeVariable(_OnCalendar):
     """A day and a time, in the bot's time zone."""
 
     type: ClassVar[str] = "datetime"
+    kind: ClassVar[ValueKind] = ValueKind.DATETIME
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.DATETIME, ValueKind.TEXT})
+    longest: ClassVar[LengthBound] = MOMENTS
     present: ClassVar[str] = "now"
     example: ClassVar[str] = "2030-12-31T15:00"
     form: ClassVar[re.Pattern[str]] = ISO_MOMENT
@@ -133,6 +152,8 @@ class TimeVariable(Variable):
     least: time | None = None
     most: time | None = None
     type: ClassVar[str] = "time"
+    kind: ClassVar[ValueKind] = ValueKind.TIME
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TIME, ValueKind.TEXT})
     keys: ClassVar[Schemas] = {
         "min": takes(ANY_TEXT, "The earliest time that it may be, like 9:00."),
         "max": takes(ANY_TEXT, "The latest time that it may be, like 18:00."),
@@ -145,6 +166,16 @@ class TimeVariable(Variable):
         if least is not None and most is not None and least > most:
             fields.problems.add("E307", fields.mark_of("max"), f"{fields.what}: max is before min", "swap them")
         return cls(name, fields.mark, value, least, most)
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it has no bounds."""
+        return self.least is None and self.most is None
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """That of the times of a day."""
+        return CLOCK
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> time:
         found = read_time(text, language)

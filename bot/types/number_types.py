@@ -6,7 +6,9 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar, Self
 
+from bot.expressions.abstract_values import ValueKind
 from bot.expressions.formats import MOST_DIGITS, decimal_sign
+from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import NUMBER, Schemas, takes
 from bot.lang.word_matching import normalise
@@ -23,6 +25,8 @@ class NumberVariable(Variable):
     least: float | None = None
     most: float | None = None
     type: ClassVar[str] = "number"
+    kind: ClassVar[ValueKind] = ValueKind.NUMBER
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.NUMBER, ValueKind.TEXT})
     keys: ClassVar[Schemas] = {
         "min": takes(NUMBER, "The least that it may be; no bound where nothing is said."),
         "max": takes(NUMBER, "The most that it may be; no bound where nothing is said."),
@@ -35,6 +39,22 @@ class NumberVariable(Variable):
         if least is not None and most is not None and least > most:
             fields.problems.add("E307", fields.mark_of("max"), f"{fields.what}: max is below min", "swap them")
         return cls(name, fields.mark, value, least, most)
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it has no bounds."""
+        return self.least is None and self.most is None
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """That of the numbers between its bounds."""
+        if self.least is None or self.most is None:
+            return UNKNOWN
+        return among(self._ends(self.least, self.most), spread=True)
+
+    def _ends(self, least: float, most: float) -> tuple[Any, Any]:
+        """The least and the greatest of its values."""
+        return Decimal(str(least)), Decimal(str(most))
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
         number = read_number(text, language)
@@ -69,6 +89,9 @@ class IntegerVariable(NumberVariable):
     """A whole number. ``1.000`` is a thousand: nobody writes three zeros after a whole number's point."""
 
     type: ClassVar[str] = "integer"
+
+    def _ends(self, least: float, most: float) -> tuple[int, int]:
+        return -int(-least // 1), int(most // 1)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> Any:
         return NumberVariable._from_text(self, _THOUSANDS.sub(r"\1\2", text), now, language)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from bot.core.messages import MEDIA_BYTES, MEDIA_KINDS
 from bot.core.values import MOST_LEVELS, Location, Measure, Media, Record, ValueTooLarge
+from bot.expressions.abstract_values import ValueKind
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas, choice, integer, one_or_several, pattern, takes
 from bot.lang.problems import did_you_mean
@@ -22,6 +23,8 @@ class ListVariable(Variable):
 
     most: int | None = None
     type: ClassVar[str] = "list"
+    kind: ClassVar[ValueKind] = ValueKind.LIST
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.LIST})
     keys: ClassVar[Schemas] = {"max": takes(integer(1), "How many elements it may have.")}
     answered: ClassVar[bool] = False
 
@@ -29,6 +32,11 @@ class ListVariable(Variable):
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
         """Read `max`."""
         return cls(name, fields.mark, value, fields.integer("max", 1))
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it may have any number of elements."""
+        return self.most is None
 
     def _from_value(self, value: Any, now: datetime | None) -> list[Any]:
         if not isinstance(value, list | tuple):
@@ -46,7 +54,14 @@ class ObjectVariable(Variable):
     """A record or a map."""
 
     type: ClassVar[str] = "object"
+    kind: ClassVar[ValueKind] = ValueKind.RECORD
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.RECORD})
     answered: ClassVar[bool] = False
+
+    @property
+    def takes_every(self) -> bool:
+        """It has no bounds."""
+        return True
 
     def _from_value(self, value: Any, now: datetime | None) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
@@ -88,6 +103,8 @@ class MediaVariable(Variable):
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
     type: ClassVar[str] = "media"
+    kind: ClassVar[ValueKind] = ValueKind.FILE
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
     keys: ClassVar[Schemas] = {
         "kinds": takes(
             one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all where nothing is said."
@@ -136,6 +153,13 @@ class LocationVariable(Variable):
     """A place on the map that the contact sent."""
 
     type: ClassVar[str] = "location"
+    kind: ClassVar[ValueKind] = ValueKind.PLACE
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.PLACE})
+
+    @property
+    def takes_every(self) -> bool:
+        """It has no bounds."""
+        return True
 
     def _taken(self, answer: Answer, now: datetime, language: str | None) -> Location:
         if answer.location is None:

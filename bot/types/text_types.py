@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import Any, ClassVar, Self
 
 from bot.core.messages import TEXT_BODY
+from bot.expressions.abstract_values import ValueKind
+from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, integer, one_or_several, takes
 from bot.keys.patterns import PATTERN_KEYS, matches, read_pattern
@@ -16,6 +18,8 @@ from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 from bot.types.yes_no import yes_or_no
 
 LONGEST = TEXT_BODY  # characters: no message of a contact has more
+FILLER = "m"  # what a text of the greatest length is tried out with
+_CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.TIME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class TextVariable(Variable):
     most: int = LONGEST
     example: str | None = None
     type: ClassVar[str] = "text"
+    kind: ClassVar[ValueKind] = ValueKind.TEXT
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
     keys: ClassVar[Schemas] = {
         **PATTERN_KEYS,
         "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} where nothing is said."),
@@ -44,6 +50,23 @@ class TextVariable(Variable):
                 what = f'{fields.what}: the example "{example}" does not fit: {error}'
                 fields.problems.add("E303", fields.mark_of("example"), what, "change one of them")
         return variable
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether it has no pattern and no bound of its own."""
+        return self.pattern is None and self.most == LONGEST
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """As long as it is said to be; more than a message's length may come from elsewhere."""
+        return UNKNOWN if self.most == LONGEST else text_up_to(self.most)
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """Its example, and a text of the greatest length where no pattern is in the way."""
+        given = () if self.example is None else (self.example,)
+        free = self.pattern is None and self.most != LONGEST
+        return (*given, FILLER * self.most) if free else given
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return text
@@ -70,6 +93,8 @@ class ChoiceVariable(Variable):
     of: tuple[str, ...] = ()
     also: tuple[tuple[str, ...], ...] = ()
     type: ClassVar[str] = "choice"
+    kind: ClassVar[ValueKind] = ValueKind.TEXT
+    made_of: ClassVar[frozenset[ValueKind]] = TextVariable.made_of | {ValueKind.BOOLEAN}
     keys: ClassVar[Schemas] = {"of": takes(one_or_several(ANY_TEXT), "The texts of which it is one.")}
     needed: ClassVar[tuple[str, ...]] = ("of",)
 
@@ -104,11 +129,18 @@ class BooleanVariable(Variable):
     """Yes or no."""
 
     type: ClassVar[str] = "boolean"
+    kind: ClassVar[ValueKind] = ValueKind.BOOLEAN
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
 
     @property
     def values(self) -> tuple[bool, ...]:
         """Both."""
         return True, False
+
+    @property
+    def takes_every(self) -> bool:
+        """True and false are all that there is."""
+        return True
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
         said = yes_or_no(text, language)

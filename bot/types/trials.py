@@ -8,16 +8,15 @@ from bot.core.messages import clip
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.formats import written
+from bot.expressions.length_bounds import MOMENTS, longest_first
 from bot.expressions.template_failures import TemplateFailed
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.types.length_bounds import MOMENTS, LengthBound, longest_first, reach_of
-from bot.types.text_types import TextVariable
+from bot.types.text_types import FILLER
 from bot.types.variable import Variable
 
 MOST_SCOPES = 64
 _EACH = 12  # values of one variable
 _DAY = max(MOMENTS.values, key=lambda moment: len(f"{moment:%A %B}"))
-_FILLER = "m"
 _SHOWN = 30  # characters of a value in a finding
 
 Values = Mapping[str, Any]
@@ -53,7 +52,7 @@ class Trials:
 
     def _tried(self, variable: Variable) -> list[Any]:
         """Some values of a variable, the longest first; null where it may begin with it."""
-        found = longest_first(_samples(variable), self._language)
+        found = longest_first(variable.samples, self._language)
         fit = [value for value in found if self._passes(variable, value)][:_EACH]
         return [*fit, None] if variable.value is None or not fit else fit
 
@@ -74,12 +73,4 @@ def _told(value: Any) -> str:
     if value is None:
         return "null"
     text = written(value)
-    return f"a text of {len(text)}" if text == _FILLER * len(text) else f'"{clip(text, _SHOWN)}"'
-
-
-def _samples(variable: Variable) -> tuple[Any, ...]:
-    reach: LengthBound = reach_of(variable)
-    if isinstance(variable, TextVariable):
-        given = () if variable.example is None else (variable.example,)
-        return given if reach.open or variable.pattern is not None else (*given, _FILLER * reach.most)
-    return reach.values
+    return f"a text of {len(text)}" if text == FILLER * len(text) else f'"{clip(text, _SHOWN)}"'

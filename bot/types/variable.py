@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Self
 
 from bot.core.errors import BotError
 from bot.core.values import Location, Media
+from bot.expressions.abstract_values import AbstractValues, ValueKind, bounded, just, some
+from bot.expressions.length_bounds import UNKNOWN, LengthBound, among
 from bot.expressions.template_failures import kind_of
 from bot.expressions.templates import Expression, Template
 from bot.keys.fields import Fields
@@ -51,7 +53,10 @@ class AnswerCheck:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declared variable, which starts at ``value``. Its types are its subclasses.
+    """A declared variable, which starts at ``value``. Each type of variables is a subclass, listed in `type_registry`.
+
+    A type says everything about itself here: how its settings are read, which answers and values it takes, and what the
+    checker may conclude. It must declare ``type`` and ``kind``; for the rest there are defaults that claim nothing.
 
     ``error`` is what a contact is told whose answer is no value of it, in place of the step's `retry`.
     """
@@ -63,9 +68,15 @@ class Variable:
     checks: tuple[AnswerCheck, ...] = field(default=(), kw_only=True)
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
+    kind: ClassVar[ValueKind]  # of all its values, null aside
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values become values of it
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
     needed: ClassVar[tuple[str, ...]] = ()  # those of them that must be written
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        if cls.type and not hasattr(cls, "kind"):
+            raise TypeError(f"{cls.__name__}: declare `kind`, the ValueKind of its values")
 
     @classmethod
     def read(cls, name: str, value: Any, fields: Fields) -> Self:
@@ -76,6 +87,35 @@ class Variable:
     def values(self) -> tuple[Any, ...] | None:
         """All the values that it can have, where they can be listed."""
         return None
+
+    @property
+    def takes_every(self) -> bool:
+        """Whether every value of its kind is one of it, whatever its settings say."""
+        return False
+
+    @property
+    def abstract_values(self) -> AbstractValues:
+        """What its values may be beside null."""
+        return some(self.kind) if self.values is None else bounded(map(just, self.values))
+
+    @property
+    def length_bound(self) -> LengthBound:
+        """How long its values are as texts."""
+        return UNKNOWN if self.values is None else among(self.values)
+
+    @property
+    def samples(self) -> tuple[Any, ...]:
+        """Some of its values, the longest among them, that texts are tried out with."""
+        return self.length_bound.values
+
+    def may_be_made_of(self, kind: ValueKind) -> bool:
+        """Whether any value of a kind becomes one of it. Null is one of each."""
+        return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
+
+    def surely_takes(self, kinds: Iterable[ValueKind]) -> bool:
+        """Whether every value of these kinds is one of it. Null is one of each."""
+        known = [kind for kind in kinds if kind is not ValueKind.NULL]
+        return all(kind is self.kind for kind in known) and self.takes_every
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``

@@ -12,7 +12,6 @@ from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Flow
 from bot.keys.patterns import certain_groups
-from bot.types.domains import KINDS, may_fit
 from bot.types.text_types import LONGEST, TextVariable
 from bot.types.variable import Variable
 
@@ -226,7 +225,7 @@ def _with_value(flow: Flow) -> list[str]:
 def _carries(ours: Variable, theirs: Variable) -> bool:
     """Whether each value of one variable is one of another: of its type, or a text, which many types can be."""
     if theirs.type == "text":
-        return may_fit(KINDS[ours.type], theirs)
+        return theirs.may_be_made_of(ours.kind)
     return (ours.type, theirs.type) == ("integer", "number") or ours.type == theirs.type
 
 

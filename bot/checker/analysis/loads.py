@@ -18,7 +18,6 @@ from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.steps.schedule import CLOCK
 from bot.steps.step_facts import RestFor
-from bot.types.domains import values_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,5 +298,5 @@ class PassableWaits:
 
     def _cases(self, moment: Template, place: Place) -> AbstractValues:
         variables = self._graph.flow(place).variables
-        known = {name: values_of(variables[name]) for name in moment.names if name in variables}
+        known = {name: variables[name].abstract_values for name in moment.names if name in variables}
         return AbstractText(moment).evaluate(known).values

@@ -10,7 +10,6 @@ from bot.expressions.abstract_values import ANYTHING, LOST, AbstractValues, Valu
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Flow
 from bot.steps.step_facts import Given, Null, Used
-from bot.types.domains import KINDS
 
 VariableSet = int
 """A set of names of variables: a bit for each."""
@@ -177,7 +176,7 @@ class ProvingCondition:
 
 def _kinds_of(flow: Flow) -> Mapping[str, AbstractValues]:
     """What the variables of a flow are where they are not null: a text is none that is empty, being an answer."""
-    kinds = {name: KINDS[variable.type] for name, variable in flow.variables.items()}
+    kinds = {name: variable.kind for name, variable in flow.variables.items()}
     return {name: some(kind, full=kind not in _MAY_BE_FALSE) for name, kind in kinds.items()}
 
 

@@ -12,7 +12,6 @@ from bot.flow.definition import ANSWER, Flow, Step
 from bot.steps.step_facts import Given, Null, Outcome, SavedResult, SentText, Used, only_if
 from bot.steps.step_options import StepOptions
 from bot.steps.transition import Transition, templates_in
-from bot.types.domains import surely_fits
 
 WrittenValue = tuple[str, Any]
 """A variable's name, and its value as `bot.steps.transition.value_of` read it."""
@@ -136,7 +135,7 @@ class AssignedValue:
         if not all(text.never_fails for text in self.texts):
             return False
         alone = isinstance(self._value, Template) and not self._value.constant
-        return not alone or self._variable is None or surely_fits(self.texts[0].kinds, self._variable)
+        return not alone or self._variable is None or self._variable.surely_takes(self.texts[0].kinds)
 
 
 NOTHING = TransferFunction()

@@ -14,7 +14,6 @@ from bot.flow.target_checks import failing_flows
 from bot.steps.step_facts import RestFor
 from bot.steps.step_options import uses_on_leaving
 from bot.steps.transition import AGAIN, BACK, END, NEXT, ROUTE
-from bot.types.domains import values_of
 
 _BY_REST = {
     RestFor.CONTACT: Cause.REPLY,
@@ -205,7 +204,7 @@ class FallibleTexts:
 
     def __init__(self, library: Library) -> None:
         self._known: Mapping[str, Mapping[str, AbstractValues]] = {
-            flow.name: {name: values_of(variable) | {LOST} for name, variable in flow.variables.items()}
+            flow.name: {name: variable.abstract_values | {LOST} for name, variable in flow.variables.items()}
             for flow in library.flows.values()
         }
 

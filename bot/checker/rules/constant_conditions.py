@@ -17,7 +17,6 @@ from bot.flow.definition import Flow, Step
 from bot.lang.problems import did_you_mean
 from bot.steps.step_facts import Given, Outcome, Saved, SavedResult, only_if
 from bot.steps.transition import evaluate, templates_in
-from bot.types.domains import values_of
 from bot.types.text_types import ChoiceVariable
 from bot.types.type_registry import Mismatch, Variable
 
@@ -134,7 +133,7 @@ class PossibleValues:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._common = {name: values_of(variable) for name, variable in graph.library.bot.common.items()}
+        self._common = {name: variable.abstract_values for name, variable in graph.library.bot.common.items()}
         self._given: dict[str, list[Any]] = {}
         for name, value in self._gifts():
             self._given.setdefault(name, []).append(value)
@@ -150,7 +149,7 @@ class PossibleValues:
     def _values(self, variable: Variable) -> AbstractValues:
         given = self._given.get(variable.name, [])
         if not given or variable.keep or any(value in _OPEN for value in given):
-            return values_of(variable) | {NULL}
+            return variable.abstract_values | {NULL}
         declared = [flow.variables[variable.name].value for flow in self._flows() if variable.name in flow.variables]
         return bounded(_as_value(variable, value) for value in (*declared, *given, None))
 

@@ -9,14 +9,13 @@ from bot.checker.analysis.transfer_functions import place_uses
 from bot.checker.findings import Finding
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.traversal import reachable
-from bot.expressions.abstract_values import ValueKind
+from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.expressions.templates import Template
 from bot.flow.definition import Flow, Step, uses_of_flow
 from bot.lang.nodes import Mark
 from bot.steps.step_facts import Null, Saved, Used
 from bot.steps.step_options import uses_on_leaving
 from bot.steps.transition import Assignment
-from bot.types.domains import KINDS, kinds_of_type, may_be_taken, may_fit
 from bot.types.type_registry import Variable
 
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
@@ -65,11 +64,7 @@ class _Misfits:
         variable = theirs.variables.get(item.name)
         if variable is not None and isinstance(item.value, Template):
             yield from self._given(item.value, flow, variable)
-        elif (
-            variable is not None
-            and isinstance(item.value, list | dict)
-            and KINDS[variable.type] is not _kind(item.value)
-        ):
+        elif variable is not None and isinstance(item.value, list | dict) and variable.kind is not _kind(item.value):
             yield _misfit(item.mark, _kind(item.value), variable)
 
     def _saved(self, step: Step, flow: Flow) -> Iterator[Found]:
@@ -79,22 +74,22 @@ class _Misfits:
             if isinstance(outcome.saves, Saved) and isinstance(outcome.saves.value, Template):
                 yield from self._given(outcome.saves.value, flow, variable)
             kinds = kinds_of_type(outcome.annotation) - {ValueKind.NULL}
-            if kinds and not any(may_fit(kind, variable) for kind in kinds):
+            if kinds and not any(variable.may_be_made_of(kind) for kind in kinds):
                 yield _misfit(step.options.save_mark, min(kinds, key=lambda kind: kind.value), variable)
 
     def _brought(self, step: Step, flow: Flow) -> Iterator[Found]:
         for run in step.kind.flows_run():
             for ours, theirs in run.outputs.items() if not run.listed else ():
                 variable, brought = flow.variables[ours], self._graph.library.flows[run.flow].variables[theirs]
-                if not may_fit(KINDS[brought.type], variable):
-                    yield _misfit(step.options.save_mark, KINDS[brought.type], variable)
+                if not variable.may_be_made_of(brought.kind):
+                    yield _misfit(step.options.save_mark, brought.kind, variable)
 
     def _given(self, value: Template, flow: Flow, variable: Variable) -> Iterator[Found]:
         """A value that is worked out. What is written out was held against its variable before."""
         if value.constant:
             return
         kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {ValueKind.NULL}
-        if kinds and not any(may_fit(kind, variable) for kind in kinds):
+        if kinds and not any(variable.may_be_made_of(kind) for kind in kinds):
             yield _misfit(value.mark, min(kinds, key=lambda kind: kind.value), variable)
         elif not value.single and variable.type in _NO_WORDS and _WORD.search(_PARTS.sub("", value.source)):
             yield _misfit(value.mark, ValueKind.TEXT, variable)
@@ -119,7 +114,7 @@ class _Misfits:
         text = self._nulls.text(used, flow)
         if not text.never_fails and not text.kinds:
             known = (name for name in sorted(used.text.names - used.extra) if name in flow.variables)
-            kinds = ", ".join(f'"{name}" is {KINDS[flow.variables[name].type].value}' for name in known)
+            kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)
             what = "this text can never be worked out" + (f": {kinds}" if kinds else "")
             yield used.text.mark, what, "join texts with ~, and calculate with numbers, days and durations"
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bot.core import messages as limits
+from bot.expressions.length_bounds import LengthBounds
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import SENTENCES
 from bot.steps.step_facts import SentText
 from bot.steps.transition import Transition, Words
-from bot.types.length_bounds import LengthBounds
 from bot.types.trials import Trials
 from bot.types.variable import Variable
 
@@ -27,7 +27,8 @@ class TextScope:
     @classmethod
     def of(cls, variables: Mapping[str, Variable], language: str | None, spoken: str) -> "TextScope":
         """Make one."""
-        return cls(variables, language, spoken, LengthBounds(variables, language), Trials(variables, language))
+        bounds = LengthBounds({name: each.length_bound for name, each in variables.items()}, language)
+        return cls(variables, language, spoken, bounds, Trials(variables, language))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import LOST, AbstractValues, just
+from bot.expressions.length_bounds import LengthBound
 from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Template
+from bot.expressions.templates import Template, is_plain
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.steps.step_facts import SentText
-from bot.types.length_bounds import LengthBound, is_plain
 from bot.types.trials import Values, in_words
 
 _LANGUAGE = re.compile(r"\|\s*(?:date|time|number|currency)\b|\blanguage\b")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
+from bot.expressions.length_bounds import LengthBound, LengthBounds
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import compile_template
 from bot.keys.fields import Fields
@@ -18,7 +19,6 @@ from bot.lang.languages import CONTACT_LANGUAGE
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problems
 from bot.lang.source import read
-from bot.types.length_bounds import LengthBound, LengthBounds
 from bot.types.type_registry import read_variable
 
 MARK = Mark("flow.yml", 1, 1)
@@ -117,7 +117,7 @@ def reach(text: str, language: str | None = None) -> LengthBound:
     problems = Problems()
     template = compile_template(text, MARK, problems)
     assert not problems, problems.sorted()
-    return LengthBounds(VARIABLES, language).of(template)
+    return LengthBounds({name: each.length_bound for name, each in VARIABLES.items()}, language).of(template)
 
 
 @given(TEMPLATES, st.fixed_dictionaries(VALUES), st.sampled_from(["en", "de", "id", "ru", "ar", None]), st.data())
