@@ -214,7 +214,7 @@ def test_a_word_of_the_routers_hands_the_message_on() -> None:
 @pytest.mark.parametrize("step", ["handoff: x, closed: end", "say: x", "set: {}"])
 def test_words_where_nobody_is_waited_for_are_a_problem(step: str) -> None:
     (problem,) = problems_of(f"flow: f\nsteps: {{a: {{{step}, words: {{x: end}}}}, b: {{ask: b?}}}}")
-    assert 'E123 step "a": "words" where nobody is waited for' in problem
+    assert 'E123 step "a": "words" has no effect: the step waits for ' in problem
 
 
 HEARD_FIRST = {

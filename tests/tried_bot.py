@@ -51,7 +51,7 @@ def _heard_by(library: Library) -> Iterator[str]:
 
 def _heard_in(flow: Flow) -> Iterator[str]:
     yield from (word.text for word in flow.words.values())
-    yield from () if flow.start is None else (text for text, _ in flow.start.words)
+    yield from () if flow.trigger is None else (text for text, _ in flow.trigger.words)
     for step in flow.steps.values():
         yield from (word.text for word in step.options.words.values())
     examples = (getattr(variable, "example", None) for variable in flow.variables.values())

@@ -17,8 +17,8 @@ from bot.engine.scheduled_flows import arrange, can_start, cancel
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.definition import LANGUAGE, Step
+from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
 from bot.flow.machine import ResolvedTransition
-from bot.flow.triggers import TriggerIndex, TriggerMatch, name_of_event
 from bot.lang.languages import wording
 from bot.steps import yes_no_question
 from bot.steps.step_options import StepOptions

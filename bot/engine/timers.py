@@ -110,7 +110,7 @@ def _reminder_at(turn: TurnContext, step: Step) -> datetime | None:
 
 
 def _timeout_at(frame: Frame, step: Step) -> datetime | None:
-    timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
+    timeout = step.timeout
     if timeout is None or timeout.after is None:
         return None
     return (frame.entered_at if timeout.fixed else frame.silent_since) + timeout.after

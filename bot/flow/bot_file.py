@@ -1,4 +1,4 @@
-"""The opening hours of ``bot.yml``."""
+"""``bot.yml``: how it is read, its opening hours, and what its keys take."""
 
 import re
 from datetime import date
@@ -35,8 +35,117 @@ from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
 from bot.steps.transition import WORDS, read_words
 from bot.types.text_types import ChoiceVariable
-from bot.types.type_registry import Variable
+from bot.types.variable import Variable
 
+LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
+_LANGUAGE = re.compile(LANGUAGE_PATTERN)
+
+
+def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
+    """Read ``bot.yml``."""
+    fields = Fields(node, problems, "bot")
+    name = fields.string("name") or "Bot"
+    timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
+    words = read_words(fields)
+    inner = fields.fields_meant("defaults")
+    defaults = Defaults() if inner is None else read_defaults(inner)
+    fields.raw("settings")  # read by bot.settings
+    languages, channels = _read_languages(fields), _read_channels(fields)
+    ai, sorry = _read_ai(fields, extensions)
+    common, wordings = _common(fields, languages), _read_wordings(fields) | sorry
+    secrets = read_secrets(fields)
+    services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
+    fields.close()
+    return BotDefinition(
+        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours,
+        opt_out,
+    )  # fmt: skip
+
+
+def _read_opt_out(fields: Fields) -> OptOut:
+    inner = fields.fields("opt_out", "opt_out: {words: [stop], say: ..., back: [start]}")
+    if inner is None:
+        return OptOut()
+    inner.require("words")
+    words, say, back = _read_said(inner, "words"), inner.wording("say"), _read_said(inner, "back")
+    inner.close()
+    for said in words.keys() & back.keys():
+        fix = "choose another word for one of them"
+        inner.problems.add("E312", back[said], f'{inner.what}: back: "{said}" is a word that opts out', fix)
+    return OptOut(words, say, back)
+
+
+def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
+    """Words as they are matched, each with its place."""
+    marks = (item.mark for item in fields.one_or_more(key))
+    return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
+
+
+def _read_languages(fields: Fields) -> tuple[str, ...]:
+    languages = fields.strings("languages")
+    for language in languages:
+        if not _LANGUAGE.fullmatch(language):
+            what = f'bot: languages: "{language}" is no language code'
+            fields.problems.add("E109", fields.mark_of("languages"), what, "write codes like en, id or pt-BR")
+    return languages
+
+
+def _common(fields: Fields, languages: tuple[str, ...]) -> dict[str, Variable]:
+    """The contact's language, as flows see it."""
+    mark = fields.mark_of("languages")
+    return {LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {}
+
+
+def _read_wordings(fields: Fields) -> dict[str, Template]:
+    """Read `wordings`: texts in place of the built-in ones."""
+    inner = fields.fields("wordings")
+    if inner is None:
+        return {}
+    found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
+    inner.close()
+    titles: set[str] = set()
+    for name, text in found.items():
+        if text is None or name in SENTENCES:
+            continue
+        check_length(inner, name, text, BUTTON_TITLE)
+        if text.source in titles:
+            what = f'{inner.what}: a second "{text.source}"'
+            inner.problems.add(
+                "E406", text.mark, what, "the buttons stand beside each other: give each a title of its own"
+            )
+        titles.add(text.source)
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
+    """Read `ai`: the settings of all AI turns; and what is said where one fails, as one of the bot's wordings."""
+    inner = fields.fields("ai")
+    if inner is None:
+        return AiSettings(), {}
+    settings = read_ai_settings(inner, extensions.handlers, step=False)
+    sorry = inner.wording("sorry")
+    inner.close()
+    return settings, {} if sorry is None else {"sorry": sorry}
+
+
+def _read_channels(fields: Fields) -> dict[str, str]:
+    """The gateway's channel ids, by the channel's number."""
+    inner = fields.fields("channels")
+    entries = () if inner is None else inner.entries()
+    found = {number.text.removeprefix("+"): text_of(node, fields.problems, "channel") for number, node in entries}
+    for number, node in entries:
+        if not number.text.removeprefix("+").isdigit():
+            what = f'bot: channels: "{number.text}" is no number'
+            fields.problems.add(
+                "E109",
+                node.mark,
+                what,
+                "write the channel's number with its country code, then its id: 6281234567890: chn_1",
+            )
+    return {number: id for number, id in found.items() if id is not None}
+
+
+# -- opening hours ----------------------------------------------------------------------------------
 _OWN_KEYS = ("zone", "holidays")
 _DAYS_OFF = either(ANY_TEXT, list_of(ANY_TEXT), map_of(either(one_or_several(ANY_TEXT), EMPTY)))
 HOURS = map_of(
@@ -139,129 +248,24 @@ def _span_of(text: str, mark: Mark, fields: Fields) -> Span | None:
     start, end = minutes_in(opens), minutes_in(closes)
     if start is None or end is None or start in (end, A_DAY):
         what = f'{fields.what}: "{text}" is not from when to when'
-        fields.problems.add("E106", mark, what, 'write "9:00-18:00", "22:00-2:00", or a list of such')
+        fix = 'write "9:00-18:00", "22:00-2:00", or a list of such'
+        if start is not None and start == end:
+            fix = 'write "0:00-24:00" for a whole day'
+        fields.problems.add("E106", mark, what, fix)
         return None
     return start, end if end > start else end + A_DAY
 
 
-LANGUAGE_PATTERN = "[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
-
-
-_LANGUAGE = re.compile(LANGUAGE_PATTERN)
-
-
-def read_bot(node: Map, extensions: Extensions, problems: Problems) -> BotDefinition:
-    """Read ``bot.yml``."""
-    fields = Fields(node, problems, "bot")
-    name = fields.string("name") or "Bot"
-    timezone = read_zone(fields, "timezone", ZoneInfo("UTC"))
-    words = read_words(fields)
-    inner = fields.fields_meant("defaults")
-    defaults = Defaults() if inner is None else read_defaults(inner)
-    fields.raw("settings")  # read by bot.settings
-    languages, channels = _read_languages(fields), _read_channels(fields)
-    ai, sorry = _read_ai(fields, extensions)
-    common, wordings = _common(fields, languages), _read_wordings(fields) | sorry
-    secrets = read_secrets(fields)
-    services, hours, opt_out = read_services(fields, secrets), read_hours(fields, timezone), _read_opt_out(fields)
-    fields.close()
-    return BotDefinition(
-        name, node.mark, timezone, words, defaults, languages, common, wordings, ai, channels, secrets, services, hours,
-        opt_out,
-    )  # fmt: skip
-
-
-def _read_opt_out(fields: Fields) -> OptOut:
-    inner = fields.fields("opt_out", "opt_out: {words: [stop], say: ..., back: [start]}")
-    if inner is None:
-        return OptOut()
-    inner.require("words")
-    words, say, back = _read_said(inner, "words"), inner.wording("say"), _read_said(inner, "back")
-    inner.close()
-    for said in words.keys() & back.keys():
-        fix = "choose another word for one of them"
-        inner.problems.add("E312", back[said], f'{inner.what}: back: "{said}" is a word that opts out', fix)
-    return OptOut(words, say, back)
-
-
-def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
-    """Words as they are matched, each with its place."""
-    marks = (item.mark for item in fields.one_or_more(key))
-    return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
-
-
-def _read_languages(fields: Fields) -> tuple[str, ...]:
-    languages = fields.strings("languages")
-    for language in languages:
-        if not _LANGUAGE.fullmatch(language):
-            what = f'bot: languages: "{language}" is no language code'
-            fields.problems.add("E109", fields.mark_of("languages"), what, "write codes like en, id or pt-BR")
-    return languages
-
-
-def _common(fields: Fields, languages: tuple[str, ...]) -> dict[str, Variable]:
-    """The contact's language, as flows see it."""
-    mark = fields.mark_of("languages")
-    return {LANGUAGE: ChoiceVariable(LANGUAGE, mark, of=languages)} if languages else {}
-
-
-def _read_wordings(fields: Fields) -> dict[str, Template]:
-    """What the bot says of its own accord, in its own words."""
-    inner = fields.fields("wordings")
-    if inner is None:
-        return {}
-    found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
-    inner.close()
-    titles: set[str] = set()
-    for name, text in found.items():
-        if text is None or name in SENTENCES:
-            continue
-        check_length(inner, name, text, BUTTON_TITLE)
-        if text.source in titles:
-            what = f'{inner.what}: a second "{text.source}"'
-            inner.problems.add("E406", text.mark, what, "they stand beside each other: use other words")
-        titles.add(text.source)
-    return {name: text for name, text in found.items() if text is not None}
-
-
-def _read_ai(fields: Fields, extensions: Extensions) -> tuple[AiSettings, dict[str, Template]]:
-    """What holds for all AI turns, and what is said where one fails, as one of the bot's wordings."""
-    inner = fields.fields("ai")
-    if inner is None:
-        return AiSettings(), {}
-    settings = read_ai_settings(inner, extensions.handlers, step=False)
-    sorry = inner.wording("sorry")
-    inner.close()
-    return settings, {} if sorry is None else {"sorry": sorry}
-
-
-def _read_channels(fields: Fields) -> dict[str, str]:
-    """The gateway's channel ids, by the channel's number."""
-    inner = fields.fields("channels")
-    entries = () if inner is None else inner.entries()
-    found = {number.text.removeprefix("+"): text_of(node, fields.problems, "channel") for number, node in entries}
-    for number, node in entries:
-        if not number.text.removeprefix("+").isdigit():
-            what = f'bot: channels: "{number.text}" is no number'
-            fields.problems.add("E109", node.mark, what, "write the channel's number with its country code: its id")
-    return {number: id for number, id in found.items() if id is not None}
-
-
+# -- what its keys take, for editors ----------------------------------------------------------------
 _WORDINGS: Schemas = {
     name: takes(ANY_TEXT, f"In place of {texts['en']!r}.") for name, texts in WORDINGS.items()
 }  # fmt: skip
-
-
 _SORRY: Schemas = {"sorry": takes(WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.")}
-
-
 _OPT_OUT: Schemas = {
     "words": takes(one_or_several(ANY_TEXT), "By these a contact opts out, wherever it is."),
     "say": takes(WORDING, "What is said then."),
     "back": takes(one_or_several(ANY_TEXT), "By these a contact who has opted out is back."),
 }
-
-
 _BOT: Schemas = {
     "name": takes(ANY_TEXT, "The bot's name, for operators."),
     "timezone": takes(ANY_TEXT, "Whose clock dates and times go by, like Asia/Jakarta; UTC where nothing is said."),

@@ -4,25 +4,60 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.flow.machine import FlowMachine, ResolvedTransition
-from bot.flow.triggers import Trigger
 from bot.lang.languages import VALUES
 from bot.lang.nodes import Mark
+from bot.lang.word_matching import WHOLE
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService
 from bot.steps.step_facts import Offered, Outcome, Used
 from bot.steps.step_kind import StepKind
-from bot.steps.step_options import Defaults, StepOptions, transitions_of, uses_of, uses_of_defaults, uses_of_words
+from bot.steps.step_options import (
+    Defaults,
+    StepOptions,
+    Timed,
+    transitions_of,
+    uses_of,
+    uses_of_defaults,
+    uses_of_words,
+)
 from bot.steps.template_message import SentTemplate
 from bot.steps.transition import END, Transition, Words
-from bot.types.type_registry import Variable
+from bot.types.variable import Variable
 
 LANGUAGE = "language"
 """The name that the contact's language has in flows whose bot speaks several."""
+
+
+CONTACTS = FIRST, RETURNING = ("first", "returning")
+"""Contacts who have never been in a flow, and all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What starts a flow: any of its words, its pattern, an event of the gateway, or what starts no other flow.
+
+    ``how`` says how its words are matched (`bot.lang.word_matching.WAYS`). The pattern's named groups are variables of the
+    flow. ``contact`` is one of `CONTACTS`: nobody else starts it.
+    """
+
+    mark: Mark
+    words: tuple[tuple[str, Mark], ...] = ()
+    how: str = WHOLE
+    pattern: Any = None
+    events: tuple[str, ...] = ()
+    otherwise: bool = False
+    contact: str | None = None
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """The sorts of contacts who can start it."""
+        return CONTACTS if self.contact is None else (self.contact,)
 
 
 @dataclass(frozen=True)
@@ -40,7 +75,7 @@ class Step:
 
     @cached_property
     def outcomes(self) -> Mapping[str, Outcome]:
-        """All the ways in which its kind can end."""
+        """All the outcomes that its kind can have."""
         return self.kind.outcomes()
 
     @cached_property
@@ -61,6 +96,11 @@ class Step:
             ),
             None,
         )
+
+    @cached_property
+    def timeout(self) -> Timed | None:
+        """The time-out that applies to it: an inherited one only where it waits for the contact."""
+        return self.defaults.timeout if self.kind.waits else self.options.defaults.timeout
 
     def lets_down(self, outcome: str) -> bool:
         """Whether it is a model that could not answer the contact, if the step is left so: an error, or a bound."""
@@ -92,7 +132,7 @@ class Flow:
     name: str
     mark: Mark
     about: str
-    start: Trigger | None
+    trigger: Trigger | None
     variables: Mapping[str, Variable]
     defaults: Defaults
     words: Words

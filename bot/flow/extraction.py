@@ -14,12 +14,11 @@ HEAD = "# What the bot says in"
 """How a file begins that notes the originals: in one that somebody began by hand a comment may be anything."""
 WAS = "was:"
 """What stands before an original that the flow does not say any more, although its translation does."""
-
-
-def original_of(spot: Spot) -> tuple[str, ...]:
-    """The lines of what is written in the flow."""
-    between = ", " if spot.part is Part.WORDS else "\n"
-    return tuple(line.rstrip() for line in between.join(texts_of(spot.node)).splitlines())
+_HEAD = f"""\
+{HEAD} {{language}}. Beside each text stands the original; what is left empty is said as that.
+# `bot locales extract {{language}}` adds what is new and keeps what is here, but for comments.
+"""
+_GONE = "# No longer in the flows:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +50,7 @@ class Originals:
         return was or (() if same else noted)
 
 
-def _keys(node: Map, path: Path) -> Iterator[tuple[Path, Mark]]:
-    for key, value in node.entries:
-        here = (*path, key.text)
-        yield here, key.mark
-        if isinstance(value, Map):
-            yield from _keys(value, here)
-
-
-def _above(line: int, alone: Mapping[int, str]) -> list[str]:
-    """The comments right above a line, from the top."""
-    found: list[str] = []
-    while (line := line - 1) in alone:
-        found.append(alone[line].removeprefix("#").strip())
-    return found[::-1]
-
-
-_HEAD = f"""\
-{HEAD} {{language}}. Beside each text stands the original; what is left empty is said as that.
-# `bot locales extract {{language}}` adds what is new and keeps what is here, but for comments.
-"""
-_GONE = "# No longer in the flows:"
 _NONE = Originals()
-
-
-@dataclass(slots=True)
-class _Branch:
-    """What stands under a key: further keys, or a value, which may be missing still."""
-
-    below: dict[str, "_Branch"] = field(default_factory=dict)
-    value: Any = None
-    original: tuple[str, ...] = ()
 
 
 def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Originals = _NONE) -> str:
@@ -104,6 +73,15 @@ def extracted(spots: Iterable[Spot], locale: Locale, before: str = "", noted: Or
     gone += [f"# {line}" for path, value in locale.unknown for line in block_style(".".join(path), plain(value))]
     lines = [*_lines(root), *([_GONE, *gone] if gone else [])]
     return _HEAD.format(language=locale.language) + "".join(f"{line}\n" for line in lines)
+
+
+@dataclass(slots=True)
+class _Branch:
+    """What stands under a key: further keys, or a value, which may be missing still."""
+
+    below: dict[str, "_Branch"] = field(default_factory=dict)
+    value: Any = None
+    original: tuple[str, ...] = ()
 
 
 def _is_shown(spot: Spot, locale: Locale) -> bool:
@@ -141,3 +119,28 @@ def _lines(branch: _Branch, depth: int = 0) -> Iterator[str]:
         else:
             yield from (f"{margin}# {line}".rstrip() for line in below.original)
             yield from (f"{margin}{line}" for line in block_style(key, below.value))
+
+
+# -- what the file notes of the texts that it translates: the original, as a comment above each -----
+
+
+def original_of(spot: Spot) -> tuple[str, ...]:
+    """The lines of what is written in the flow."""
+    between = ", " if spot.part is Part.WORDS else "\n"
+    return tuple(line.rstrip() for line in between.join(texts_of(spot.node)).splitlines())
+
+
+def _keys(node: Map, path: Path) -> Iterator[tuple[Path, Mark]]:
+    for key, value in node.entries:
+        here = (*path, key.text)
+        yield here, key.mark
+        if isinstance(value, Map):
+            yield from _keys(value, here)
+
+
+def _above(line: int, alone: Mapping[int, str]) -> list[str]:
+    """The comments right above a line, from the top."""
+    found: list[str] = []
+    while (line := line - 1) in alone:
+        found.append(alone[line].removeprefix("#").strip())
+    return found[::-1]

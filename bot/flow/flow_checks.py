@@ -1,30 +1,32 @@
-"""What can only be checked when all flows are known: names, values, and what `targets`, `loops` and `collisions` find."""
+"""What can only be checked when all flows are known. `check` is the list."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from bot.expressions.filters import FUNCTIONS
 from bot.expressions.grammar import check_calls
 from bot.expressions.opening_hours import no_hours
-from bot.expressions.templates import FUNCTIONS, Expression
+from bot.expressions.templates import Expression
 from bot.extensions.decorators import FunctionSpec
 from bot.flow.definition import (
     BotDefinition,
     Flow,
     Step,
+    Trigger,
     transitions_of_bot,
     transitions_of_flow,
     uses_of_bot,
     uses_of_flow,
 )
 from bot.flow.target_checks import Targets, check_loops, failing_flows
-from bot.flow.triggers import Trigger
 from bot.lang.nodes import Mark
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.word_matching import normalise
 from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Used
 from bot.steps.transition import Assignment, Word, Words, evaluate, templates_in
-from bot.types.type_registry import Mismatch, Variable, check_written
+from bot.types.type_registry import check_written
+from bot.types.variable import Mismatch, Variable
 
 CONTACT_FIELDS = ("id", "name", "email", "tags")
 _ELSEWHERE = {
@@ -36,15 +38,25 @@ _ELSEWHERE = {
 BUILT_INS = ("contact", "now", "today", "came_from", "message")
 
 
-def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, unread: Collection[str] = ()) -> None:
-    """Hold the bot and its flows against each other. ``unread`` are the files of which something could not be read."""
+def check(
+    bot: BotDefinition,
+    flows: Mapping[str, Flow],
+    own: Mapping[str, FunctionSpec],
+    problems: Problems,
+    unread: Collection[str] = (),
+) -> None:
+    """Check the bot, its flows and its ``own`` Python against each other.
+
+    ``unread`` are the files of which something could not be read.
+    """
+    _check_own(bot, flows, own, problems)
     targets = Targets(flows, problems, unread)
     targets.check(bot)
     flows = {name: _with_common(flow, bot, problems) for name, flow in flows.items()}
     _check_uses(uses_of_bot(bot), bot.common, problems)
     if not unread:
         _check_bot_assignments(bot, flows, problems)
-        check_timing(bot, flows, problems)
+        _check_timing(bot, flows, problems)
     failing = failing_flows(flows, bot.words)
     for flow in flows.values():
         _check_uses(uses_of_flow(flow), flow.variables, problems)
@@ -54,7 +66,7 @@ def check(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems, unr
         _check_failing_runs(flow, failing, problems)
         _check_schedules(flow, flows, problems)
     _check_needs(bot, flows, problems)
-    check_collisions(bot, flows, problems)
+    _check_collisions(bot, flows, problems)
     if not problems:  # a way that is mended may be in no circle
         check_loops(flows, failing, problems)
 
@@ -67,10 +79,7 @@ def _with_common(flow: Flow, bot: BotDefinition, problems: Problems) -> Flow:
     return replace(flow, variables={**flow.variables, **bot.common})
 
 
-def _to_declare(name: str, used: Used) -> str:
-    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
-    quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
-    return f"declare it under vars: {name}: {{type: text}}{quoted}"
+# -- names and values -------------------------------------------------------------------------------
 
 
 def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problems: Problems) -> None:
@@ -85,6 +94,24 @@ def _check_uses(uses: Iterable[Used], variables: Mapping[str, Variable], problem
             if path[0] == "contact" and len(path) > 1 and path[1] not in CONTACT_FIELDS:
                 fix = did_you_mean(path[1], CONTACT_FIELDS, f"a contact has {', '.join(CONTACT_FIELDS)}")
                 problems.add("E302", used.text.mark, f'a contact has no "{path[1]}"', fix)
+
+
+def _to_declare(name: str, used: Used) -> str:
+    """What to do about a name that is not known: of a bare expression it may be a text that wants quotes."""
+    quoted = f'; a text stands in quotes: "{name}"' if isinstance(used.text, Expression) else ""
+    return f"declare it under vars: {name}: {{type: text}}{quoted}"
+
+
+def _check_own(
+    bot: BotDefinition, flows: Mapping[str, Flow], own: Mapping[str, FunctionSpec], problems: Problems
+) -> None:
+    """Report every call of what is not there, and every variable whose name is a function's."""
+    for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
+        check_calls(used.text.calls, own, problems)
+    for variable in (variable for flow in flows.values() for variable in flow.variables.values()):
+        if variable.name in own:
+            what = f'variable "{variable.name}": the bot\'s Python has a {own[variable.name].kind} of this name'
+            problems.add("E306", variable.mark, what, "choose another name")
 
 
 def _assignments_of(flow: Flow) -> Iterator[Assignment]:
@@ -153,19 +180,22 @@ def _check_saves(flow: Flow, problems: Problems) -> None:
 def _declared(name: str, mark: Mark, flow: Flow, problems: Problems) -> Variable | None:
     variable = flow.variables.get(name)
     if variable is None:
-        fix = did_you_mean(name, flow.variables, f"declare it under vars: {name}: {{type: text}}")
+        fix = did_you_mean(name, flow.variables, f"declare it in flow {flow.name} under vars: {name}: {{type: text}}")
         problems.add("E301", mark, f'no variable "{name}" in flow {flow.name}', fix)
     return variable
 
 
 def _check_value(variable: Variable, value: object, mark: Mark, problems: Problems) -> None:
-    """A value that is written out fits its variable, as far as that can be known without the time."""
+    """A constant value fits its variable, as far as that can be known without the time."""
     if variable.type == "date":
         return
     try:
         variable.coerce(value, None)
     except Mismatch as mismatch:
         problems.add("E303", mark, f'"{value}" does not fit {variable.name}: {mismatch}', "change one of them")
+
+
+# -- flows that are run and scheduled ---------------------------------------------------------------
 
 
 def _check_runs(flow: Flow, flows: Mapping[str, Flow], targets: Targets, problems: Problems) -> None:
@@ -220,7 +250,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
                 problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")
 
 
-def check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+def _check_timing(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every name that is written out and that nothing has."""
     for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
         for name in sorted(used.text.hours - bot.hours.keys()):
@@ -242,24 +272,15 @@ def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pr
     cancelled = [*(step.options.cancel for step in steps), *(transition.cancel for transition in transitions)]
     for name in dict.fromkeys(name for names in cancelled for name in names):
         if name.constant and name.source not in known:
-            fix = did_you_mean(name.source, known, "a step schedules it by this name, or by its flow's")
+            fix = did_you_mean(name.source, known, "write the name that a step schedules it by, or remove it")
             problems.add("E116", name.mark, f'nothing is scheduled as "{name.source}"', fix)
 
 
-def check_own(
-    bot: BotDefinition, flows: Mapping[str, Flow], own: Mapping[str, FunctionSpec], problems: Problems
-) -> None:
-    """Report every call of what is not there, and every variable whose name is a function's."""
-    for used in (*uses_of_bot(bot), *(used for flow in flows.values() for used in uses_of_flow(flow))):
-        check_calls(used.text.calls, own, problems)
-    for variable in (variable for flow in flows.values() for variable in flow.variables.values()):
-        if variable.name in own:
-            what = f'variable "{variable.name}": the bot\'s Python has a {own[variable.name].kind} of this name'
-            problems.add("E306", variable.mark, what, "choose another name")
+# -- words and events that two take -----------------------------------------------------------------
 
 
-def check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
-    """Report whatever two of them take."""
+def _check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
+    """Report every text and every event that two of them take."""
     for said, word in bot.words.items():
         _report_heard(_opting_out(bot), said, word.mark, f"{_named(word, said)} of the bot", problems)
     for flow in flows.values():
@@ -280,7 +301,7 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
 
 
 def _check_heard_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
-    """What nobody ever hears, because a word that is heard before it always takes the same text."""
+    """Words and answers that are never taken, because a word that comes before them always takes the same text."""
     before = _before_all(bot)
     for said, word in flow.words.items():
         _report_heard(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
@@ -333,7 +354,7 @@ def _report_heard(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
     """A start that nobody can make: what makes it is a word of the bot's, or starts other flows already."""
     words = _before_all(bot)
-    starts = [(flow.name, flow.start) for flow in flows if flow.start is not None]
+    starts = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None]
     taken: dict[tuple[str, str], str] = {}
     for name, start in sorted(starts, key=lambda found: found[1].contact is None):
         for code, key, shown, mark in _ways_of(start):

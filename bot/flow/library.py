@@ -3,7 +3,18 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
+from bot.core.events import (
+    ContactChanged,
+    ConversationAssigned,
+    ConversationOpened,
+    Event,
+    HandoffClosed,
+    MessageReceived,
+    StatusReported,
+    Tapped,
+)
 from bot.core.text import in_letters
 from bot.expressions import formats
 from bot.expressions.filters import Draw, drawn
@@ -11,20 +22,116 @@ from bot.expressions.sandbox import OwnCall, own_calls
 from bot.extensions.decorators import HookSpec
 from bot.extensions.gathered import Extensions
 from bot.flow.bot_file import read_bot
-from bot.flow.definition import BotDefinition, Flow, uses_of_bot, uses_of_flow
+from bot.flow.definition import FIRST, RETURNING, BotDefinition, Flow, Trigger, uses_of_bot, uses_of_flow
 from bot.flow.documents import BOT_FILE, UNREAD, Documents, Source, read_documents
-from bot.flow.flow_checks import check, check_own
-from bot.flow.flow_file import read_flow
+from bot.flow.flow_checks import check
+from bot.flow.flow_file import read_flow, wired
 from bot.flow.translations import Translations, read_translations
-from bot.flow.triggers import Triggers
-from bot.flow.wiring import wired
+from bot.keys.patterns import named_parts
 from bot.lang.nodes import Map, Mark
 from bot.lang.problems import Problem, Problems
+from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateMessage
 
 UNKNOWN_KEY = "E104"
 MISSING = ("E115", "E130", "E131", "E508", "E509")
 """Problems of what is not there: an outcome's target, opening hours, a service, a secret."""
+
+
+def name_of_event(event: Event) -> str:
+    """The gateway's name of an event; empty for what is not the gateway's."""
+    match event:
+        case MessageReceived():
+            return "message.inbound"
+        case Tapped():
+            return "message.interactive_reply"
+        case StatusReported(status=status):
+            return f"message.{status}"
+        case ContactChanged(event=name):
+            return name
+        case ConversationOpened():
+            return "conversation.opened"
+        case ConversationAssigned():
+            return "conversation.assigned"
+        case HandoffClosed():
+            return "conversation.resolved"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerMatch:
+    """A flow that a text starts, and what the text gives to its variables, as it was written."""
+
+    flow: str
+    given: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerIndex:
+    """The flows that one sort of contact can start: by normalised word, by pattern, by a wider match, by event."""
+
+    words: Mapping[str, str]
+    patterns: tuple[tuple[Any, str], ...]
+    wider: Mapping[str, tuple[tuple[str, str], ...]]  # phrases, each with its flow, by how they are matched
+    events: Mapping[str, str]
+    otherwise: str | None  # the flow for every other message
+
+    @classmethod
+    def of(cls, flows: Mapping[str, Trigger], contact: str) -> Self:
+        """Index triggers, by their flows. Those for such contacts alone come first; else the order of the flows decides."""
+        triggers = [(name, trigger) for name, trigger in flows.items() if contact in trigger.contacts]
+        triggers.sort(key=lambda found: found[1].contact is None)
+        phrases = [(word, name, trigger.how) for name, trigger in triggers for word, _ in trigger.words]
+        return cls(
+            _first_of((normalise(word), name) for word, name, _ in phrases),
+            tuple((trigger.pattern, name) for name, trigger in triggers if trigger.pattern is not None),
+            {how: tuple((word, name) for word, name, its in phrases if its == how) for how in (ANYWHERE, CLOSE)},
+            _first_of((event, name) for name, trigger in triggers for event in trigger.events),
+            next((name for name, trigger in triggers if trigger.otherwise), None),
+        )
+
+    def by_texts(self, texts: Iterable[str]) -> TriggerMatch | None:
+        """What the first of these texts starts that starts anything."""
+        return next((found for text in texts for found in self._by_text(text)), None)
+
+    def _by_text(self, text: str) -> Iterator[TriggerMatch]:
+        """By a whole word, else by a pattern, else by a word that it has in it, else by one that it comes close to."""
+        whole = self.words.get(normalise(text))
+        if whole is not None:
+            yield TriggerMatch(whole)
+        for pattern, flow in self.patterns:
+            given = named_parts(pattern, text.strip())
+            if given is not None:
+                yield TriggerMatch(flow, given)
+        for how, phrases in self.wider.items():
+            found = match_wider(text, [phrase for phrase, _ in phrases], how)
+            if found is not None:
+                yield TriggerMatch(phrases[found][1])
+
+    def by_event(self, event: Event) -> str | None:
+        """The flow that such an event starts."""
+        return self.events.get(name_of_event(event)) if self.events else None
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """The triggers of all flows: for contacts who have never been in a flow, and for those who have."""
+
+    first: TriggerIndex
+    returning: TriggerIndex
+
+    @classmethod
+    def of(cls, flows: Mapping[str, Trigger]) -> Self:
+        """Index triggers, by their flows. Collisions have been reported by the checks."""
+        return cls(TriggerIndex.of(flows, FIRST), TriggerIndex.of(flows, RETURNING))
+
+
+def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What stands under each key first."""
+    firsts: dict[str, str] = {}
+    for key, name in found:
+        firsts.setdefault(key, name)
+    return firsts
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +181,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What loading came to: a library unless there are problems, and the test documents as they are."""
+    """The result of loading: a library unless there are problems, and the test documents as they are."""
 
     library: Library | None
     problems: list[Problem]
@@ -90,13 +197,13 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
     texts = {source.path: source.text.decode("utf-8", "replace") for source in documents}
     problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
-    reading = _Reading(extensions, texts, problems.paths(UNREAD))
+    loading = _Loading(extensions, texts, problems.paths(UNREAD))
     translations = read_translations(found, extensions, of_locales)
-    bot, flows = reading.read(translations.spoken(None), problems)
+    bot, flows = loading.read(translations.spoken(None), problems)
     translated = {}
     if not problems:
         problems.include(of_locales)
-        translated = reading.read_translated(translations, bot, problems)
+        translated = loading.read_translated(translations, bot, problems)
     if problems:
         return LoadResult(None, problems.sorted(), found.tests)
     library = _library(bot, flows, texts, sources, extensions)
@@ -105,7 +212,7 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _Loading:
     """What documents are read with. ``unread`` are the files of which something could not be read."""
 
     extensions: Extensions
@@ -116,8 +223,7 @@ class _Reading:
         """Read and check a bot and its flows."""
         bot = _the_bot(documents, self.extensions, problems)
         flows = _the_flows(documents, bot, self.extensions, self.texts, problems)
-        check(bot, flows, problems, self.unread)
-        check_own(bot, flows, self.extensions.own, problems)
+        check(bot, flows, self.extensions.own, problems, self.unread)
         self._forgive(documents, problems)
         return bot, flows
 
@@ -198,7 +304,7 @@ def _library(
 
 
 def _triggers_of(flows: Mapping[str, Flow]) -> Triggers:
-    return Triggers.of({name: flow.start for name, flow in flows.items() if flow.start is not None})
+    return Triggers.of({name: flow.trigger for name, flow in flows.items() if flow.trigger is not None})
 
 
 def _translated(library: Library, bot: BotDefinition, flows: Mapping[str, Flow]) -> Library:

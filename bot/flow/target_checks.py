@@ -83,7 +83,8 @@ class Targets:
             self._check_absolute(target)
         elif flow is None:
             what = f'"{target.text}" is a step, and bot.yml belongs to no flow'
-            fix = did_you_mean(target.text, RESERVED, f"write /flow/{target.text}")
+            owner = next((name for name, each in self._flows.items() if target.text in each.steps), "flow")
+            fix = did_you_mean(target.text, RESERVED, f"write /{owner}/{target.text}")
             if target.text in self._flows:
                 fix = f"for the flow write /{target.text}"
             self._problems.add("E112", target.mark, what, fix)
@@ -117,6 +118,7 @@ class Targets:
             self._problems.add("E103", mark, f'no flow "{name}"', fix)
 
 
+# -- steps that lead in a circle without waiting ----------------------------------------------------
 Place = tuple[str, str]  # a flow and one of its steps
 
 
@@ -233,6 +235,9 @@ def _circle_from(place: Place, onward: Mapping[Place, list[Place]], done: set[Pl
         else:
             path[step] = iter(onward[step])
     return []
+
+
+# -- flows that end because a step failed -----------------------------------------------------------
 
 
 def failing_flows(flows: Mapping[str, Flow], words: Words, *, texts: bool = False) -> frozenset[str]:

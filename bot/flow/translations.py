@@ -80,12 +80,12 @@ def wording_spots(language: str, mark: Mark) -> Iterator[Spot]:
 
 def read_locale(language: str, node: Map, known: Iterable[Spot], problems: Problems) -> Locale:
     """Read one file; what is not there to be said is a problem."""
-    reading = _Reading(language, known, problems)
+    reading = _LocaleReading(language, known, problems)
     reading.walk(node, ())
     return Locale(language, reading.texts, reading.words, tuple(reading.unknown))
 
 
-class _Reading:
+class _LocaleReading:
     """A locale while it is read."""
 
     def __init__(self, language: str, known: Iterable[Spot], problems: Problems) -> None:
@@ -208,7 +208,7 @@ class Translations:
 
 
 def read_translations(documents: Documents, extensions: Extensions, problems: Problems) -> Translations:
-    """Hold the locales against the other documents; what is not there to be said is a problem."""
+    """Read the locales; what they translate and the other documents do not say is a problem."""
     if not documents.locales:
         return Translations(documents)
     spots = all_spots(documents, all_kinds(extensions.verbs))

@@ -36,7 +36,7 @@ CODES: dict[str, str] = {
     "E116": "a name under which nothing is scheduled",
     "E121": "two keys that exclude each other",
     "E122": "a branch after `else`",
-    "E123": "an option that has no meaning at this step",
+    "E123": "an option that has no effect at this step",
     "E124": "`retry` beside `other`",
     "E130": "an outcome that leads nowhere",
     "E131": "a transition without a target",

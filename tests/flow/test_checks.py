@@ -97,7 +97,7 @@ CASES = {
     ),
     "a way on that no way out takes": (
         flow("  a: {handoff: sales, closed: end, then: end}\n"),
-        '4:42: E123 step "a": "then" where every way out has a target of its own (write the target there)',
+        '4:42: E123 step "a": "then" has no effect: every outcome has a target of its own (remove it)',
     ),
     "a classify step without exits": (
         flow("  a: {classify: What?, exits: {}, other: end, errors: {else: end}}\n"),
@@ -145,11 +145,11 @@ CASES = {
     ),
     "a reminder where nobody is waited for": (
         flow("  a: {say: x, remind: {after: 1h}}\n"),
-        '4:23: E123 step "a": "remind" where nobody is waited for (put it on a step that waits for an answer)',
+        '4:23: E123 step "a": "remind" has no effect: the step waits for no answer (put it on a step that waits for an answer)',
     ),
     "retry beside other": (
         flow("  a: {ask: x, buttons: {Y: end}, retry: {say: z}, other: end}\n"),
-        '4:41: E124 step "a": "retry" beside "other" (keep one: `other` takes every reply that is no answer)',
+        '4:41: E124 step "a": "retry" has no effect beside "other" (keep one: `other` takes every reply that is no answer)',
     ),
     "a retry without else": (
         flow("  a: {ask: x, buttons: {Y: end}, retry: {max: 2}}\n"),
@@ -236,7 +236,7 @@ CASES = {
     ),
     "a variable that a flow's defaults set": (
         flow("  a: {ask: x}\n", "defaults: {timeout: {after: 1h, set: {n: 1}, then: end}}\n"),
-        '3:39: E301 no variable "n" in flow main (declare it under vars: n: {type: text})',
+        '3:39: E301 no variable "n" in flow main (declare it in flow main under vars: n: {type: text})',
     ),
     "an other without replies": (
         flow("  a: {template: {name: x, language: en}, other: end}\n"),
@@ -327,7 +327,7 @@ CASES = {
     ),
     "a call whose failure leads nowhere": (
         flow("  a: {call: shop.find, with: {number: 1}}\n"),
-        '4:3: E130 step "a" has no `errors.else`: a failure of this step leads nowhere (add errors: {else: ...})',
+        '4:3: E130 step "a" has no `errors.else`: a failure of this step leads nowhere (add errors: {else: end}, or another target)',
     ),
 }
 
@@ -349,7 +349,7 @@ OF_THE_BOT = {
     ),
     "a step's name where no flow is": (
         BOT + "words: {menu: a}\n",
-        '3:15: E112 "a" is a step, and bot.yml belongs to no flow (write /flow/a)',
+        '3:15: E112 "a" is a step, and bot.yml belongs to no flow (write /main/a)',
     ),
     "a word that a choice has": (
         BOT + "words: {yes: end}\n",
@@ -397,7 +397,7 @@ OF_THE_BOT = {
     ),
     "a channel that is no number": (
         BOT + "channels: {main: ch_1}\n",
-        '3:18: E109 bot: channels: "main" is no number (write the channel\'s number with its country code: its id)',
+        '3:18: E109 bot: channels: "main" is no number (write the channel\'s number with its country code, then its id: 6281234567890: chn_1)',
     ),
 }
 ELSEWHERE = {

@@ -400,7 +400,7 @@ VALUES: dict[str, Mistake] = {
         "shop's assistant",
         "{when: they have what they need, then: end}",
         "{when: they have what they need}",
-        '18:13: E130 step "talk" has no `exits.done`: "exits.done" leads nowhere (write exits.done: and a target)',
+        "18:13: E131 exits.done leads nowhere (add `then` with a target)",
     ),
 }
 ALL = {**SHORT, **TARGETS_WRONG, **{f"{name}, misspelt": found for name, found in KEYS.items()}, **TEXTS, **VALUES}

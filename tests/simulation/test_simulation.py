@@ -11,7 +11,7 @@ import pytest
 from bot.clock import MovableClock
 from bot.core.events import MessageReceived
 from bot.core.values import Location
-from bot.flow.triggers import name_of_event
+from bot.flow.library import name_of_event
 from bot.folder import read_folder
 from bot.program import Program, load_program
 from bot.simulation.gateway_events import HAPPENINGS, NothingYet

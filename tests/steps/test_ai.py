@@ -892,7 +892,7 @@ CASES = {
     ),
     "an exit that leads nowhere": (
         "    exits: {a: {when: x}}\n",
-        'E130 step "t" has no `exits.a`: "exits.a" leads nowhere (write exits.a: and a target)',
+        'E131 exits.a leads nowhere (add `then` with a target)',
     ),
     "an exit with a name that models do not take": (
         "    exits: {Größe: end}\n",
@@ -971,11 +971,11 @@ CASES = {
     ),
     "a way on that nothing takes": (
         "    then: end\n",
-        'E123 step "t": "then" where every way out has a target of its own (write the target there)',
+        'E123 step "t": "then" has no effect: every outcome has a target of its own (remove it)',
     ),
     "a retry that nothing takes": (
         "    retry: {say: Hm?}\n",
-        'E123 step "t": "retry" where every reply is taken (leave it out)',
+        'E123 step "t": "retry" has no effect: the step takes every reply (remove it)',
     ),
 }  # fmt: skip
 

@@ -76,7 +76,7 @@ def test_keys_are_read_as_their_annotations_say() -> None:
         ("score: x, points: 1, passed: nowhere", ['E102 no step "nowhere" (add the step to flow main)']),
         ("scores: x, points: 1", ['E107 step "count" has no verb, it begins with "scores" (did you mean "score"?)']),
         ("score: x, points: 1, passed: yes, within: 3s", ['E104 step "count": unknown key "within"']),
-        ("score: x, points: 1, passed: yes, retry: {max: 3}", ['E123 step "count": "retry" where nobody is waited for (put it on a step that waits for an answer)']),
+        ("score: x, points: 1, passed: yes, retry: {max: 3}", ['E123 step "count": "retry" has no effect: the step waits for no answer (put it on a step that waits for an answer)']),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_step_is_found_when_it_is_read(step: str, expected: list[str]) -> None:

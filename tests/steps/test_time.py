@@ -71,7 +71,7 @@ def test_a_schedule_is_clean(option: str) -> None:
             "schedule: {flow: reminder, after: 2h}, cancel: remind",
             'E116 nothing is scheduled as "remind" (did you mean "r',
         ),
-        ("cancel: reminder", 'E116 nothing is scheduled as "reminder" (a step schedules it by this name, or by its'),
+        ("cancel: reminder", 'E116 nothing is scheduled as "reminder" (write the name that a step schedules it by'),
     ],
 )
 def test_a_schedule_that_cannot_be_is_found(option: str, problem: str) -> None:

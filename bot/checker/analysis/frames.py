@@ -231,7 +231,7 @@ def _carries(ours: Variable, theirs: Variable) -> bool:
 
 def _by_pattern(flow: Flow) -> list[str]:
     """The variables that have a value whatever message starts the flow; none where words start it, too."""
-    start = flow.start
+    start = flow.trigger
     if start is None or start.pattern is None or start.words or start.otherwise:
         return []
     return [name for name in certain_groups(start.pattern) if _takes_all(flow.variables[name])]

@@ -172,7 +172,7 @@ def _seconds(step: Step, edge: Edge, reminders: int) -> float:
         case Cause.REMINDER:
             return reminded
         case Cause.TIMEOUT:
-            timeout = step.defaults.timeout if step.kind.waits else step.options.defaults.timeout
+            timeout = step.timeout
             after = 0.0 if timeout is None or timeout.after is None else timeout.after.total_seconds()
             return after if timeout is not None and timeout.fixed else after + reminded
         case Cause.TIME | Cause.RESULT:

@@ -52,7 +52,7 @@ class _Overview:
 
     def _flow(self, flow: Flow) -> str:
         lines = [short(flow.about, ABOUT)] if flow.about else []
-        started = ", ".join(said(flow.start))
+        started = ", ".join(said(flow.trigger))
         lines += [STARTED + started] if started else []
         lines += [f"interrupted: {flow.interrupted}"] if flow.interrupted else []
         return self.sketch.box(Look.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name))

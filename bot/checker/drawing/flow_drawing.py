@@ -7,8 +7,7 @@ from functools import cached_property
 from bot.checker.drawing.drawing_model import Drawing, Look, Sketch, Stroke, listed, of_outcome, short
 from bot.checker.drawing.finding_index import Flags
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
-from bot.flow.definition import Flow, Step
-from bot.flow.triggers import FIRST, Trigger
+from bot.flow.definition import FIRST, Flow, Step, Trigger
 from bot.steps.step_facts import RestFor
 from bot.steps.transition import END
 
@@ -178,7 +177,7 @@ def _opened(graph: Graph, root: Root) -> Iterator[str]:
     by = "" if root.by is None else "/".join(root.by)
     match root.opening:
         case Opening.WORDS | Opening.EVENT:
-            yield from said(graph.flow(root.place).start)
+            yield from said(graph.flow(root.place).trigger)
         case Opening.WORD:
             yield from (f"word {word.text}" for word in graph.library.bot.words.values() if word.mark == root.mark)
         case Opening.RUN:

@@ -107,7 +107,7 @@ class Proposals:
         yield Sends("image")
 
     def _starting(self, flow: Flow) -> Iterator[Act]:
-        start = flow.start
+        start = flow.trigger
         if flow.name in self._by_programs:
             yield Starts(flow.name)
         if start is None:
@@ -182,7 +182,7 @@ class Proposals:
     def _interrupting(self, flow: Flow) -> Iterator[Act]:
         if flow.interrupted is not None:
             others = (other for other in self._library.flows.values() if other.name != flow.name)
-            yield from (move for other in others if other.start is not None for move in self._starting(other))
+            yield from (move for other in others if other.trigger is not None for move in self._starting(other))
 
 
 def takes(work: TurnContext, text: str) -> bool:

@@ -59,7 +59,7 @@ def roots_of(library: Library, steps: Mapping[Place, Step], edges: Iterable[Edge
 
 def _started(library: Library) -> Iterator[Root]:
     for flow in library.flows.values():
-        start, place = flow.start, (flow.name, flow.first)
+        start, place = flow.trigger, (flow.name, flow.first)
         if start is None:
             continue
         if start.words or start.pattern is not None or start.otherwise:

@@ -170,8 +170,8 @@ class PossibleValues:
             flow = self._graph.flow(root.place)
             if root.opening is Opening.PROGRAM:
                 yield from ((name, _ANY) for name in flow.variables)
-            elif flow.start is not None and flow.start.pattern is not None:
-                yield from ((name, _ANY) for name in flow.start.pattern.groupindex)
+            elif flow.trigger is not None and flow.trigger.pattern is not None:
+                yield from ((name, _ANY) for name in flow.trigger.pattern.groupindex)
         for place, step in self._graph.steps.items():
             yield from self._of_step(step, self._graph.flow(place))
             for edge in self._graph.edges[place]:
