@@ -108,12 +108,12 @@ class _ConversationLoads:
         """A step that such a conversation comes to again and again: one that waits, the first of them."""
         node: Node | None = self._stages.first(place)
         while node is not None:
-            knot = self._longest.knots.get(node)
-            if knot is not None and knot.endless:
-                around = {each.place for each in knot.nodes if isinstance(each, StepNode)}
+            component = self._longest.components[node]
+            if component.endless:
+                around = {each.place for each in component.nodes if isinstance(each, StepNode)}
                 return min(around, key=lambda each: (not self._graph.steps[each].kind.pauses, self._order[each]))
-            term = self._longest.best[node] if knot is None else knot.exit
-            node = next((each for each in term.counted if self._longest.seconds[each] >= UNBOUNDED), None)
+            counted = component.exit.constraint.counted
+            node = next((each for each in counted if self._longest.seconds[each] >= UNBOUNDED), None)
         return None
 
     def _terms(self) -> Iterator[tuple[Node, Constraint]]:

@@ -1,8 +1,9 @@
 """How long a contact may have been silent when a conversation comes to a step: the longest time along any path."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
+from bot.checker.analysis.longest_paths import DAY, UNBOUNDED, Constraint, LongestPaths, Node, by_node
+from bot.checker.analysis.reachability import Reachability
 from bot.checker.analysis.timed_graph import (
     EndNode,
     Ends,
@@ -19,7 +20,6 @@ from bot.checker.graph.traversal import reachable
 Sender = Place | Edge
 """What sends messages: a step, or an edge on which something is said."""
 
-_MOST_TOLD = 400  # edges of a way
 _MOST_FRAMES = 10  # on top of each other, on a way
 
 
@@ -28,60 +28,95 @@ class SilentTimes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = graph.fact(StepNodes)
+        self._nodes = graph.fact(StepNodes)
         self.leads = timed_edges(graph)
-        self._passages = SubFlowSummaries(graph, self.leads, self._stages)
-        terms = by_node((*self._passages.terms(), *self._terms()))
-        self._longest = LongestPaths(terms, dict((*self._stages.bounds.items(), *self._passages.bounds())))
+        self._passages = SubFlowSummaries(graph, self.leads, self._nodes)
+        constraints = by_node((*self._passages.constraints(), *self._constraints()))
+        self._longest = LongestPaths(constraints, dict((*self._nodes.bounds.items(), *self._passages.bounds())))
 
     def before(self, sender: Sender) -> float | None:
         """The seconds of silence with which something is sent, at most; None: it never is."""
         return self._longest.seconds.get(self._node(sender))
 
     def first(self, late: Iterable[Sender]) -> Mapping[Sender, Sender]:
-        """By each message that comes too late the first such in the same silence."""
-        senders = {self._node(sender): sender for sender in late}
-        found = first_late(self._longest, senders, {self._stages.put(stage.place) for stage in self._stages.bounds})
-        return {senders[node]: senders[first] for node, first in found.items()}
+        """By each message that comes too late the first such since the contact's last message, on the longest path to it.
 
-    def way_to(self, sender: Sender) -> tuple[Edge, ...]:
-        """A way from a beginning on which the silence is as long as that, or a day."""
-        found: list[Edge] = []
-        for term in reversed(self._longest.way(self._node(sender))):
-            self._tell(term, found, 0)
-        return tuple(found)
+        One that a bound on visits may lead past may not be sent at all, so it stands for no other.
+        """
+        unsure = {self._nodes.put(entered.place) for entered in self._nodes.bounds}
+        senders = {self._node(sender): sender for sender in late}
+        before = {
+            node: next((each for each in self._after_a_day(node) if each in senders and each not in unsure), node)
+            for node in senders
+        }
+        return {sender: senders[_last(node, before)] for node, sender in senders.items()}
+
+    def path_to(self, sender: Sender) -> tuple[Edge, ...]:
+        """A path from a beginning on which the silence is as long as that, or a day."""
+        node = self._node(sender)
+        since = [each for _, each in self._in_order(node) if isinstance(each, Edge)]
+        before = self._longest.path(node)[-1][1]
+        return (*self._path_before(before), *since)
+
+    def _path_before(self, last: Constraint) -> tuple[Edge, ...]:
+        """A shortest path to where the contact says something."""
+        reachability = self._graph.fact(Reachability)
+        heard_at = last.onward.place if isinstance(last.onward, StepNode) else None
+        return reachability.way_to(heard_at) if heard_at is not None and heard_at in reachability.reached else ()
 
     def _node(self, sender: Sender) -> Node:
-        return sender if isinstance(sender, Edge) else self._stages.put(sender)
+        return sender if isinstance(sender, Edge) else self._nodes.put(sender)
 
-    def _tell(self, term: Constraint, found: list[Edge], depth: int) -> None:
-        """Note the edges of a term: those of the flow that runs meanwhile come before its own."""
-        runs = term.inner is not None and not isinstance(term.inner, StepNode)
-        if runs and len(found) < _MOST_TOLD and depth < _MOST_FRAMES:
-            for inner in self._longest.way(term.inner):
-                self._tell(inner, found, depth + 1)
-        if term.edge is not None:
-            found.append(term.edge)
+    def _after_a_day(self, node: Node) -> list[Node]:
+        """The steps and edges of the longest path to a node that come a day after the contact's last message."""
+        late: list[Node] = []
+        silent = 0.0
+        for seconds, each in self._in_order(node):
+            if isinstance(each, Edge) and each.cause is Cause.REPLY:
+                silent = 0.0
+                late.clear()
+            silent += seconds
+            if silent >= DAY:
+                late.append(each)
+        return late
+
+    def _in_order(self, node: Node) -> Iterator[tuple[float, Node | None]]:
+        """The nodes and edges of a longest path to a node, as they follow each other, each with the time before it."""
+        for each, constraint in reversed(self._longest.path(node)):
+            yield from self._through(constraint, 0)
+            if not isinstance(each, Edge):  # one on which something is said is a node itself
+                yield 0.0, constraint.edge
+            yield constraint.seconds, each
+
+    def _through(self, constraint: Constraint, depth: int) -> Iterator[tuple[float, Node | None]]:
+        """The same for the flow that runs meanwhile: from its beginning to its end."""
+        if constraint.inner is None or isinstance(constraint.inner, StepNode) or depth == _MOST_FRAMES:
+            return
+        for each, inner in self._longest.path(constraint.inner):
+            if isinstance(each, EndNode):
+                yield 0.0, each.stage
+            yield from self._through(inner, depth + 1)
+            yield inner.seconds, inner.edge
 
     # -- what it is made of ----------------------------------------------------------------------------------------
 
-    def _terms(self) -> Iterator[tuple[Node, Constraint]]:
+    def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for root in self._graph.roots:
             yield from self._opened(root)
         for several in self.leads.values():
             for lead in several:
                 yield from self._on(lead)
-        yield from ((put, Constraint(onward=entered)) for entered, put in self._stages.entered())
+        yield from ((put, Constraint(onward=entered)) for entered, put in self._nodes.entered())
         yield from self._come_back()
 
     def _opened(self, root: Root) -> Iterator[tuple[Node, Constraint]]:
         """The silence with which a frame is opened; when it is due that a step has scheduled, its edges say."""
-        first = self._stages.first(root.place)
+        first = self._nodes.first(root.place)
         if root.by is None:
             if root.opening is not Opening.TAP:  # which leads to where somebody has been
                 yield first, Constraint(0.0 if root.opening in _SPOKEN else UNBOUNDED)
             return
-        by = self._stages.put(root.by)
+        by = self._nodes.put(root.by)
         if root.opening is Opening.PLAN:
             yield first, Constraint(onward=_due(root))
             if root.busy in _FREE:
@@ -89,20 +124,20 @@ class SilentTimes:
         else:
             yield first, Constraint(onward=by, opens=True)
             if any(run[0] == root.place and run[1] > 1 for lead in self.leads[root.by] for run in lead.runs):
-                for end in self._stages.every(root.place)[False]:  # the elements before
+                for end in self._nodes.every(root.place)[False]:  # the elements before
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
     def _on(self, lead: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """An edge, and where it leads. What is said on it is a node of its own."""
         edge, taken = lead.edge, list(self._taken(lead))
         if speaks(edge) or edge.returns:
-            yield from ((edge, term) for term in taken)
-            met = self._stages.first(edge.target) if edge.target is not None and edge.returns else None
+            yield from ((edge, each) for each in taken)
+            met = self._nodes.first(edge.target) if edge.target is not None and edge.returns else None
             taken = [Constraint(onward=edge, inner=met, times=0)]
         if edge.target is None or edge.cause is Cause.PERSON:
             yield from ((_FREE["after" if edge.target is None else "interrupt"], term) for term in taken)
         if not keeps_waiting(edge):
-            yield from ((after, term) for after in self._stages.after(edge) for term in taken)
+            yield from ((after, term) for after in self._nodes.after(edge) for term in taken)
         for root in self._graph.roots_by.get(edge.source, ()) if edge.success else ():
             if root.opening is Opening.PLAN:
                 after = UNBOUNDED if root.after is None else root.after.total_seconds()
@@ -110,7 +145,7 @@ class SilentTimes:
 
     def _taken(self, lead: TimedEdge) -> Iterator[Constraint]:
         """The silence with which an edge is taken."""
-        edge, here = lead.edge, self._stages.of(lead.edge)
+        edge, here = lead.edge, self._nodes.of(lead.edge)
         if edge.cause is Cause.REPLY:
             yield Constraint(onward=here, edge=edge, anew=True)
         elif lead.runs:
@@ -125,14 +160,14 @@ class SilentTimes:
             if flow.interrupted in ("resume", "ask"):
                 for place in self._cutting_in(flow.name):
                     yield from (
-                        (_over(flow.name), Constraint(inner=end)) for end in self._stages.first(place).ends[False]
+                        (_over(flow.name), Constraint(inner=end)) for end in self._nodes.first(place).ends[False]
                     )
         for root in self._graph.roots:
             if root.busy == "interrupt":
-                for end in self._stages.first(root.place).ends[False]:
+                for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
         for place in filter(self._graph.hears, self._graph.steps):
-            here = self._stages.put(place)
+            here = self._nodes.put(place)
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
@@ -169,17 +204,17 @@ _OPENING = (Opening.RUN, Opening.INTERRUPTION, Opening.PLAN)
 class SubFlowSummaries:
     """The times until frames end."""
 
-    def __init__(self, graph: Graph, leads: Mapping[Place, tuple[TimedEdge, ...]], stages: StepNodes) -> None:
+    def __init__(self, graph: Graph, leads: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
         self._graph = graph
         self._leads = leads
-        self._stages = stages
+        self._nodes = nodes
 
-    def terms(self) -> Iterator[tuple[Node, Constraint]]:
+    def constraints(self) -> Iterator[tuple[Node, Constraint]]:
         """What the times are made of."""
         for place in self._in_frames():
             for lead in self._leads[place]:
                 yield from self._on(lead)
-        for entered, put in self._stages.entered():
+        for entered, put in self._nodes.entered():
             for ends, further in zip(entered.ends, put.ends, strict=True):
                 yield from ((end, Constraint(onward=onward)) for end, onward in zip(ends, further, strict=True))
         for opened, most in {run for leads in self._leads.values() for lead in leads for run in lead.runs}:
@@ -188,13 +223,13 @@ class SubFlowSummaries:
 
     def bounds(self) -> Iterator[tuple[Node, int]]:
         """How often steps are entered on the way to an end."""
-        for stage, most in self._stages.bounds.items():
+        for stage, most in self._nodes.bounds.items():
             yield from ((end, most) for ends in stage.ends for end in ends)
 
     def run(self, lead: TimedEdge) -> Iterator[Ends]:
         """The times of the flows that run before an edge, to the end that it follows."""
         for opened, most in lead.runs:
-            ends = self._stages.every(opened) if most > 1 else self._stages.first(opened).ends
+            ends = self._nodes.every(opened) if most > 1 else self._nodes.first(opened).ends
             yield ends[lead.edge.cause is not Cause.FLOW]
 
     def _in_frames(self) -> list[Place]:
@@ -207,11 +242,11 @@ class SubFlowSummaries:
 
     def _on(self, lead: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """An edge leads to the end of its frame, or on. What goes back to a flow below does neither."""
-        edge, here = lead.edge, self._stages.of(lead.edge).ends
+        edge, here = lead.edge, self._nodes.of(lead.edge).ends
         if edge.target is None and not edge.ends_all:
             yield from self._link(lead, here[edge.expires or edge.breaks], (None, None))
         elif edge.target is not None and edge.target[0] not in self._graph.below[edge.source[0]]:
-            for after in self._stages.after(edge):
+            for after in self._nodes.after(edge):
                 yield from self._link(lead, here[False], after.ends[False])
                 yield from self._link(lead, here[True], after.ends[True])
 
@@ -236,7 +271,7 @@ class SubFlowSummaries:
 
     def _elements(self, opened: Place, more: int) -> Iterator[tuple[Node, Constraint]]:
         """A flow that runs for each element: for none, or for one and so many more. The last one may expire."""
-        ends, every = self._stages.first(opened).ends, self._stages.every(opened)
+        ends, every = self._nodes.first(opened).ends, self._nodes.every(opened)
         (end, end_heard), (_, expires_heard) = ends
         yield every[False][0], Constraint()
         for once, all_of_them in zip((*ends[False], *ends[True]), (*every[False], *every[True]), strict=True):
@@ -246,42 +281,9 @@ class SubFlowSummaries:
         yield every[True][1], Constraint(onward=every[True][0], inner=end_heard, opens=True)
 
 
-def first_late(longest: LongestPaths, late: Iterable[Node], unsure: Collection[Node]) -> Mapping[Node, Node]:
-    """By each late message the first on the longest way to it, which may be itself; of a knot of them, one.
-
-    Those that are ``unsure`` may not be sent at all, so they stand for no other.
-    """
-    found: dict[Node, Node | None] = {}
-    ranks = {node: rank for rank, node in enumerate(node for node in late if node not in unsure)}
-    for node in longest.seconds:
-        knot = longest.knots.get(node)
-        if knot is None:
-            found[node] = _on(node, longest.best[node], found, ranks)
-        elif node not in found:
-            before = _on(None, knot.exit, found, ranks)
-            among = (each for each in knot.nodes if each in ranks)
-            first = min(among, key=ranks.__getitem__, default=None) if before is None else before
-            found.update(dict.fromkeys(knot.nodes, first))
-    return {node: _root(node, found) for node in late}
-
-
-def _on(node: Node | None, term: Constraint, found: Mapping[Node, Node | None], late: Collection[Node]) -> Node | None:
-    """The first late message on the way to a node; or from there to the end of its frame, since the contact spoke."""
-    onward, inner = found.get(term.onward), found.get(term.inner)
-    parts: tuple[Node | None, ...]
-    if not isinstance(node, EndNode):
-        parts = (None if term.anew else onward, inner, node)
-    elif node.heard:
-        spoken_later = isinstance(term.onward, EndNode) and term.onward.heard
-        parts = (None if spoken_later else inner, onward)
-    else:
-        parts = (node.stage, inner, term.edge, onward)
-    return next((part for part in parts if part in late), None)
-
-
-def _root(node: Node, found: Mapping[Node, Node | None]) -> Node:
-    """The first of all, where one leads to the other; of a circle of them, where it was come to."""
+def _last(node: Node, onward: Mapping[Node, Node]) -> Node:
+    """Where nodes lead that lead to each other; of a cycle of them, where it begins."""
     passed = [node]
-    while (before := found[passed[-1]]) is not None and before not in passed:
-        passed.append(before)
+    while onward[passed[-1]] not in passed:
+        passed.append(onward[passed[-1]])
     return passed[-1]

@@ -39,7 +39,7 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
         told.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
     for (mark, what), messages in told.items():
         latest = max(messages, key=lambda message: message.seconds)
-        yield _finding(mark, what, latest, len({message.step for message in messages}), silences.way_to(latest.sent_by))
+        yield _finding(mark, what, latest, len({message.step for message in messages}), silences.path_to(latest.sent_by))
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:

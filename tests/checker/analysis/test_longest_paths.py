@@ -81,6 +81,6 @@ def test_what_contains_itself_grows_where_it_takes_any_time() -> None:
 
 @pytest.mark.parametrize("names", ["ab", "abcd"])
 def test_a_way_round_and_round_takes_a_day(names: str) -> None:
-    way = LongestPaths(around(*names), {}).way(names[1])
-    assert DAY <= sum(term.seconds for term in way) < 2 * DAY
-    assert way[-1].onward is None
+    way = LongestPaths(around(*names), {}).path(names[1])
+    assert DAY <= sum(term.seconds for _, term in way) < 2 * DAY
+    assert way[-1][1].onward is None
