@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bot import __version__
+from bot.checker import rules
 from bot.checker.analysis.loads import flow_loads, model_loads
-from bot.checker.findings import RULES, Finding
+from bot.checker.findings import Finding
 from bot.checker.prove import prove
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.cli.output import counted, path_from_here, printable, styled
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from bot.cli.counterexamples import Counterexamples
 
 
-TITLES = CODES | RULES
+TITLES = CODES | rules.TITLES
 """What each code is about, in a few words."""
 _PAGES = Path(__file__).with_name("checks")  # a link to docs/checks
 
 
 def page(code: str) -> str:
     """What there is to read about a code: the page of a finding's, the section of a problem's."""
-    if code in RULES:
+    if code in rules.TITLES:
         return (_PAGES / f"{code}.md").read_text("utf-8")
     sections = re.split(r"^#(?=# )", (_PAGES / f"{code[:2]}.md").read_text("utf-8"), flags=re.MULTILINE)
     return next(section for section in sections if section.startswith(f"# {code}:"))

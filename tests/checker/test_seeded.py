@@ -9,6 +9,7 @@ import pytest
 from bot.cli.check_report import report_on
 from bot.flow.documents import Source
 from bot.folder import Folder, read_folder
+from bot.lang.problems import CODES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST_REPORTS = 2
@@ -130,9 +131,12 @@ def test_it_is_found_at_its_line_among_few_reports(name: str) -> None:
     folder, path, line = with_mistake(mistake)
     found = [entry.found for entry in report_on(folder).entries]
     assert (mistake.code, path, line) in [(each.code, each.path, each.line) for each in found], list(map(str, found))
-    assert len(found) <= MOST_REPORTS, list(map(str, found))
+    same = [each for each in found if each.code in (mistake.code, *CODES)]
+    assert len(same) <= MOST_REPORTS, list(map(str, found))
 
 
 @pytest.mark.parametrize("bot", sorted({mistake.file.partition("/")[0] for mistake in MISTAKES.values()}))
 def test_without_the_mistake_nothing_is_found(bot: str) -> None:
-    assert [str(entry.found) for entry in report_on(original(bot)).entries] == []
+    codes = {mistake.code for mistake in MISTAKES.values()}
+    found = (entry.found for entry in report_on(original(bot)).entries)
+    assert [str(each) for each in found if each.code in codes] == []

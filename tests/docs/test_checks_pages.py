@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.findings import RULES
+from bot.checker import rules
 from bot.checker.rules.yaml_comments import NEEDLESS, UNREASONED
 from bot.cli.check_report import TITLES, page, report_on
 from bot.flow.documents import Source
@@ -83,7 +83,7 @@ def test_a_page_is_called_as_the_code_is_and_says_why(code: str) -> None:
     assert len(text.split()) > 8
 
 
-@pytest.mark.parametrize("code", RULES)
+@pytest.mark.parametrize("code", rules.TITLES)
 def test_a_findings_page_shows_how_it_is_allowed(code: str) -> None:
     allowing = parts(code).get("Allowing it")
     assert allowing is None or code in (NEEDLESS, UNREASONED) or f"# allow {code}: " in allowing
@@ -98,7 +98,7 @@ def listed() -> Iterator[tuple[str, str, str]]:
 
 def link(code: str) -> str:
     """Where a code's page or section is, as a link from the entry."""
-    if code in RULES:
+    if code in rules.TITLES:
         return f"{code}.md"
     anchor = re.sub(r"[^\w -]", "", f"{code}: {CODES[code]}").replace(" ", "-").lower()
     return f"{code[:2]}.md#{anchor}"
@@ -110,8 +110,8 @@ def test_the_entry_lists_every_code_with_its_title_in_order() -> None:
 
 def test_there_is_no_page_of_a_code_that_there_is_not() -> None:
     pages = {path.stem for path in CHECKS.glob("[EW]*.md")}
-    assert pages == {*RULES, *(code[:2] for code in CODES)}
-    for group in pages - RULES.keys():
+    assert pages == {*rules.TITLES, *(code[:2] for code in CODES)}
+    for group in pages - rules.TITLES.keys():
         sections = re.findall(r"^## (\w+):", (CHECKS / f"{group}.md").read_text(), re.MULTILINE)
         assert sections == sorted(code for code in CODES if code.startswith(group))
 

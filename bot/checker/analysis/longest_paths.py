@@ -201,7 +201,9 @@ class Component:
         order = self._without(cuts, self.nodes)
         out = self._longest({node: found.seconds for node, found in self._exits.items() if node not in cuts}, order)
         to_cut = self._longest(dict.fromkeys(cuts, 0.0), order)
-        last = max(max(self._exits[cut].seconds if cut in self._exits else _NEVER, self._next(cut, out)) for cut in cuts)
+        last = max(
+            max(self._exits[cut].seconds if cut in self._exits else _NEVER, self._next(cut, out)) for cut in cuts
+        )
         around = max(self._next(cut, to_cut) for cut in cuts)
         whole = last + (self._rounds - 1) * around if self._rounds > 1 else last
         out.update(dict.fromkeys(cuts, whole))
@@ -252,9 +254,7 @@ class Component:
     @cached_property
     def _cycle(self) -> Sequence[Dependency]:
         """A cycle that takes time; none where it leads through inner nodes."""
-        longest = max(
-            (each for each in self._dependencies if each.onward), key=lambda each: each.seconds, default=None
-        )
+        longest = max((each for each in self._dependencies if each.onward), key=lambda each: each.seconds, default=None)
         if longest is None or longest.seconds <= 0:
             return ()
         back = self._toward(longest.source)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bot.checker.drawing.drawing_model import Flag
-from bot.checker.findings import RULES, Finding
+from bot.checker.findings import Finding
+from bot.checker.rules import TITLES
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 
@@ -26,7 +27,7 @@ class Flags:
         for finding in findings:
             owner = _owner(owners.get(finding.path, []), finding)
             text = f"{finding.what} ({finding.fix})" if finding.fix else finding.what
-            flags._found.setdefault(owner, []).append(Flag(finding.code, RULES[finding.code], text))
+            flags._found.setdefault(owner, []).append(Flag(finding.code, TITLES[finding.code], text))
         return flags
 
     def at_step(self, flow: str, step: str) -> tuple[Flag, ...]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from bot.checker.graph.edge_builder import EdgeBuilder, OldTaps, opened_by
 from bot.checker.graph.edges import Edge, Place
 from bot.flow.definition import Flow, Step
+from bot.flow.documents import Source
 from bot.flow.library import Library
 from bot.lang.nodes import Mark
 from bot.steps.transition import Assignment
@@ -93,9 +94,10 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Graph:
-    """All steps, edges and roots of a bot."""
+    """All steps, edges and roots of a bot. ``sources`` are the files that it was loaded from, for rules about what is written."""
 
     library: Library
+    sources: tuple[Source, ...] = ()
     steps: Mapping[Place, Step] = field(init=False)
     _facts: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Opening, Place
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import NULL, UNKNOWN, AbstractValue, AbstractValues, bounded, just
@@ -25,6 +25,7 @@ _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 Known = Mapping[str, AbstractValues]
 
 
+@rule(W302="a condition that is always true", W303="a condition that is never true")
 def find_constants(graph: Graph) -> Iterator[Finding]:
     """Each condition once, wherever it is inherited."""
     judge, passing = _Judge(graph), graph.fact(Reachability)
@@ -214,6 +215,7 @@ def _as_value(variable: Variable, value: Any) -> AbstractValue:
         return NULL
 
 
+@rule(W304="a choice that no option gives")
 def find_unoffered(graph: Graph) -> Iterator[Finding]:
     """Variables with choices that questions offer only in part, and that nothing else gives."""
     values = graph.fact(PossibleValues)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.checker.graph.traversal import cycle_through, reachable
 
 
+@rule(W101="a step that nobody reaches", W102="a conversation that never ends")
 def find_ends(graph: Graph) -> Iterator[Finding]:
     """Steps that no conversation comes to, and those from which none comes to an end."""
     passing = graph.fact(Reachability)

@@ -7,7 +7,7 @@ from bot.checker.analysis.loads import TurnLoads
 from bot.checker.analysis.longest_paths import DAY, UNBOUNDED
 from bot.checker.analysis.silent_time import Sender, SilentTimes
 from bot.checker.analysis.timed_graph import speaks
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Step
@@ -27,6 +27,7 @@ class _Late:
     seconds: float
 
 
+@rule(W501="a message after the 24 hours")
 def find_late_messages(graph: Graph) -> Iterator[Finding]:
     """Messages that the gateway would refuse, and for which no template stands in; of several in one silence the first.
 
@@ -39,7 +40,9 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
         told.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
     for (mark, what), messages in told.items():
         latest = max(messages, key=lambda message: message.seconds)
-        yield _finding(mark, what, latest, len({message.step for message in messages}), silences.path_to(latest.sent_by))
+        yield _finding(
+            mark, what, latest, len({message.step for message in messages}), silences.path_to(latest.sent_by)
+        )
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:
@@ -87,6 +90,7 @@ def _long(seconds: float) -> str:
 PER_MINUTE = 60
 
 
+@rule(W601="more messages in one turn than a minute allows")
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
     """Steps by which a turn comes to send more than a minute allows; of a circle the first."""
     turns = TurnLoads(graph)

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.checker.analysis.null_effects import NullAnalysis
 from bot.checker.analysis.transfer_functions import place_uses
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place, Root
 from bot.checker.graph.traversal import reachable
 from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
@@ -26,6 +26,7 @@ Found = tuple[Mark, str, str]
 """Where something never fits, what, and what to do."""
 
 
+@rule(W305="a value that never fits")
 def find_misfits(graph: Graph) -> Iterator[Finding]:
     """Each value once, wherever it is inherited."""
     misfits, told = _Misfits(graph), set[tuple[Mark, str]]()
@@ -128,6 +129,7 @@ def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
     return mark, what, "give it a value of its type, or declare another one"
 
 
+@rule(W307="a value that goes into a flow which never reads it")
 def find_unused(graph: Graph) -> Iterator[Finding]:
     """Inputs of flows, in a bot whose own Python is told of no variables."""
     if not graph.library.hooks:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph, Place
 from bot.lang.languages import ENGLISH, SORRY
 from bot.steps.step_facts import RestFor
@@ -12,6 +12,7 @@ _AT_ONCE = (Cause.TURN, Cause.RESULT)
 _SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
 
 
+@rule(W901="a model's failure that says nothing")
 def find_silent_failures(graph: Graph) -> Iterator[Finding]:
     """The first step whose model may fail with nothing said, in a bot without a `sorry` of its own: one line helps them all."""
     if "sorry" in graph.library.bot.wordings:
@@ -26,6 +27,7 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
         yield Finding.at("W901", graph.steps[place].mark, what, fix)
 
 
+@rule(W902="a tool that changes something and asks nobody")
 def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
     """Tools by which a model changes something without the contact's yes."""
     for place, step in graph.steps.items():

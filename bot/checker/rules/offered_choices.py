@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import combinations
 
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import AskedStep, steps
 from bot.core.messages import clip
@@ -22,6 +22,7 @@ from bot.types.trials import Values, in_words
 from bot.types.variable import Answer, Unfit, Variable
 
 
+@rule(W402="too many choices, or too few", W403="choices that may read the same")
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
     """Counts in the language of the flows, titles in every language, each once."""
     found: dict[Mark, Finding] = {}
@@ -109,6 +110,7 @@ _LOOKS = str.maketrans("авекмнорстухіαβεικνορτυχ01", "ab
 _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 
 
+@rule(W701="choices that look alike", W702="a word that takes an answer")
 def find_alike(graph: Graph) -> Iterator[Finding]:
     """Choices of each language once; words with all questions whose answers they take, once."""
     found: dict[Mark, Finding] = {}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph
 from bot.checker.rules.sent_texts import SentMessage, TextScope, messages
 from bot.expressions.abstract_texts import AbstractText
@@ -64,6 +64,7 @@ class _Text:
                 continue
 
 
+@rule(W401="a text that may be longer than the gateway takes", W404="a text that may be empty where one is needed")
 def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
     """Each text once, in the first language in which it does not fit."""
     found: dict[tuple[Mark, str], Finding] = {}

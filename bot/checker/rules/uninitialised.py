@@ -7,7 +7,7 @@ from bot.checker.analysis.definite_assignment import DefiniteAssignment
 from bot.checker.analysis.null_effects import AnalysedText, NullEffect, VariableSet
 from bot.checker.analysis.provenance import NullOrigin, Provenance
 from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_of, notice_uses
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.expressions.templates import Expression
 from bot.lang.nodes import Mark
@@ -28,6 +28,9 @@ class _Fault:
     fails: bool
 
 
+@rule(
+    W301="a variable that is read before it is set", W308="a variable that another flow has, and this one was not given"
+)
 def find_uninitialised(graph: Graph) -> Iterator[Finding]:
     """Each text and variable once, wherever it is inherited."""
     assigned, origins = graph.fact(DefiniteAssignment), Provenance(graph)
@@ -101,6 +104,7 @@ class _Telling:
         return f"give it a value before, or write {{{{ {self.name} | default('...') }}}}"
 
 
+@rule(W306="an exit that may be shut")
 def find_shut_exits(graph: Graph) -> Iterator[Finding]:
     """Exits that need a list, a record, a file or a place, which no model can note, and which may be null."""
     needed = list(_structures(graph))

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.checker.findings import Finding
+from bot.checker.findings import Finding, rule
+from bot.checker.graph import Graph
 from bot.expressions.templates import Template, compile_template, values_shown, values_used
 from bot.flow.documents import Source, read_documents
 from bot.flow.extraction import Originals, original_of
@@ -28,10 +29,15 @@ class _Language:
     originals: Originals
 
 
-def find_untranslated(library: Library, sources: Iterable[Source]) -> Iterator[Finding]:
+@rule(
+    W801="texts that are not translated",
+    W802="a translation of what the flow does not say any more",
+    W803="a translation that shows other values",
+)
+def find_untranslated(graph: Graph) -> Iterator[Finding]:
     """What is amiss in each locale of a bot that loads from these files."""
-    if library.translations:
-        for spoken in _languages(library, sources):
+    if graph.library.translations:
+        for spoken in _languages(graph.library, graph.sources):
             yield from _missing(spoken)
             yield from _outdated(spoken)
             yield from _other_values(spoken)

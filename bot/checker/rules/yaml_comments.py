@@ -1,10 +1,11 @@
-"""W003: texts that YAML cuts at a ``#``: what follows looks like a part of the text, and is a comment."""
+"""W001 to W003: comments that allow findings for nothing or without a reason, and comments that cut a text short."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.checker.findings import RULES, Finding
+from bot.checker.findings import TITLES, Finding, declare, rule
+from bot.checker.graph import Graph
 from bot.expressions.templates import Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
@@ -17,12 +18,13 @@ _LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; co
 _Line = tuple[str, int]
 
 
-def find_cut_texts(library: Library, sources: Iterable[Source]) -> Iterator[Finding]:
+@rule(W003="a comment that may be a part of the text before it")
+def find_cut_texts(graph: Graph) -> Iterator[Finding]:
     """Texts without quotes behind which stands a comment that begins like a number or a hashtag."""
     texts: dict[_Line, list[Template]] = {}
-    for text in _texts(library):
+    for text in _texts(graph.library):
         texts.setdefault((text.mark.path, text.mark.line), []).append(text)
-    for source in sources:
+    for source in graph.sources:
         if _PERHAPS_CUT.search(source.text):
             written = source.text.decode("utf-8-sig")
             lines = written.splitlines()
@@ -51,6 +53,7 @@ def _texts(library: Library) -> Iterator[Template]:
 
 
 NEEDLESS, UNREASONED = "W001", "W002"
+declare(W001="an allowance that allows nothing", W002="an allowance without a reason")
 _PERHAPS_ALLOWED = re.compile(rb"#[ \t]*allow[ \t]")  # most files have none, and need not be parsed again
 _ALLOWANCE = re.compile(r"#\s*allow\s+(?P<codes>[A-Z]\d{3}(?:\s*,\s*[A-Z]\d{3})*)\b\s*(?P<colon>:?)\s*(?P<reason>.*)")
 _CODE = re.compile(r"[A-Z]\d{3}")
@@ -109,7 +112,7 @@ def _codes(comment: Comment, end: int) -> Iterator[tuple[str, Mark]]:
 def _amiss(allowance: _Allowance, there: set[_Key]) -> Iterator[Finding]:
     """What is wrong with an allowance."""
     for code, mark in allowance.codes:
-        if code not in RULES or code in (NEEDLESS, UNREASONED):
+        if code not in TITLES or code in (NEEDLESS, UNREASONED):
             yield Finding.at(NEEDLESS, mark, f"{code} is no code that can be allowed", "docs/checks lists the codes")
         elif (mark.path, allowance.line, code) not in there:
             what = f"{code} is allowed, and line {allowance.line} has none"

@@ -1,16 +1,20 @@
 """W101 and W102: steps that nobody reaches, conversations that never end."""
 
-from tests.checker.proved import BOT, findings, found
+from tests.checker.proved import BOT, only
+
+ENDS = only("W101", "W102")
 
 
 def codes(*flows: str, bot: str = BOT) -> list[tuple[str, str]]:
     """The codes, and the steps that they are about."""
-    return [(each.code, each.what.split('"')[1]) for each in findings(*flows, bot=bot) if each.code in ("W101", "W102")]
+    return [(each.code, each.what.split('"')[1]) for each in ENDS.findings(*flows, bot=bot)]
 
 
 def test_a_step_behind_one_that_leads_elsewhere_is_reached_by_nobody() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}\n  d: {say: D}"
-    assert found(flow) == ['flow1.yml:5:3: W101 nobody reaches step "c" (let something lead to it, or take it out)']
+    assert ENDS.found(flow) == [
+        'flow1.yml:5:3: W101 nobody reaches step "c" (let something lead to it, or take it out)'
+    ]
 
 
 def test_a_detached_ring_is_reported_once() -> None:
@@ -45,7 +49,7 @@ steps: {b: {say: B, then: /a/one}}
 def test_what_follows_a_flow_that_never_ends_is_reached_by_nobody() -> None:
     child = "flow: child\nsteps:\n  q: {ask: Q, then: q, timeout: {after: 1h, then: q}}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  r: {run: /child}\n  b: {say: B}"
-    (lost,) = [finding for finding in findings(parent, child) if finding.code == "W101"]
+    (lost,) = only("W101").findings(parent, child)
     assert (lost.what, lost.fix) == (
         'nobody reaches step "b"',
         'let flow child, which step "r" runs, come to an end',
@@ -74,7 +78,7 @@ def test_a_way_back_reaches_nothing_that_was_not_reached_before() -> None:
 def test_a_circle_of_questions_that_nothing_leads_out_of_never_ends() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: Q, timeout: {after: 1h, then: p}}\n"
     flow += "  p: {ask: P, then: q, timeout: {after: 1h, then: q}}"
-    assert found(flow, bot="name: Test")[0].startswith(
+    assert ENDS.found(flow, bot="name: Test")[0].startswith(
         'flow1.yml:4:3: W102 a conversation at step "q" never ends: q -> p -> q (let a time-out, an answer or a word'
     )
     assert codes(flow) == [("W102", "q")]

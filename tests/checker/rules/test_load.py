@@ -2,7 +2,7 @@
 
 from bot.checker.analysis.loads import FlowLoad, flow_loads
 from bot.checker.graph import Graph
-from tests.checker.proved import findings, library
+from tests.checker.proved import library, only
 
 BEGIN = "flow: a\nstart: {words: [a]}\n"
 
@@ -21,7 +21,7 @@ def heavy(*flows: str) -> list[str]:
     """The steps that are found to send too much."""
     names = {step.mark: f"{flow}/{step.name}" for (flow, _), step in Graph(library(*flows)).steps.items()}
     marks = {(mark.path, mark.line): name for mark, name in names.items()}
-    return [marks[each.path, each.line] for each in findings(*flows) if each.code == "W601"]
+    return [marks[each.path, each.line] for each in only("W601").findings(*flows)]
 
 
 def test_a_turn_sends_what_its_steps_and_transitions_say_until_one_waits() -> None:
@@ -40,7 +40,7 @@ def test_a_flow_that_is_run_for_each_element_sends_a_hundred_times_as_much() -> 
         BEGIN + "vars: {all: {type: list}}\nsteps:\n  r: {run: /one, each: all, with: {it_: '{{ it }}'}}\n  b: {say: B}"
     )
     one = "flow: one\nvars: {it_: {type: text}}\nsteps:\n  said: {say: '{{ it_ }}'}"
-    (finding,) = [finding for finding in findings(each, one) if finding.code == "W601"]
+    (finding,) = only("W601").findings(each, one)
     assert finding.what == 'step "r" can send 101 messages in one turn, and the gateway takes 60 a minute'
     asking = one.replace("{say: '{{ it_ }}'}", "{ask: '{{ it_ }}'}")
     assert most(each, asking) == 1
@@ -82,7 +82,7 @@ def circle(moment: str, **given: str) -> str:
 
 
 def test_a_circle_past_a_point_in_time_that_stays_as_it_is_has_no_end_once_it_is_over() -> None:
-    (finding,) = [finding for finding in findings(circle("day")) if finding.code == "W601"]
+    (finding,) = only("W601").findings(circle("day"))
     assert finding.what == 'step "b" can send messages without end in one turn, and the gateway takes 60 a minute'
     assert load_of(circle("day")).turn is None
 

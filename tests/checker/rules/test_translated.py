@@ -24,13 +24,17 @@ LOCALE = """a:
 """
 
 
+OWN = ("W801", "W802", "W803", "W401", "W701", "W702")
+
+
 def found(locale: str, flow: str = FLOW, bot: str = BOT) -> list[str]:
     files = {"bot.yml": bot, "a.yml": flow, "locales/id.yml": locale}
     sources = [Source(path, text.encode()) for path, text in files.items()]
     loaded = load(sources, Extensions())
     assert loaded.library is not None, [str(problem) for problem in loaded.problems]
     every = prove(loaded.library, sources)
-    return [f"{each.path}:{each.line}:{each.column} {each.code} {each.what}" for each in every]
+    own = (each for each in every if each.code in OWN)
+    return [f"{each.path}:{each.line}:{each.column} {each.code} {each.what}" for each in own]
 
 
 def test_a_whole_translation_is_none() -> None:

@@ -2,20 +2,22 @@
 
 import pytest
 
-from tests.checker.proved import BOT, findings, found
+from tests.checker.proved import BOT, only
+
+LATE = only("W501")
 
 NOTICE = "{template: {name: hello, language: en}}"
 
 
 def late(*flows: str, bot: str = "name: Test") -> list[tuple[str, str]]:
     """The steps whose messages can come too late, and how late."""
-    sorts = [finding for finding in findings(*flows, bot=bot) if finding.code == "W501"]
+    sorts = LATE.findings(*flows, bot=bot)
     return [(each.what.split('"')[1], each.what.split("can come ")[1].split(" after")[0]) for each in sorts]
 
 
 def test_a_time_out_of_a_day_comes_too_late_to_say_anything() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  q: {ask: How?, timeout: {after: 24h, say: Bye, then: end}}"
-    assert found(flow) == [
+    assert LATE.found(flow) == [
         'flow1.yml:4:27: W501 step "q": what `timeout` says can come 24 hours after the contact\'s last message, when '
         "only templates may (declare `window_closed` with a template here or under `defaults`, or let it come sooner)"
     ]
@@ -55,7 +57,7 @@ steps:
   right: {branch: [{if: paid, then: end}, {else: end}]}
   sorry: {say: Sorry., then: end}"""
     bot = "name: T\ndefaults: {errors: {else: /a/sorry}}"
-    assert findings(flow, bot=bot) == []
+    assert LATE.findings(flow, bot=bot) == []
     assert late(flow.replace("if: paid", "if: count > 3"), bot=bot) == [("sorry", "any time")]
 
 
@@ -221,7 +223,7 @@ def test_a_tap_on_an_old_button_may_open_a_question_within_a_flow_that_was_run()
 def test_the_story_leads_from_a_beginning_to_the_message() -> None:
     child = "flow: child\nsteps:\n  w: {wait: 15h}"
     parent = "flow: a\nstart: {words: [a]}\nsteps:\n  w: {wait: 10h}\n  r: {run: /child}\n  b: {say: B}"
-    (finding,) = findings(parent, child, bot="name: Test")
+    (finding,) = LATE.findings(parent, child, bot="name: Test")
     assert [(edge.source, edge.outcome) for edge in finding.story] == [
         (("a", "w"), "then"), (("child", "w"), "then"), (("a", "r"), "then")
     ]  # fmt: skip

@@ -15,14 +15,14 @@ from bot.folder import read_folder
 from bot.lang.writing import flow_style
 from bot.testing.transcript_reader import load_with_tests
 from bot.testing.transcript_run import Failure, run
-from tests.checker.proved import BOT, findings, library
+from tests.checker.proved import BOT, library, only
 
 SILENT = "the 24-hour window is shut, and no window_closed template is declared"
 
 
 def told(code: str, *flows: str, bot: str = BOT) -> Talk:
     """The talk of the first finding of a code."""
-    finding = next(each for each in findings(*flows, bot=bot) if each.code == code)
+    finding = only(code).findings(*flows, bot=bot)[0]
     talk = tell(library(*flows, bot=bot), finding)
     assert talk is not None, finding
     return talk
@@ -332,10 +332,10 @@ def test_a_hole_in_a_tag_is_shown_there(tmp_path: Path) -> None:
 def test_a_finding_that_cannot_happen_and_a_code_without_a_talk_are_left_untold() -> None:
     never = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 1}}\nsteps:\n"
     never += "  b: {branch: [{if: n > 1, then: w}, {else: end}]}\n  w: {wait: 25h}\n  s: {say: S}"
-    (late,) = (finding for finding in findings(never) if finding.code == "W501")
+    (late,) = only("W501").findings(never)
     assert tell(library(never), late) is None
     lost = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}"
-    (unreached,) = findings(lost)
+    (unreached,) = only("W101").findings(lost)
     assert (unreached.code, tell(library(lost), unreached)) == ("W101", None)
 
 
