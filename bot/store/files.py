@@ -1,4 +1,4 @@
-"""The files of a store: their names, their locks, and how each side opens them (DESIGN 2).
+"""The files of a store: their names, their locks, and how each side opens them.
 
 One writer a file: it holds the file's lock for life, writes and checkpoints. Everybody else opens read-only.
 """
@@ -16,8 +16,11 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
 
-NEWEST = (("bot-engine", "4 claimed calls"), ("bot-inbox", "2 erased"))
-"""The last of each file's migrations (`bot.store.store_schema`): a file without it is of an older version."""
+ENGINE_ID, INBOX_ID = 0x626F7431, 0x626F7432
+"""SQLite's ``application_id`` of the two files: it says which one a file is."""
+
+VERSIONS = {ENGINE_ID: 1, INBOX_ID: 1}
+"""The version of each file's schema (`bot.store.store_schema`), which is SQLite's ``user_version``."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
@@ -52,6 +55,13 @@ class StoreMissing(BotError):
 
 class StoreOutdated(BotError):
     """The store was written by an older version, and this one has not brought it up to date yet."""
+
+
+class StoreTooNew(BotError):
+    """The store was written by a newer version of this program."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} was written by a newer version of this program: install that one")
 
 
 class RestoreUnfinished(BotError):
@@ -155,9 +165,12 @@ def create(path: Path) -> None:
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
-    """The writer's connection: durable commits, explicit transactions. Raises `StoreMissing` and `StoreOutdated`."""
+    """The writer's connection: durable commits, explicit transactions.
+
+    Raises `StoreMissing`, `StoreOutdated` and `StoreTooNew`.
+    """
     connection = open_to_migrate(path)
-    _refuse_outdated(connection, path)
+    _check_version(connection, path)
     return connection
 
 
@@ -175,10 +188,10 @@ def open_to_migrate(path: Path) -> sqlite3.Connection:
 def open_reader(path: Path) -> sqlite3.Connection:
     """A connection that never writes or checkpoints. Keep its reads short.
 
-    Raises `StoreMissing`, `StoreOutdated` and `StoreUnavailable`.
+    Raises `StoreMissing`, `StoreOutdated`, `StoreTooNew` and `StoreUnavailable`.
     """
     connection = open_to_copy(path)
-    _refuse_outdated(connection, path)
+    _check_version(connection, path)
     return connection
 
 
@@ -189,17 +202,26 @@ def open_to_copy(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _refuse_outdated(connection: sqlite3.Connection, path: Path) -> None:
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     try:
         with trouble_in_words(path):
-            if not {*connection.execute("SELECT migration_set, name FROM _sqlite_migrations")} & {*NEWEST}:
-                raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        raise StoreMissing(f"{path} is no store of this program: {error}") from error
+            file_id, version = file_version(connection)
+        if file_id not in VERSIONS:
+            raise StoreMissing(f"{path} is no store of this program: name another with BOT_STORE")
+        if version > VERSIONS[file_id]:
+            raise StoreTooNew(path)
+        if version < VERSIONS[file_id]:
+            raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
     except BotError:
         connection.close()
         raise
+
+
+def file_version(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Which file it is (`ENGINE_ID`, `INBOX_ID` or something else), and the version of its schema."""
+    (file_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return file_id, version
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:

@@ -1,285 +1,246 @@
-"""The schema of both files, step by step. Each column is explained in docs/store.md."""
+"""The schema of both files of a store, and how a file is made or brought up to date. docs/store.md explains each column."""
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from sqlite_utils import Database, Migrations
-
-from bot.core.errors import BotError
 from bot.store.files import (
+    ENGINE_ID,
+    INBOX_ID,
     FileLock,
+    StoreTooNew,
     close_writer,
     create,
+    file_version,
     inbox_path,
     open_to_migrate,
-    transaction,
     trouble_in_words,
 )
 from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
 from bot.store.rows import time_text
 
+_INBOX = """
+    CREATE TABLE meta (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        store_id TEXT,
+        checked_at TEXT,
+        taken INTEGER NOT NULL DEFAULT 0,
+        stale INTEGER NOT NULL DEFAULT 0,
+        stale_at TEXT
+    );
+    INSERT INTO meta (id) VALUES (1);
+    CREATE TABLE log (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        delivery TEXT UNIQUE,
+        event_id TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        contact TEXT,
+        received_at TEXT NOT NULL,
+        body BLOB NOT NULL,
+        readable INTEGER NOT NULL,
+        erased_at TEXT
+    );
+"""
+_ENGINE = """
+    CREATE TABLE meta (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        store_id TEXT,
+        cursor INTEGER NOT NULL DEFAULT 0,
+        last_event TEXT,
+        written_at TEXT,
+        set_back INTEGER NOT NULL DEFAULT 0,
+        clean INTEGER NOT NULL DEFAULT 1,
+        crashes INTEGER NOT NULL DEFAULT 0,
+        taking TEXT
+    );
+    INSERT INTO meta (id) VALUES (1);
+    CREATE TABLE suspects (
+        event_id TEXT PRIMARY KEY,
+        crashes INTEGER NOT NULL
+    );
+    CREATE TABLE sessions (
+        contact TEXT PRIMARY KEY,
+        flow TEXT,
+        step TEXT,
+        visit INTEGER NOT NULL,
+        wake_at TEXT,
+        last_inbound TEXT,
+        conversation TEXT,
+        opted_out INTEGER NOT NULL DEFAULT 0,
+        updated_at TEXT NOT NULL,
+        state TEXT NOT NULL
+    );
+    CREATE INDEX sessions_by_wake_at ON sessions (wake_at) WHERE wake_at IS NOT NULL;
+    CREATE INDEX sessions_by_conversation ON sessions (conversation) WHERE conversation IS NOT NULL;
+    CREATE TABLE parked (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        contact TEXT NOT NULL,
+        event TEXT NOT NULL,
+        parked_at TEXT NOT NULL
+    );
+    CREATE INDEX parked_by_contact ON parked (contact, id);
+    CREATE TABLE outbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        ref TEXT NOT NULL,
+        key TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        due_at TEXT NOT NULL,
+        expires_at TEXT NOT NULL,
+        claimed_at TEXT,
+        detail TEXT NOT NULL DEFAULT '',
+        priority INTEGER NOT NULL DEFAULT 0,
+        channel TEXT
+    );
+    CREATE INDEX outbox_claimed ON outbox (id) WHERE claimed_at IS NOT NULL;
+    CREATE TABLE sent (
+        id INTEGER PRIMARY KEY,
+        ref TEXT NOT NULL,
+        key TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        message_ids TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        created_at TEXT NOT NULL,
+        at TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        priority INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX sent_replaced ON sent (contact, at) WHERE outcome = 'replaced';
+    CREATE TABLE message_ids (
+        message_id TEXT PRIMARY KEY,
+        sent_id INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE statuses (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        message_id TEXT NOT NULL UNIQUE,
+        contact TEXT,
+        status TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'failed', 'delivered', 'read')),
+        at TEXT NOT NULL,
+        detail TEXT NOT NULL
+    );
+    CREATE TRIGGER sent_forgotten AFTER DELETE ON sent BEGIN
+        DELETE FROM statuses WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
+        DELETE FROM message_ids WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
+    END;
+    CREATE TABLE aliases (
+        alias TEXT PRIMARY KEY,
+        contact TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE calls (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        ref TEXT NOT NULL,
+        key TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        effect TEXT NOT NULL,
+        created_at TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        due_at TEXT NOT NULL,
+        detail TEXT NOT NULL DEFAULT '',
+        said INTEGER NOT NULL DEFAULT 0,
+        claimed_at TEXT,
+        crashes INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE turns (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        contact TEXT,
+        event_id TEXT NOT NULL,
+        event TEXT NOT NULL,
+        rule TEXT NOT NULL,
+        steps TEXT NOT NULL,
+        effects TEXT NOT NULL,
+        notes TEXT NOT NULL,
+        micros INTEGER NOT NULL,
+        session TEXT,
+        wake_at TEXT
+    );
+    CREATE INDEX turns_by_contact ON turns (contact, id);
+    CREATE TABLE dead_letters (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn')),
+        contact TEXT,
+        reason TEXT NOT NULL,
+        body NOT NULL,
+        at TEXT NOT NULL,
+        send_id INTEGER
+    );
+    CREATE INDEX dead_letters_by_send ON dead_letters (send_id) WHERE send_id IS NOT NULL;
+    CREATE TABLE broadcasts (
+        name TEXT PRIMARY KEY,
+        template TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('trying', 'running', 'paused', 'stopped', 'editing')),
+        edit INTEGER NOT NULL,
+        code TEXT NOT NULL,
+        recent TEXT NOT NULL,
+        canary INTEGER,
+        created_at TEXT NOT NULL
+    );
+    CREATE INDEX broadcasts_trying ON broadcasts (name) WHERE state = 'trying';
+    CREATE TABLE recipients (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        broadcast TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        body TEXT NOT NULL,
+        added_at TEXT NOT NULL,
+        edit INTEGER NOT NULL,
+        send_id INTEGER UNIQUE,
+        outcome TEXT,
+        code TEXT NOT NULL DEFAULT '',
+        retries INTEGER NOT NULL DEFAULT 0,
+        again TEXT,
+        UNIQUE (broadcast, contact)
+    );
+    CREATE INDEX recipients_waiting ON recipients (retries, id) WHERE send_id IS NULL AND outcome IS NULL;
+    CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
+    CREATE INDEX recipients_held ON recipients (broadcast, retries, id) WHERE outcome = 'held';
+    CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL OR outcome = 'held';
+    CREATE TABLE usage (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        at TEXT NOT NULL,
+        contact TEXT NOT NULL,
+        flow TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        estimated INTEGER NOT NULL
+    );
+    CREATE INDEX usage_by_at ON usage (at);
+    CREATE INDEX usage_by_contact ON usage (contact, at);
+    CREATE TABLE erasures (
+        contact TEXT PRIMARY KEY,
+        upto INTEGER NOT NULL,
+        asked_at TEXT NOT NULL
+    ) WITHOUT ROWID;
+"""
 _TAKEN_BEFORE = """
     INSERT INTO log (seq, event_id, name, received_at, body, readable, erased_at)
     VALUES (?1, ?2, '', ?3, x'', 1, ?3)
 """
-inbox = Migrations("bot-inbox")
-engine = Migrations("bot-engine")
 
 
-class StoreTooNew(BotError):
-    """The store was written by a newer version of this program."""
+@dataclass(frozen=True)
+class Schema:
+    """The schema of one of the files. ``steps`` are scripts: a file of version n has had the first n of them.
+
+    A change of the schema is one more step, and its number goes into `bot.store.files.VERSIONS`.
+    """
+
+    name: str
+    file_id: int
+    steps: tuple[str, ...]
 
 
-@inbox(name="1 log")
-def _inbox_log(db: Database) -> None:
-    _execute(
-        db,
-        """
-        CREATE TABLE meta (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            store_id TEXT,
-            checked_at TEXT,
-            taken INTEGER NOT NULL DEFAULT 0
-        );
-        INSERT INTO meta (id) VALUES (1);
-        CREATE TABLE log (
-            seq INTEGER PRIMARY KEY AUTOINCREMENT,
-            delivery TEXT UNIQUE,
-            event_id TEXT NOT NULL UNIQUE,
-            name TEXT NOT NULL,
-            contact TEXT,
-            received_at TEXT NOT NULL,
-            body BLOB NOT NULL,
-            readable INTEGER NOT NULL
-        );
-        """,
-    )
-
-
-@inbox(name="2 erased")
-def _inbox_erased(db: Database) -> None:
-    _execute(
-        db,
-        """
-        ALTER TABLE log ADD COLUMN erased_at TEXT;
-        ALTER TABLE meta ADD COLUMN stale INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE meta ADD COLUMN stale_at TEXT;
-        """,
-    )
-
-
-@engine(name="1 engine")
-def _engine_tables(db: Database) -> None:
-    _execute(
-        db,
-        """
-        CREATE TABLE meta (
-            id INTEGER PRIMARY KEY CHECK (id = 1),
-            store_id TEXT,
-            cursor INTEGER NOT NULL DEFAULT 0,
-            last_event TEXT,
-            written_at TEXT,
-            set_back INTEGER NOT NULL DEFAULT 0,
-            clean INTEGER NOT NULL DEFAULT 1,
-            crashes INTEGER NOT NULL DEFAULT 0,
-            taking TEXT
-        );
-        INSERT INTO meta (id) VALUES (1);
-        CREATE TABLE suspects (
-            event_id TEXT PRIMARY KEY,
-            crashes INTEGER NOT NULL
-        );
-        CREATE TABLE sessions (
-            contact TEXT PRIMARY KEY,
-            flow TEXT,
-            step TEXT,
-            visit INTEGER NOT NULL,
-            wake_at TEXT,
-            last_inbound TEXT,
-            conversation TEXT,
-            opted_out INTEGER NOT NULL DEFAULT 0,
-            updated_at TEXT NOT NULL,
-            state TEXT NOT NULL
-        );
-        CREATE INDEX sessions_by_wake_at ON sessions (wake_at) WHERE wake_at IS NOT NULL;
-        CREATE INDEX sessions_by_conversation ON sessions (conversation) WHERE conversation IS NOT NULL;
-        CREATE TABLE parked (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            contact TEXT NOT NULL,
-            event TEXT NOT NULL,
-            parked_at TEXT NOT NULL
-        );
-        CREATE INDEX parked_by_contact ON parked (contact, id);
-        CREATE TABLE outbox (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            ref TEXT NOT NULL,
-            key TEXT NOT NULL,
-            contact TEXT NOT NULL,
-            effect TEXT NOT NULL,
-            created_at TEXT NOT NULL,
-            attempts INTEGER NOT NULL,
-            due_at TEXT NOT NULL,
-            expires_at TEXT NOT NULL,
-            claimed_at TEXT,
-            detail TEXT NOT NULL DEFAULT ''
-        );
-        CREATE INDEX outbox_claimed ON outbox (id) WHERE claimed_at IS NOT NULL;
-        CREATE TABLE sent (
-            id INTEGER PRIMARY KEY,
-            ref TEXT NOT NULL,
-            key TEXT NOT NULL,
-            contact TEXT NOT NULL,
-            effect TEXT NOT NULL,
-            outcome TEXT NOT NULL,
-            message_ids TEXT NOT NULL,
-            attempts INTEGER NOT NULL,
-            created_at TEXT NOT NULL,
-            at TEXT NOT NULL,
-            detail TEXT NOT NULL
-        );
-        CREATE INDEX sent_replaced ON sent (contact, at) WHERE outcome = 'replaced';
-        CREATE TABLE calls (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            ref TEXT NOT NULL,
-            key TEXT NOT NULL,
-            contact TEXT NOT NULL,
-            effect TEXT NOT NULL,
-            created_at TEXT NOT NULL,
-            attempts INTEGER NOT NULL,
-            due_at TEXT NOT NULL,
-            detail TEXT NOT NULL DEFAULT ''
-        );
-        CREATE TABLE turns (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            at TEXT NOT NULL,
-            contact TEXT,
-            event_id TEXT NOT NULL,
-            event TEXT NOT NULL,
-            rule TEXT NOT NULL,
-            steps TEXT NOT NULL,
-            effects TEXT NOT NULL,
-            notes TEXT NOT NULL,
-            micros INTEGER NOT NULL
-        );
-        CREATE INDEX turns_by_contact ON turns (contact, id);
-        CREATE TABLE dead_letters (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            what TEXT NOT NULL CHECK (what IN ('event', 'send', 'turn')),
-            contact TEXT,
-            reason TEXT NOT NULL,
-            body NOT NULL,
-            at TEXT NOT NULL
-        );
-        """,
-    )
-
-
-@engine(name="2 services")
-def _engine_services(db: Database) -> None:
-    _execute(
-        db,
-        """
-        ALTER TABLE outbox ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE outbox ADD COLUMN channel TEXT;
-        ALTER TABLE sent ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE calls ADD COLUMN said INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE dead_letters ADD COLUMN send_id INTEGER;
-        CREATE INDEX dead_letters_by_send ON dead_letters (send_id) WHERE send_id IS NOT NULL;
-        CREATE TABLE message_ids (
-            message_id TEXT PRIMARY KEY,
-            sent_id INTEGER NOT NULL
-        ) WITHOUT ROWID;
-        CREATE TABLE statuses (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            message_id TEXT NOT NULL UNIQUE,
-            contact TEXT,
-            status TEXT NOT NULL CHECK (status IN ('queued', 'sent', 'failed', 'delivered', 'read')),
-            at TEXT NOT NULL,
-            detail TEXT NOT NULL
-        );
-        CREATE TRIGGER sent_forgotten AFTER DELETE ON sent BEGIN
-            DELETE FROM statuses WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
-            DELETE FROM message_ids WHERE message_id IN (SELECT value FROM json_each(old.message_ids));
-        END;
-        CREATE TABLE aliases (
-            alias TEXT PRIMARY KEY,
-            contact TEXT NOT NULL
-        ) WITHOUT ROWID;
-        CREATE TABLE broadcasts (
-            name TEXT PRIMARY KEY,
-            template TEXT NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('trying', 'running', 'paused', 'stopped', 'editing')),
-            edit INTEGER NOT NULL,
-            code TEXT NOT NULL,
-            recent TEXT NOT NULL,
-            canary INTEGER,
-            created_at TEXT NOT NULL
-        );
-        CREATE INDEX broadcasts_trying ON broadcasts (name) WHERE state = 'trying';
-        CREATE TABLE recipients (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            broadcast TEXT NOT NULL,
-            contact TEXT NOT NULL,
-            body TEXT NOT NULL,
-            added_at TEXT NOT NULL,
-            edit INTEGER NOT NULL,
-            send_id INTEGER UNIQUE,
-            outcome TEXT,
-            code TEXT NOT NULL DEFAULT '',
-            retries INTEGER NOT NULL DEFAULT 0,
-            again TEXT,
-            UNIQUE (broadcast, contact)
-        );
-        CREATE INDEX recipients_waiting ON recipients (retries, id) WHERE send_id IS NULL AND outcome IS NULL;
-        CREATE INDEX recipients_in_outbox ON recipients (id) WHERE send_id IS NOT NULL AND outcome IS NULL;
-        CREATE INDEX recipients_held ON recipients (broadcast, retries, id) WHERE outcome = 'held';
-        CREATE INDEX recipients_open ON recipients (contact) WHERE outcome IS NULL OR outcome = 'held';
-        CREATE TABLE usage (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            at TEXT NOT NULL,
-            contact TEXT NOT NULL,
-            flow TEXT NOT NULL,
-            model TEXT NOT NULL,
-            prompt_tokens INTEGER NOT NULL,
-            completion_tokens INTEGER NOT NULL,
-            estimated INTEGER NOT NULL
-        );
-        CREATE INDEX usage_by_at ON usage (at);
-        CREATE INDEX usage_by_contact ON usage (contact, at);
-        CREATE TABLE erasures (
-            contact TEXT PRIMARY KEY,
-            upto INTEGER NOT NULL,
-            asked_at TEXT NOT NULL
-        ) WITHOUT ROWID;
-        """,
-    )
-
-
-@engine(name="3 replay")
-def _engine_replay(db: Database) -> None:
-    _execute(
-        db,
-        """
-        ALTER TABLE turns ADD COLUMN session TEXT;
-        ALTER TABLE turns ADD COLUMN wake_at TEXT;
-        """,
-    )
-
-
-@engine(name="4 claimed calls")
-def _engine_claimed_calls(db: Database) -> None:
-    _execute(
-        db,
-        """
-        ALTER TABLE calls ADD COLUMN claimed_at TEXT;
-        ALTER TABLE calls ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
-        """,
-    )
+INBOX_SCHEMA = Schema("inbox", INBOX_ID, (_INBOX,))
+ENGINE_SCHEMA = Schema("engine", ENGINE_ID, (_ENGINE,))
 
 
 def migrate(store: Path) -> None:
@@ -293,17 +254,18 @@ def migrate(store: Path) -> None:
         for file in (store, log):
             held.callback(FileLock(file).release)
         check_both(store)
-        with _migrated(store, engine) as engine_db, _migrated(log, inbox) as inbox_db:
+        with _migrated(store, ENGINE_SCHEMA) as engine_db, _migrated(log, INBOX_SCHEMA) as inbox_db:
             # the inbox last: a crash between the two leaves an inbox that was never written to
-            ours = _store_id(engine_db) or uuid4().hex
+            row = engine_db.execute("SELECT store_id FROM meta").fetchone()
+            store_id = (row and row[0]) or uuid4().hex
             for db in (engine_db, inbox_db):
-                db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [ours])
+                db.execute("UPDATE meta SET store_id = ? WHERE store_id IS NULL", [store_id])
         check_pair(store)
 
 
 def make_inbox(store: Path, now: datetime) -> None:
     """Make a new inbox for an engine's file whose own is lost: it goes on where that is. Raises `StoreUnavailable`."""
-    with _migrated(store, engine) as engine_db, _migrated(inbox_path(store), inbox) as inbox_db:
+    with _migrated(store, ENGINE_SCHEMA) as engine_db, _migrated(inbox_path(store), INBOX_SCHEMA) as inbox_db:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
         if cursor:
@@ -311,56 +273,44 @@ def make_inbox(store: Path, now: datetime) -> None:
 
 
 @contextmanager
-def _migrated(path: Path, migrations: Migrations) -> Iterator[Database]:
+def _migrated(path: Path, schema: Schema) -> Iterator[sqlite3.Connection]:
     if not is_empty(path):
         check_whole(path)
     with trouble_in_words(path):
         create(path)
         connection = open_to_migrate(path)
         try:
-            yield _apply(path, connection, migrations)
+            _bring_up_to_date(path, connection, schema)
+            yield connection
         finally:
             close_writer(connection)
 
 
-def _apply(path: Path, connection: sqlite3.Connection, migrations: Migrations) -> Database:
-    db = Database(connection, execute_plugins=False)
-    if not db.table_names():
-        _empty(migrations).backup(connection)
-        return db
-    known = {migration.name for migration in migrations.applied(Database(_empty(migrations), execute_plugins=False))}
-    applied = {migration.name for migration in migrations.applied(db)}
-    if not applied <= known:
-        raise StoreTooNew(f"{path} was written by a newer version of this program: install that one")
-    if not applied:
+def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Schema) -> None:
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        _empty(schema).backup(connection)
+        return
+    file_id, version = file_version(connection)
+    if file_id != schema.file_id:
         raise StoresDiffer(
-            f"{path} is another file than it should be, it has no tables of the {migrations.name.removeprefix('bot-')}: "
+            f"{path} is another file than it should be, it has no tables of the {schema.name}: "
             "name another with BOT_STORE, or `bot restore BACKUP`"
         )
-    if applied < known:
-        with transaction(connection):  # each commit waits for the disk
-            migrations.apply(db)
-    return db
+    if version > len(schema.steps):
+        raise StoreTooNew(path)
+    _apply(connection, schema, version)
+
+
+def _apply(connection: sqlite3.Connection, schema: Schema, version: int) -> None:
+    """Apply the steps after a version, each in a commit of its own."""
+    for number, step in enumerate(schema.steps[version:], version + 1):
+        connection.executescript(f"BEGIN IMMEDIATE; {step}; PRAGMA user_version = {number}; COMMIT")
 
 
 @cache
-def _empty(migrations: Migrations) -> sqlite3.Connection:
-    """A file without a row, in memory: the migrations take their time, and `bot test` makes a store for each test."""
+def _empty(schema: Schema) -> sqlite3.Connection:
+    """A file without a row, in memory: to copy it is quicker than to make it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    migrations.apply(Database(connection, execute_plugins=False))
+    connection.execute(f"PRAGMA application_id = {schema.file_id}")
+    _apply(connection, schema, 0)
     return connection
-
-
-def _execute(db: Database, script: str) -> None:
-    """Execute statements, each of which ends with its line: `executescript` looks for their ends at each character."""
-    statement = ""
-    for line in script.splitlines():
-        statement += line + "\n"
-        if sqlite3.complete_statement(statement):
-            db.execute(statement)
-            statement = ""
-
-
-def _store_id(db: Database) -> str | None:
-    row = db.execute("SELECT store_id FROM meta").fetchone()
-    return None if row is None else row[0]

@@ -98,6 +98,6 @@ def test_every_command_of_the_page_is_one() -> None:
 
 
 def test_the_page_says_how_long_everything_is_kept() -> None:
-    table = PAGE.split("## How long what is kept")[1].split("##")[0]
+    table = PAGE.split("## Data retention")[1].split("##")[0]
     for days in {kept.days for kept in KEPT.values()}:
         assert f"{days} days" in table

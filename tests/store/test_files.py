@@ -7,28 +7,31 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlite_utils import Database
 
 from bot.clock import MovableClock
+from bot.store import store_schema
 from bot.store.engine_store import Store
 from bot.store.files import (
-    NEWEST,
+    ENGINE_ID,
+    VERSIONS,
     WAL_BYTES_KEPT,
     FileLock,
     StoreDamaged,
     StoreLocked,
     StoreMissing,
     StoreOutdated,
+    StoreTooNew,
     StoreUnavailable,
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import StoreTooNew, engine, migrate
-from bot.store.store_schema import inbox as inbox_migrations
+from bot.store.store_schema import ENGINE_SCHEMA, INBOX_SCHEMA, migrate
 from tests.store.store_kit import START, append
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -110,12 +113,11 @@ def test_migrating_twice_changes_nothing(path: Path) -> None:
 
 def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute(
-            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES ('bot-engine', '999 future', '')"
-        )
+        connection.execute("PRAGMA user_version = 999")
     connection.close()
-    with pytest.raises(StoreTooNew, match=r"bot\.db was written by a newer version"):
-        migrate(path)
+    for opens in (migrate, StoreReader, Store):
+        with pytest.raises(StoreTooNew, match=r"bot\.db was written by a newer version"):
+            opens(path)
 
 
 @pytest.mark.parametrize("opens", [StoreReader, InboxReader, Store])
@@ -145,7 +147,7 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
 def test_a_file_of_an_older_version_is_named_and_what_to_do(path: Path, opens: Callable[[Path], object]) -> None:
     for file in (path, inbox_path(path)):
         with sqlite3.connect(file) as connection:
-            connection.execute("DELETE FROM _sqlite_migrations WHERE name NOT LIKE '1 %'")
+            connection.execute("PRAGMA user_version = 0")
         connection.close()
     with pytest.raises(StoreOutdated, match=r"\.db is of an older version: start the server once"):
         opens(path)
@@ -153,9 +155,28 @@ def test_a_file_of_an_older_version_is_named_and_what_to_do(path: Path, opens: C
         FileLock(file).release()  # nobody holds it
 
 
-def test_what_makes_a_file_current_is_its_last_migration() -> None:
-    last = (list(migrations.pending(Database(memory=True)))[-1] for migrations in (engine, inbox_migrations))
-    assert [name for _, name in NEWEST] == [migration.name for migration in last]
+def test_a_files_version_is_the_number_of_its_schemas_steps() -> None:
+    assert {schema.file_id: len(schema.steps) for schema in (ENGINE_SCHEMA, INBOX_SCHEMA)} == VERSIONS
+
+
+def test_a_file_of_an_older_version_gets_the_steps_that_it_lacks_each_whole_or_not_at_all(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    colour = "ALTER TABLE meta ADD COLUMN colour TEXT"
+    for steps in ((colour,), (colour, "ALTER TABLE sessions ADD COLUMN shape TEXT; ALTER TABLE no_table ADD COLUMN a")):
+        schema = replace(ENGINE_SCHEMA, steps=ENGINE_SCHEMA.steps + steps)
+        monkeypatch.setattr(store_schema, "ENGINE_SCHEMA", schema)
+        monkeypatch.setitem(VERSIONS, ENGINE_ID, len(schema.steps))
+        if len(steps) == 1:
+            migrate(path)
+            Store(path).close()
+        else:
+            with pytest.raises(sqlite3.OperationalError, match="no such table: no_table"):
+                migrate(path)
+    with closing(sqlite3.connect(path)) as connection:
+        columns = [{row[1] for row in connection.execute(f"PRAGMA table_info({t})")} for t in ("meta", "sessions")]
+        assert ("colour" in columns[0], "shape" in columns[1]) == (True, False)
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
