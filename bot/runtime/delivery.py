@@ -10,10 +10,9 @@ from bot.alarms import Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import PutContact
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.gateway_commands import CommandPermits, Permit
 from bot.runtime.rate_limiter import ContactLimiter, LimitAlarms, RateLimiter
-from bot.runtime.scheduler import Scheduler
+from bot.runtime.scheduler import CircuitBreakers, Scheduler
 from bot.runtime.sending import LIMITS, ContactQueue, OtherRoute, Route, SendAttempt, Sender, SendResult
 from bot.runtime.worker_pool import WorkerPool
 from bot.store.rows import OutboxRow
@@ -85,7 +84,9 @@ class Delivery:
         self._limit_alarms = LimitAlarms(alarms, limiter)
         self._breakers = CircuitBreakers(alarms, (channel or "" for channel in gateway.channel_ids()))
         self._permits = CommandPermits(self._lock, limiter, self._breakers, clock, self._pool.changed)
-        self._scheduler = Scheduler(clock, limiter, contact_limiter, self._breakers, self._permits, self._route)
+        self._scheduler = Scheduler(
+            clock, limiter, contact_limiter, self._breakers, lambda: self._permits.waiting > 0, self._route
+        )
         self._in_flight = 0
         self._closed = False
 

@@ -1,18 +1,25 @@
-"""One pass of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here."""
+"""One cycle of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here.
 
+Below it stand the in-flight window, which says which rows delivery and performers have, and the metrics of commits.
+"""
+
+import hashlib
+import json
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps
 from bot.core import codec
-from bot.core.effects import Fetch
+from bot.core.effects import Fetch, Send
 from bot.core.events import STARTS, Event, StatusReported
+from bot.core.text import in_letters
+from bot.core.turn import StepTaken, Turn
+from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, cancel, fill_outbox, take_back_paused, why_paused
-from bot.runtime.commit_metrics import CommitMetrics
 from bot.runtime.engine_input import (
     EngineInput,
     handle_call_result,
@@ -21,13 +28,17 @@ from bot.runtime.engine_input import (
     handle_status,
     with_contact,
 )
-from bot.runtime.in_flight_window import Consumer, InFlightWindow
 from bot.runtime.operator_requests import Answer, Request, operate
+from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
 from bot.store.integrity import check_pair
 from bot.store.rows import CallRow, LogRow, OutboxRow
+from bot.telemetry import TURNS
+
+R = TypeVar("R", bound=OutboxRow | CallRow)
+R_contra = TypeVar("R_contra", bound=OutboxRow | CallRow, contravariant=True)
 
 AT_ONCE = 256
 """How many events one commit takes."""
@@ -45,6 +56,22 @@ _SET_BACK = (
 _SET_FORWARD = "what was due meanwhile is done now; let the machine keep time (NTP)"
 
 log = logging.getLogger(__name__)
+
+
+class Consumer(Protocol[R_contra]):
+    """Delivery, or the performers: does rows on threads of its own, and reports what came of each."""
+
+    def offer(self, rows: Sequence[R_contra], /) -> None:
+        """Take rows to do."""
+        ...
+
+    def withdraw(self, contact: str, /) -> None:
+        """Forget the rows of a contact."""
+        ...
+
+    def idle(self) -> bool:
+        """True when nothing is being done or could be done now."""
+        ...
 
 
 class SendConsumer(Consumer[OutboxRow], Protocol):
@@ -84,7 +111,7 @@ class EngineCycle:
         read: Read,
         delivery: SendConsumer,
         performers: Consumer[CallRow],
-        observer: CommitMetrics,
+        observer: "CommitMetrics",
         alarms: Alarms,
         letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
@@ -319,3 +346,152 @@ def _to_erase(incoming: EngineInput) -> Iterator[str]:
         match request:
             case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
                 yield contact
+
+
+_READ_AT_ONCE = 256
+
+
+class InFlightWindow(Generic[R]):
+    """Gives the rows of a queue to their doer, in the order of ids, never more than it has room for.
+
+    New rows go over directly as long as the doer keeps up; else the rest stays in the file and is read when
+    there is room again. ``pending`` reads rows after an id from the file. ``takes`` are those of some rows that the doer
+    takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
+    """
+
+    def __init__(
+        self,
+        pending: Callable[[int, int], list[R]],
+        doer: Consumer[R],
+        room: Callable[[], int],
+        takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
+        takes_again: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._pending = pending
+        self._doer = doer
+        self._room = room
+        self._takes = takes
+        self._takes_again = takes_again
+        self._some_left = False
+        self._upto = 0
+        self._behind = True
+        self._given: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._given
+
+    def add(self, rows: Sequence[R]) -> None:
+        """Rows have been committed."""
+        if rows and not self._behind:
+            room = self._room()
+            self._give(rows[:room])
+            self._behind = room < len(rows)
+
+    def refill(self) -> None:
+        """Read on from the file as far as there is room."""
+        if self._some_left and self._takes_again():
+            self._upto, self._behind, self._some_left = 0, True, False
+        while self._behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
+            rows = self._pending(self._upto, room)
+            self._give(rows)
+            self._behind = len(rows) == room
+
+    def adopt(self, rows: Iterable[R]) -> None:
+        """These were given before, by an earlier run: they are not given again, but their results are awaited."""
+        self._given.update(row.id for row in rows)
+
+    def done(self, ids: Iterable[int]) -> None:
+        """Rows have come to their end."""
+        self._given.difference_update(ids)
+
+    def done_upto(self, id: int) -> bool:
+        """True when nothing is left to do of the rows up to an id."""
+        return (
+            not self._some_left and (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+        )
+
+    def idle(self) -> bool:
+        """True when nothing is left to do now."""
+        return not self._behind and (not self._given or self._doer.idle())
+
+    def _give(self, rows: Sequence[R]) -> None:
+        if rows:
+            self._upto = rows[-1].id
+            new = [row for row in rows if row.id not in self._given]
+            taken = self._takes(new)
+            self._some_left = self._some_left or len(taken) < len(new)
+            self._given.update(row.id for row in taken)
+            self._doer.offer(taken)
+
+
+_TRIES = ("retry", "held")
+turn_log = logging.getLogger(TURNS)
+
+
+class CommitMetrics:
+    """Counts and logs commits. ``store_id`` makes the names of contacts in the log, which are no numbers."""
+
+    def __init__(self, metrics: EngineMetrics, store_id: str) -> None:
+        self._metrics = metrics
+        self._store_id = store_id
+
+    def committed(
+        self, commit: Commit, results: EngineInput, rows: Sequence[LogRow], at: datetime, seconds: float
+    ) -> None:
+        """A pass has committed: the results and the log's ``rows`` that it took, ``at`` its time, in ``seconds``."""
+        metrics = self._metrics
+        metrics.committed(len(rows) + len(results), seconds)
+        for row in rows:
+            metrics.waited(max((at - row.received_at).total_seconds(), 0.0) + seconds)
+        for sent in results.sent:
+            took = None if sent.state in _TRIES else max((sent.at - sent.row.created_at).total_seconds(), 0.0)
+            metrics.sent(sent.row.priority, sent.state, took)
+        for called in results.called:
+            if called.outcome != "said":
+                metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
+            for used in called.usage:
+                metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
+        for what, _, _ in commit.letters:
+            metrics.dead_letter(what)
+        logs = turn_log.isEnabledFor(logging.INFO)
+        for event, turn, micros in commit.turns:
+            metrics.turn(type(event).__name__, micros / 1e6)
+            if logs:
+                _log(self._name_of(event.contact), event, turn, micros)
+
+    def _name_of(self, contact: str) -> str:
+        return in_letters(hashlib.sha256(f"{self._store_id} {contact}".encode()).hexdigest())
+
+
+def _log(name: str, event: Event, turn: Turn, micros: int) -> None:
+    """``name`` is the contact's here, also within the ids that the bot itself gives to events."""
+    sends = sum(isinstance(effect, Send) for effect in turn.effects)
+    fields: dict[str, Any] = {
+        "contact": name,
+        "event": type(event).__name__,
+        "event_id": event.id.replace(event.contact, name),
+        "rule": turn.trace.rule,
+        "steps": list(_path(turn.trace.steps)),
+        "sends": sends,
+        "calls": len(turn.effects) - sends,
+        "wake_at": None if turn.wake_at is None else turn.wake_at.isoformat(timespec="seconds"),
+        "failed": turn.failure is not None,
+        "microseconds": micros,
+    }
+    turn_log.info(
+        "turn %s", " ".join(f"{name}={_shown(value)}" for name, value in fields.items()), extra={"fields": fields}
+    )
+
+
+def _path(steps: Sequence[StepTaken]) -> Iterator[str]:
+    """Each step by its flow and name, with the outcome by which it was left: ``order.size:answer``."""
+    for step in steps:
+        yield f"{step.flow}.{step.step}" + ("" if step.outcome is None else f":{step.outcome}")
+
+
+def _shown(value: Any) -> str:
+    text = ">".join(value) if isinstance(value, list) else "" if value is None else str(value)
+    return json.dumps(text, ensure_ascii=False) if " " in text else text or "-"

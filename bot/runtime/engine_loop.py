@@ -12,10 +12,8 @@ from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, place_of
-from bot.runtime.commit_metrics import CommitMetrics
-from bot.runtime.engine_cycle import EngineCycle, Read, SendConsumer
+from bot.runtime.engine_cycle import CommitMetrics, Consumer, EngineCycle, Read, SendConsumer
 from bot.runtime.engine_input import EngineInput
-from bot.runtime.in_flight_window import Consumer
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import SendResult

@@ -20,8 +20,8 @@ from bot.core.errors import BotError
 from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
 from bot.gateway.gateway_answers import GatewayError, GatewayRateLimited, GatewayRefused, GatewayUnauthorized, Rate
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.circuit_breakers import CircuitBreakers
 from bot.runtime.rate_limiter import RateLimiter
+from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import OtherRoute, SendAttempt, refused
 from bot.settings import AccountSettings
 from bot.store.commit import Commit

@@ -6,7 +6,7 @@ import pytest
 
 from bot.alarms import Alarms
 from bot.clock import MovableClock
-from bot.runtime.circuit_breakers import CircuitBreakers
+from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.sending import ACCOUNT, CHANNEL, LIMITS, SendAttempt
 
 TAKEN = SendAttempt("sent", requested=True)

@@ -16,7 +16,7 @@ from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
 from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.circuit_breakers import CircuitBreakers
+from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
