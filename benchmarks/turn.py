@@ -22,7 +22,7 @@ from bot.core.session import Session
 from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.program import load_program
-from bot.store import engine_tables, trace_rows
+from bot.store.commit import session_row, turn_row
 from bot.store.rows import json_text
 
 HERE = Path(__file__).parent
@@ -59,8 +59,8 @@ class Talk:
 
     def write(self) -> None:
         """What of a turn is written: the session, the effects, the event and its trace."""
-        self.written = str(engine_tables.session_row(self._session, self.made.wake_at)[-1])
-        trace_rows.turn_row(self.event, self.made.trace, [json_text(effect) for effect in self.made.effects], 0)
+        self.written = str(session_row(self._session, self.made.wake_at)[-1])
+        turn_row(self.event, self.made.trace, [json_text(effect) for effect in self.made.effects], 0)
 
     def read(self) -> None:
         """The session as it comes from the store."""

@@ -10,7 +10,6 @@ from datetime import datetime
 
 from bot.clock import Clock
 
-UNREACHED_SECONDS = 60.0
 log = logging.getLogger("bot.alarms")
 
 
@@ -58,37 +57,3 @@ class Alarms:
         """The alarms, the oldest first."""
         with self._lock:
             return sorted(self._current.values(), key=lambda alarm: alarm.since)
-
-
-class Reachability:
-    """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
-
-    Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
-    of their own. It is a `bot.http_client.ReachListener`.
-    """
-
-    def __init__(self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str) -> None:
-        self._alarms = alarms
-        self._clock = clock
-        self._name = name
-        self._service = service
-        self._advice = advice
-        self._lock = threading.Lock()
-        self._since: float | None = None  # no answer
-
-    def failed(self, what: str, advice: str) -> None:
-        """There was no answer: why, and what the operator can do."""
-        with self._lock:
-            now = self._clock.elapsed()
-            if self._since is None:
-                self._since = now
-            if now - self._since >= UNREACHED_SECONDS:
-                self._alarms.report(self._name, f"{self._service} gives no answer: {what}", advice or self._advice)
-
-    def answered(self) -> None:
-        """It answers."""
-        if self._since is None:
-            return
-        with self._lock:
-            self._since = None
-            self._alarms.clear(self._name)

@@ -13,7 +13,7 @@ from typing import Any
 
 from bot.ai.ai_client import Completions
 from bot.ai.model_breaker import ModelBreaker
-from bot.alarms import Alarm, Alarms, Reachability
+from bot.alarms import Alarm, Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
 from bot.core.errors import BotError
@@ -22,6 +22,7 @@ from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections
 from bot.gateway import webhook_events
 from bot.gateway.gateway_client import Gateway
+from bot.http_client import Reachability
 from bot.metrics import EngineMetrics
 from bot.outgoing import Requester, ServiceRequester
 from bot.program import Program
@@ -124,7 +125,7 @@ class Engine:
             metrics=self._metrics,
             alarms=self.alarms,
         )
-        self._loop.letter_hooks = self._calling.dead_letter_hooks
+        self._loop.dead_letter_hooks = self._calling.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
             clock,
@@ -193,7 +194,7 @@ class Engine:
         self._outgoing.use(program.library.bot.services)
         self._requesting.cache.clear()
         self._loop.advance = partial(advance, program.library)
-        self._loop.letter_hooks = self._calling.dead_letter_hooks
+        self._loop.dead_letter_hooks = self._calling.dead_letter_hooks
 
     def wake(self) -> None:
         """Say that there is something to read in the inbox."""

@@ -22,7 +22,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from queue import LifoQueue
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
@@ -35,6 +35,8 @@ from requests.utils import (
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util import Retry, Timeout, make_headers
 
+from bot.alarms import Alarms
+from bot.clock import Clock
 from bot.core.errors import BotError
 
 TRUSTED = DEFAULT_CA_BUNDLE_PATH
@@ -47,6 +49,7 @@ _NO_PROXY = (
 )
 _NO_RETRY = Retry(False)
 _CHUNK = 1 << 16
+UNREACHED_SECONDS = 60.0
 
 
 class HttpError(BotError):
@@ -101,16 +104,38 @@ class Streamed:
     certificate_ends: Callable[[], datetime | None] = lambda: None
 
 
-class ReachListener(Protocol):
-    """Hears whether a peer answers, from many threads."""
+class Reachability:
+    """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
+
+    Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
+    of their own.
+    """
+
+    def __init__(self, alarms: Alarms, clock: Clock, name: str, service: str, advice: str) -> None:
+        self._alarms = alarms
+        self._clock = clock
+        self._name = name
+        self._service = service
+        self._advice = advice
+        self._lock = threading.Lock()
+        self._since: float | None = None  # no answer
 
     def failed(self, what: str, advice: str) -> None:
         """There was no answer: why, and what the operator can do."""
-        ...
+        with self._lock:
+            now = self._clock.elapsed()
+            if self._since is None:
+                self._since = now
+            if now - self._since >= UNREACHED_SECONDS:
+                self._alarms.report(self._name, f"{self._service} gives no answer: {what}", advice or self._advice)
 
     def answered(self) -> None:
-        """An answer has begun."""
-        ...
+        """It answers."""
+        if self._since is None:
+            return
+        with self._lock:
+            self._since = None
+            self._alarms.clear(self._name)
 
 
 class HttpClient:
@@ -132,7 +157,7 @@ class HttpClient:
         body_limit: int = 1 << 20,
         address: str | None = None,
         own: bool = False,
-        reach: ReachListener | None = None,
+        reach: Reachability | None = None,
     ) -> None:
         parts = urlsplit(url)
         self._prefix = parts.path.rstrip("/")

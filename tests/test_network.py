@@ -15,7 +15,7 @@ import trustme
 
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
-from bot.alarms import Alarms, Reachability
+from bot.alarms import Alarms
 from bot.app import Engine
 from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
@@ -23,7 +23,7 @@ from bot.core.messages import TextMessage
 from bot.folder import read_folder
 from bot.gateway.gateway_answers import GatewayNotReached, GatewayRefused, NotTheGateway, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
-from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, look_up
+from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, Reachability, look_up
 from bot.outgoing import NotAllowed, ServiceRequester, Unreachable
 from bot.program import load_program
 from bot.public_addresses import HostUnknown, WebAddress

@@ -77,7 +77,7 @@ def command(
         return
     if every:
         with open_store(folder) as store:
-            letters = tuple(store.letters(sends_only=action == "retry", code=code, broadcast=broadcast))
+            letters = tuple(store.dead_letter_ids(sends_only=action == "retry", code=code, broadcast=broadcast))
     if letters and not yes and (every or action == "drop"):
         click.confirm(QUESTIONS[action].format(counted(len(letters), THINGS[action])), abort=True, err=True)
     answer = _in_chunks(folder, action, letters)

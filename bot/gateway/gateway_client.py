@@ -46,7 +46,7 @@ from bot.gateway.gateway_answers import (
     read_result,
     read_sent,
 )
-from bot.http_client import Ambiguous, HttpClient, NotSent, ReachListener, Response
+from bot.http_client import Ambiguous, HttpClient, NotSent, Reachability, Response
 
 Json = dict[str, Any]
 
@@ -174,7 +174,7 @@ class Gateway:
         http: HttpClient | None = None,
         *,
         channels: Mapping[str, str] | None = None,
-        reach: ReachListener | None = None,
+        reach: Reachability | None = None,
     ) -> None:
         self._http = http or HttpClient(url, own=True)
         self._reach = reach

@@ -19,8 +19,19 @@ from bot.engine.advance import as_parked, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
-from bot.store.engine_tables import UnreadableSession, read_session
-from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, OutboxRow, json_text, storable
+from bot.store.rows import (
+    CAMPAIGN,
+    REPLY,
+    SYNC,
+    CallRow,
+    DueRow,
+    MessageStatus,
+    OutboxRow,
+    UnreadableSession,
+    json_text,
+    read_session,
+    storable,
+)
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""
@@ -141,9 +152,9 @@ class Batch:
         key = effect_key(self.store.store_id, ref)
         return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
 
-    def tell_of_letters(self, hooks: Collection[str]) -> None:
+    def call_dead_letter_hooks(self, hooks: Collection[str]) -> None:
         """Let these hooks hear of every dead letter of this batch."""
-        for what, contact, reason in self.commit.letters:
+        for what, contact, reason in self.commit.dead_letters:
             told = {"contact": contact, "at": self.now, "what": what, "reason": reason}
             for hook in hooks:
                 id = next(self._call_ids)

@@ -75,7 +75,7 @@ class Consumer(Protocol[R_contra]):
 
 
 class SendConsumer(Consumer[OutboxRow], Protocol):
-    """What a pass asks of the delivery."""
+    """What a cycle asks of delivery."""
 
     def room(self) -> int:
         """How many more rows it can take."""
@@ -99,7 +99,7 @@ class EngineCycle:
 
     ``read`` makes an event of an acknowledged body, or None where it concerns no conversation. A method that
     raises `bot.store.files.StoreUnavailable` has changed nothing, and can be called again with the same. ``alarms``
-    lists broadcasts that are paused. The hooks that ``letter_hooks`` names hear of dead letters.
+    lists broadcasts that are paused. The hooks that ``dead_letter_hooks`` names hear of dead letters.
     """
 
     def __init__(
@@ -111,9 +111,9 @@ class EngineCycle:
         read: Read,
         delivery: SendConsumer,
         performers: Consumer[CallRow],
-        observer: "CommitMetrics",
+        metrics: "CommitMetrics",
         alarms: Alarms,
-        letter_hooks: Callable[[], Collection[str]] = tuple,
+        dead_letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self.cursor = store.cursor()
         self.next_wake: datetime | None = None
@@ -124,10 +124,10 @@ class EngineCycle:
         self._read = read
         self._delivery = delivery
         self._performers = performers
-        self._observer = observer
+        self._metrics = metrics
         self._alarms = alarms
         self._paused: set[str] = set()  # broadcasts
-        self._letter_hooks = letter_hooks
+        self._dead_letter_hooks = dead_letter_hooks
         self._run = ORDINARY
         self._begun: dict[str, int] = {}  # the last ids by table, when the run began
         self._caught_up = False
@@ -176,11 +176,11 @@ class EngineCycle:
 
     @property
     def at_once(self) -> int:
-        """How many events one pass takes, of all kinds together."""
+        """How many events one cycle takes, of all kinds together."""
         return 1 if self.careful else AT_ONCE
 
     def take(self, incoming: EngineInput) -> tuple[bool, Answers]:
-        """One pass: results first, then requests, then the log, and timers once that is read to its end.
+        """Run one cycle: results first, then requests, then the log, and timers once that is read to its end.
 
         Returns whether there was anything to commit, and the answers to the requests.
         """
@@ -205,13 +205,16 @@ class EngineCycle:
                 self._erase(called.row.contact)  # its contact was erased meanwhile, and the file came later
         answers = [self._answer(batch, request) for request in incoming.requests]
         rows = self._take_log(batch, self.at_once - len(incoming))
-        take_back_paused(batch, self._take_back)
-        cancel(batch, self._take_back)
-        fill_outbox(batch, self._take_back)
-        batch.tell_of_letters(self._letter_hooks())
+        if batch.commit.moved:
+            take_back_paused(batch, self._take_back)
+        if batch.commit.opted_out:
+            cancel(batch, self._take_back)
+        if batch.commit.broadcasts or self._store.broadcasts_wait():
+            fill_outbox(batch, self._take_back)
+        batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
         if worked:
-            self._observer.committed(batch.commit, incoming, rows, batch.now, self._clock.elapsed() - started)
+            self._metrics.committed(batch.commit, incoming, rows, batch.now, self._clock.elapsed() - started)
         return worked, answers
 
     def question(self, request: Request) -> Answer:
@@ -219,7 +222,7 @@ class EngineCycle:
         return operate(Batch(self._store, self._advance, self._run, self._clock.now()), request)
 
     def rest(self) -> bool:
-        """Use a pass that found nothing for the house. True when there is more of that to do."""
+        """Do the housekeeping, after a cycle that found nothing. True when there is more of it to do."""
         if not self._caught_up and self._has_caught_up():
             self._store.caught_up()
             self._caught_up = True
@@ -242,7 +245,7 @@ class EngineCycle:
 
     @property
     def clock_is_set(self) -> bool:
-        """Whether the clock has been set since the last pass."""
+        """Whether the clock has been set since the last cycle."""
         return bool(self._set_by or self._steps.unseen())
 
     def _clock_is_set(self, by: timedelta) -> None:
@@ -289,7 +292,7 @@ class EngineCycle:
             batch.take(event)
 
     def _erase(self, contact: str) -> None:
-        """Erase a contact. In a commit of its own: what this pass writes is of after that."""
+        """Erase a contact. In a commit of its own: what this cycle writes comes after it."""
         rows = self._store.erase(contact, self.cursor, self._clock.now())
         self._erasing = True
         self._sends.done(rows.sends)
@@ -441,7 +444,7 @@ class CommitMetrics:
     def committed(
         self, commit: Commit, results: EngineInput, rows: Sequence[LogRow], at: datetime, seconds: float
     ) -> None:
-        """A pass has committed: the results and the log's ``rows`` that it took, ``at`` its time, in ``seconds``."""
+        """A cycle has committed: the results and the log's ``rows`` that it took, ``at`` its time, in ``seconds``."""
         metrics = self._metrics
         metrics.committed(len(rows) + len(results), seconds)
         for row in rows:
@@ -454,7 +457,7 @@ class CommitMetrics:
                 metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
             for used in called.usage:
                 metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
-        for what, _, _ in commit.letters:
+        for what, _, _ in commit.dead_letters:
             metrics.dead_letter(what)
         logs = turn_log.isEnabledFor(logging.INFO)
         for event, turn, micros in commit.turns:

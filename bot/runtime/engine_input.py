@@ -25,7 +25,7 @@ from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, MessageStatus, Outbo
 
 @dataclass(slots=True)
 class EngineInput:
-    """What was reported or asked, and waits for the next pass. It is dropped only once it has been committed.
+    """What was reported or asked, and waits for the next cycle. It is dropped only once it has been committed.
 
     A row among the requests is one that is to be claimed.
     """

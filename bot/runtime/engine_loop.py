@@ -1,4 +1,4 @@
-"""The engine's loop: one thread takes every event there is, and alone writes the engine's file (DESIGN 2)."""
+"""The engine's loop: one thread takes all events, and it alone writes the engine's file."""
 
 import logging
 import threading
@@ -38,10 +38,10 @@ class EngineStopped(BotError):
 
 
 class EngineLoop:
-    """Runs passes on a thread of its own, and sleeps while there is nothing to take.
+    """Runs cycles on a thread of its own, and sleeps while there is nothing to take.
 
     ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
-    ``letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
+    ``dead_letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
     ``gathering`` is for how many seconds, under load, more may come together before it is taken;
     ``metrics`` counts what is committed. While the store cannot be used there is an alarm among ``alarms``,
@@ -62,7 +62,7 @@ class EngineLoop:
         alarms: Alarms,
     ) -> None:
         self.advance = advance
-        self.letter_hooks: Collection[str] = ()
+        self.dead_letter_hooks: Collection[str] = ()
         self.failure: BaseException | None = None
         self._store = store
         self._inbox = inbox
@@ -77,7 +77,7 @@ class EngineLoop:
         self._woken = False
         self._stopping = False
         self._working = True  # False only while it sleeps
-        self._passes = 0
+        self._cycles = 0
         self._gathered_at = 0.0
         self._thread = threading.Thread(target=self._run, name="turns")
 
@@ -86,7 +86,7 @@ class EngineLoop:
 
         Raises `bot.store.integrity.StoresDiffer` and `bot.store.files.StoreUnavailable`.
         """
-        self._pass = EngineCycle(
+        self._cycle = EngineCycle(
             self._store,
             self._inbox,
             self._clock,
@@ -96,10 +96,10 @@ class EngineLoop:
             performers,
             self._observer,
             self._alarms,
-            lambda: self.letter_hooks,
+            lambda: self.dead_letter_hooks,
         )
         now = self._clock.now()
-        for row in self._pass.begin():
+        for row in self._cycle.begin():
             self._incoming.sent.append(SendResult(row, "unknown", row.attempts, None, (), CUT_OFF, now))
         self._thread.start()
 
@@ -149,7 +149,7 @@ class EngineLoop:
     @property
     def careful(self) -> bool:
         """Whether it looks for what has crashed the engine: see `bot.store.crash_quarantine.begin_run`."""
-        return self._pass.careful
+        return self._cycle.careful
 
     def settled(self) -> bool:
         """True when nothing is left to do until something comes in or time passes.
@@ -158,28 +158,33 @@ class EngineLoop:
         performers are idle.
         """
         with self._changed:
-            passes = self._passes
+            cycles = self._cycles
             asleep = not self._working
-        if not asleep or not self._pass.idle() or self._pass.clock_is_set or self._inbox.has_after(self._pass.cursor):
+        if (
+            not asleep
+            or not self._cycle.idle()
+            or self._cycle.clock_is_set
+            or self._inbox.has_after(self._cycle.cursor)
+        ):
             return False
-        wake = self._pass.next_wake
+        wake = self._cycle.next_wake
         if wake is not None and wake <= self._clock.now():
             return False
         with self._changed:  # what was reported before delivery became idle is seen here
-            return passes == self._passes and not self._working and not len(self._incoming)
+            return cycles == self._cycles and not self._working and not len(self._incoming)
 
     def next_wake(self) -> datetime | None:
-        """When the next session wants to be woken, as of the last pass."""
-        return self._pass.next_wake
+        """When the next session wants to be woken, as of the last cycle."""
+        return self._cycle.next_wake
 
     def wait_settled(self, timeout: float) -> bool:
         """Wait until it is `settled`. False when it is not after ``timeout`` real seconds, or the loop has ended."""
         deadline = monotonic() + timeout
         while True:
-            passes = self._passes
+            cycles = self._cycles
             if self.settled():
                 return True
-            if not self._wait_for_pass(passes, deadline - monotonic()) or not self._thread.is_alive():
+            if not self._wait_for_cycle(cycles, deadline - monotonic()) or not self._thread.is_alive():
                 return False
 
     def _ask(self, request: Request | OutboxRow | CallRow) -> Answer:
@@ -195,14 +200,14 @@ class EngineLoop:
         except TimeoutError:
             raise EngineStopped(f"no answer within {_ANSWER_SECONDS:g} s: the engine may still do it") from None
 
-    def _wait_for_pass(self, passes: int, timeout: float) -> bool:
+    def _wait_for_cycle(self, cycles: int, timeout: float) -> bool:
         with self._changed:
-            return self._changed.wait_for(lambda: self._passes != passes, timeout)
+            return self._changed.wait_for(lambda: self._cycles != cycles, timeout)
 
     def _run(self) -> None:
         try:
             self._loop()
-            self._pass.end()
+            self._cycle.end()
         except StoreUnavailable as error:
             log.error("the engine stops without being able to note it: %s", error)
         except BaseException as error:
@@ -217,7 +222,7 @@ class EngineLoop:
             try:
                 if self._take():
                     self._gather()
-                elif not self._pass.rest():
+                elif not self._cycle.rest():
                     self._sleep()
                 if backoff != _FIRST_BACKOFF:
                     backoff = _FIRST_BACKOFF
@@ -239,8 +244,8 @@ class EngineLoop:
         with self._changed:
             self._working = True
             self._woken = False
-            taken = self._incoming.first(self._pass.at_once)
-        worked, answers = self._pass.take(taken)
+            taken = self._incoming.first(self._cycle.at_once)
+        worked, answers = self._cycle.take(taken)
         with self._changed:
             self._incoming.drop(taken)
             futures = self._answers[: len(answers)]
@@ -252,10 +257,10 @@ class EngineLoop:
     def _sleep(self) -> None:
         with self._changed:
             self._working = False
-            self._passes += 1
+            self._cycles += 1
             self._changed.notify_all()
             if not (self._woken or self._stopping or len(self._incoming)):
-                wake = self._pass.next_wake
+                wake = self._cycle.next_wake
                 until = None if wake is None else deadline_of(self._clock, wake)
                 self._clock.wait(self._changed, until, _POLL_SECONDS)
 
@@ -276,7 +281,7 @@ class EngineLoop:
                 del self._incoming.requests[place]
                 future = self._answers.pop(place)
             try:
-                future.set_result(self._pass.question(request))
+                future.set_result(self._cycle.question(request))
             except BotError as error:
                 future.set_exception(error)
 
@@ -289,7 +294,7 @@ class EngineLoop:
         with self._changed:
             self._stopping = True
             self._working = False
-            self._passes += 1
+            self._cycles += 1
             futures, self._answers = self._answers, []
             self._changed.notify_all()
         for future in futures:

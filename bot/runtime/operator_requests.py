@@ -60,7 +60,7 @@ def operate(batch: Batch, request: Request, take_back: TakeBack = set) -> Answer
         case {"do": "drop", "ids": list(ids)}:
             return drop_letters(batch, ids, _event_id())
         case {"do": "erase", "contact": str(contact)} if contact.isdecimal():
-            return {}  # the pass has done it, before anything else
+            return {}  # the cycle has done it, before anything else
         case {"do": "send", "contact": str(contact)} if contact.isdecimal():
             return _send(batch, contact, request)
         case {"do": "broadcast", "name": str(name), "template": dict(template), "recipients": list(recipients)}:
@@ -179,7 +179,7 @@ def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list
         del found[id]
     held = set()
     for ordinal, (id, dead) in enumerate(found.items()):
-        batch.commit.end_letter(id)
+        batch.commit.end_dead_letter(id)
         ref = effect_ref(event_id, ordinal)
         broadcast = wait_again(batch, dead, ref)
         if broadcast is None:
@@ -200,7 +200,7 @@ def drop_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[
     }
     for id, (what, contact) in found.items():
         dead = batch.store.dead_send(id)
-        batch.commit.end_letter(id)
+        batch.commit.end_dead_letter(id)
         asked = json_text({"do": "drop", "id": id, "attempts": dead.attempts if dead else 0})
         batch.commit.add_note(contact, event_id, asked, OPERATOR, f"a dead letter was dropped: {what}")
     return _answer(ids, found.keys())
@@ -216,7 +216,7 @@ def _send_again(batch: Batch, dead: DeadSend, ref: str, *, alone: bool) -> str:
 
 
 def _is_there(batch: Batch, id: int) -> bool:
-    return 0 < id <= _LAST_ID and id not in batch.commit.letters_ended
+    return 0 < id <= _LAST_ID and id not in batch.commit.dead_letters_ended
 
 
 def _read(ids: list[Any]) -> list[int]:

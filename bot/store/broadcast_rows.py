@@ -45,6 +45,9 @@ IN_OUTBOX_SINCE = "SELECT created_at FROM outbox WHERE id = ?"
 
 _WAIT = "send_id IS NULL AND outcome IS NULL"
 _BY_WAITING = "recipients INDEXED BY recipients_waiting"
+SOME_WAIT = f"""
+    SELECT EXISTS (SELECT 1 FROM broadcasts WHERE state = 'trying') OR EXISTS (SELECT 1 FROM {_BY_WAITING} WHERE {_WAIT})
+"""
 WAITING_OF = f"SELECT count(*) FROM {_BY_WAITING} WHERE broadcast = ? AND {_WAIT}"
 HELD_OF = "SELECT count(*) FROM recipients WHERE broadcast = ? AND outcome = 'held'"
 STOPPED_OF_ALL = """

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
-from bot.core.turn import Turn
+from bot.core.turn import StepTaken, Trace, Turn
 from bot.core.values import Usage
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.broadcast_rows import RUNNING, Broadcast, RepeatedSend
@@ -22,6 +22,7 @@ from bot.store.rows import (
     storable,
     time_text,
 )
+from bot.store.trace_rows import STEP_FIELDS
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")
 """The outcomes of a send that make a dead letter."""
@@ -105,9 +106,9 @@ class Commit:
         self.unparked: set[int] = set()
         self.sends_ended: set[int] = set()
         self.calls_ended: set[int] = set()
-        self.letters_ended: set[int] = set()
+        self.dead_letters_ended: set[int] = set()
         self.turns: list[tuple[Event, Turn, int]] = []  # with the microseconds that each took
-        self.letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
+        self.dead_letters: list[tuple[str, str | None, str]] = []  # new dead letters: what, whose, and why
         self.messages: dict[str, SentRow] = {}  # those that have just been sent, by each of their names
         self.statuses: dict[str, MessageStatus] = {}
         self._status_of: dict[str, str | None] = {}  # whose message each of them is of
@@ -131,7 +132,7 @@ class Commit:
                 (storable(c), event, self._at) for c, parked in self._parked.items() for _, event in parked
             ],
             engine_tables.UNPARK: [(id,) for id in self.unparked],
-            engine_tables.LETTER_ENDED: [(id,) for id in self.letters_ended],
+            engine_tables.LETTER_ENDED: [(id,) for id in self.dead_letters_ended],
             engine_tables.SEND_ENDED: [(id,) for id in self.sends_ended],
             engine_tables.CALL_ENDED: [(id,) for id in self.calls_ended],
             _MESSAGE_ID: [(id, sent.id) for id, sent in self.messages.items()],
@@ -162,10 +163,10 @@ class Commit:
         """All that a turn decided, and its trace. ``before`` is the session that it met, ``rows`` are those of its
         effects, in order.
         """
-        session = engine_tables.session_row(turn.session, turn.wake_at)
+        session = session_row(turn.session, turn.wake_at)
         effects = [json_text(effect) for effect in turn.effects]
         met = None if before.frames else json_text(before)  # where a conversation begins: what `bot replay` starts from
-        written = trace_rows.turn_row(event, turn.trace, effects, micros)
+        written = turn_row(event, turn.trace, effects, micros)
         self._add(trace_rows.ADD_TURN, (self._at, *written, met, optional_time_text(turn.wake_at)))
         self._sessions[event.contact] = (*session, self._at)
         self.turns.append((event, turn, micros))
@@ -183,13 +184,13 @@ class Commit:
         self, what: str, contact: str | None, reason: str, body: str | bytes, send_id: int | None = None
     ) -> None:
         """Something that will not be done, kept for the operator. ``what``: event, send (its id) or turn."""
-        self.letters.append((what, contact, reason))
+        self.dead_letters.append((what, contact, reason))
         whose = optional_storable(contact)
         self._add(engine_tables.ADD_DEAD_LETTER, (what, whose, storable(reason), body, self._at, send_id))
 
     def set_session(self, session: Session, wake_at: datetime | None) -> None:
         """A session that no turn has made."""
-        self._sessions[session.contact] = (*engine_tables.session_row(session, wake_at), self._at)
+        self._sessions[session.contact] = (*session_row(session, wake_at), self._at)
 
     def writes_session(self, contact: str) -> bool:
         """True when this commit writes the contact's session: what the file says of it is old."""
@@ -203,9 +204,9 @@ class Commit:
         """Take back the contact's events that this commit would have parked, in order."""
         return [event for event, _ in self._parked.pop(contact, ())]
 
-    def end_letter(self, dead_letter: int) -> None:
+    def end_dead_letter(self, dead_letter: int) -> None:
         """A dead letter is done with: what it tells of is to be done after all, or is forgotten."""
-        self.letters_ended.add(dead_letter)
+        self.dead_letters_ended.add(dead_letter)
 
     def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:
         """A broadcast, as it is from now on. Whoever is not in the outbox waits while it runs, and is held else."""
@@ -363,3 +364,36 @@ class Commit:
             engine_tables.ADD_CALL,
             (row.id, ref, row.key, contact, effect, self._at, row.attempts, time_text(row.due_at)),
         )
+
+
+def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
+    """The row of a session, but for the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
+    frame = session.frame
+    return (
+        storable(session.contact),
+        *((storable(frame.flow), storable(frame.step), frame.visit) if frame else (None, None, session.visit)),
+        optional_time_text(wake_at),
+        optional_time_text(session.last_inbound),
+        optional_storable(session.conversation),
+        int(session.opted_out),
+        json_text(session),
+    )
+
+
+def _step(step: StepTaken) -> dict[str, Any]:
+    conditions = [[source, _shown(value)] for source, value in step.conditions]
+    return {name: getattr(step, name) for name in STEP_FIELDS} | {"conditions": conditions}
+
+
+def _shown(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
+    """The row of a turn, but for its time and its sessions. ``effects`` are in JSON.
+
+    Raises `bot.core.values.UnstorableValue`.
+    """
+    steps = json_text([_step(step) for step in trace.steps])
+    what = (storable(event.contact), storable(event.id), json_text(event), storable(trace.rule))
+    return (*what, steps, f"[{','.join(effects)}]", json_text(trace.notes), micros)

@@ -20,6 +20,7 @@ from bot.store.rows import (
     ParkedRow,
     SentRow,
     json_text,
+    read_session,
     read_time,
     storable,
     time_text,
@@ -132,12 +133,12 @@ class Store:
         return int(self._one(_META)[1])
 
     def session(self, contact: str) -> Session | None:
-        """A contact's session, if it has one. Raises `bot.store.engine_tables.UnreadableSession`."""
+        """A contact's session, if it has one. Raises `bot.store.rows.UnreadableSession`."""
         row = self._one(engine_tables.SESSION_STATE, storable(contact))
-        return None if row is None else engine_tables.read_session(row[0])
+        return None if row is None else read_session(row[0])
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The sessions of contacts as they are written, for `bot.store.engine_tables.read_session`; None: they have none."""
+        """The sessions of contacts as they are written, for `bot.store.rows.read_session`; None: they have none."""
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:
@@ -231,6 +232,10 @@ class Store:
         """The broadcast of this name, if there is one."""
         row = self._one(broadcast_rows.BROADCAST, storable(name))
         return None if row is None else broadcast_rows.broadcast(*row)
+
+    def broadcasts_wait(self) -> bool:
+        """Whether any broadcast has a message that could go into the outbox."""
+        return bool(self._one(broadcast_rows.SOME_WAIT)[0])
 
     def trying_broadcasts(self) -> list[str]:
         """The names of the broadcasts whose first message goes alone."""

@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from bot.core import codec
 from bot.core.effects import PutContact, Send
-from bot.core.errors import BotError
-from bot.core.session import WINDOW, Session
+from bot.core.session import WINDOW
 from bot.core.values import LEAST_COUNTED
-from bot.store.rows import CallRow, OutboxRow, json_text, optional_storable, optional_time_text, storable
+from bot.store.rows import (
+    CallRow,
+    OutboxRow,
+)
 
 WRITE_SESSION = """
     INSERT INTO sessions (contact, flow, step, visit, wake_at, last_inbound, conversation, opted_out, state, updated_at)
@@ -29,39 +30,6 @@ SESSION_SUMMARIES = """
     SELECT contact, flow, step, wake_at, updated_at, opted_out FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?
 """
 ALL_SESSION_STATES = "SELECT contact, state FROM sessions WHERE contact > ? ORDER BY contact LIMIT ?"
-
-
-class UnreadableSession(BotError):
-    """A session in the store that this version cannot read. ``state`` is its text."""
-
-    def __init__(self, state: str) -> None:
-        super().__init__("the session cannot be read by this version; the conversation starts anew")
-        self.state = state
-
-
-def read_session(state: str) -> Session:
-    """A session from its text. Raises `UnreadableSession`."""
-    try:
-        session = codec.loads(state)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        raise UnreadableSession(state) from None
-    if not isinstance(session, Session):
-        raise UnreadableSession(state)
-    return session
-
-
-def session_row(session: Session, wake_at: datetime | None) -> tuple[Any, ...]:
-    """The row of a session, but for the time at which it is written. Raises `bot.core.values.UnstorableValue`."""
-    frame = session.frame
-    return (
-        storable(session.contact),
-        *((storable(frame.flow), storable(frame.step), frame.visit) if frame else (None, None, session.visit)),
-        optional_time_text(wake_at),
-        optional_time_text(session.last_inbound),
-        optional_storable(session.conversation),
-        int(session.opted_out),
-        json_text(session),
-    )
 
 
 ADD_SEND = """

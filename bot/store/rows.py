@@ -9,7 +9,9 @@ from typing import Any
 
 from bot.core import codec
 from bot.core.effects import Performed, PutContact, Send
+from bot.core.errors import BotError
 from bot.core.events import MessageReceived, Tapped
+from bot.core.session import Session
 
 GATEWAY_COMMAND = "command"
 """The rule of a trace line about a request that a command made to the gateway."""
@@ -169,3 +171,22 @@ class DueRow:
     contact: str
     visit: int
     wake_at: datetime
+
+
+class UnreadableSession(BotError):
+    """A session in the store that this version cannot read. ``state`` is its text."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("the session cannot be read by this version; the conversation starts anew")
+        self.state = state
+
+
+def read_session(state: str) -> Session:
+    """A session from its text. Raises `UnreadableSession`."""
+    try:
+        session = codec.loads(state)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        raise UnreadableSession(state) from None
+    if not isinstance(session, Session):
+        raise UnreadableSession(state)
+    return session

@@ -16,7 +16,17 @@ from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.engine_tables import UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import GATEWAY_COMMAND, OPERATOR, MessageStatus, optional_storable, read_time, storable, time_text
+from bot.store.rows import (
+    GATEWAY_COMMAND,
+    OPERATOR,
+    MessageStatus,
+    UnreadableSession,
+    optional_storable,
+    read_session,
+    read_time,
+    storable,
+    time_text,
+)
 from bot.store.trace_rows import TurnTraced
 
 _AT_ONCE = 500  # sessions
@@ -139,9 +149,9 @@ class StoreReader:
         ]
 
     def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one. Raises `bot.store.engine_tables.UnreadableSession`."""
+        """One contact's session with all its variables, if there is one. Raises `bot.store.rows.UnreadableSession`."""
         rows = self._all(engine_tables.SESSION_STATE, storable(contact))
-        return engine_tables.read_session(rows[0][0]) if rows else None
+        return read_session(rows[0][0]) if rows else None
 
     def all_sessions(self) -> Iterator[Session | None]:
         """Every session, by contact; None for one that this version cannot read. It reads in short pieces."""
@@ -149,8 +159,8 @@ class StoreReader:
         while rows:
             for _, state in rows:
                 try:
-                    yield engine_tables.read_session(state)
-                except engine_tables.UnreadableSession:
+                    yield read_session(state)
+                except UnreadableSession:
                     yield None
             rows = self._all(engine_tables.ALL_SESSION_STATES, rows[-1][0], _AT_ONCE)
 
@@ -245,7 +255,7 @@ class StoreReader:
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 
-    def letters(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
+    def dead_letter_ids(self, *, sends_only: bool, code: str | None, broadcast: str | None) -> list[int]:
         """The ids of what was given up, in order: of messages only, with a code of the gateway's, of a broadcast."""
         named = optional_storable(broadcast)
         return [id for (id,) in self._all(_LETTERS, int(sends_only), optional_storable(code), named)]

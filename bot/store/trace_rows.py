@@ -1,6 +1,6 @@
 """The trace in the engine's file: a line for each turn, and for what an operator did."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -10,7 +10,7 @@ from bot.core.effects import Effect, effect_ref
 from bot.core.errors import BotError
 from bot.core.events import Event
 from bot.core.session import Session
-from bot.core.turn import Conversation, RecordedTurn, StepTaken, Trace
+from bot.core.turn import Conversation, RecordedTurn
 from bot.store.rows import MessageStatus, json_text, optional_storable, read_time, storable
 
 ADD_TURN = """
@@ -22,7 +22,7 @@ LAST_TURNS = """
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
 
-_STEP = ("flow", "step", "outcome", "target", "conditions", "effects")
+STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,6 @@ class TurnTraced:
     statuses: list[MessageStatus | None]
 
 
-def turn_row(event: Event, trace: Trace, effects: Sequence[str], micros: int) -> tuple[Any, ...]:
-    """The row of a turn, but for its time and its sessions. ``effects`` are in JSON.
-
-    Raises `bot.core.values.UnstorableValue`.
-    """
-    steps = json_text([_step(step) for step in trace.steps])
-    what = (storable(event.contact), storable(event.id), json_text(event), storable(trace.rule))
-    return (*what, steps, f"[{','.join(effects)}]", json_text(trace.notes), micros)
-
-
 def note_row(contact: str | None, event_id: str, event: str, rule: str, note: str) -> tuple[Any, ...]:
     """The row of something that was no turn, but for its time. ``event`` is JSON."""
     return (optional_storable(contact), storable(event_id), event, rule, "[]", "[]", json_text([note]), 0, None, None)
@@ -73,18 +63,9 @@ def turn_traced(
     """A line from its row. ``statuses`` are those of the contact's messages, by their effects' names."""
     decided = codec.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
-    taken = [{name: step[name] for name in _STEP} for step in codec.loads(steps)]
+    taken = [{name: step[name] for name in STEP_FIELDS} for step in codec.loads(steps)]
     read = (taken, decided, codec.loads(notes))
     return TurnTraced(datetime.fromisoformat(at), event_id, codec.loads(event), rule, *read, micros, became)
-
-
-def _step(step: StepTaken) -> dict[str, Any]:
-    conditions = [[source, _shown(value)] for source, value in step.conditions]
-    return {name: getattr(step, name) for name in _STEP} | {"conditions": conditions}
-
-
-def _shown(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 CONTACTS_TRACED = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"

@@ -21,7 +21,6 @@ from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
 from bot.store.rows import json_text
 from bot.web.web_endpoints import RETRY_AFTER, json_answer
 
-ADDRESS = "/api/flows/<flow>/start"
 KEYS = ("contact", "data", "busy", "id")
 MOST_BYTES = 32 * 1024  # of a request: a hundred starts may wait in a contact's session
 _LONGEST_ID = 200  # characters

@@ -18,6 +18,7 @@ from bot.gateway.webhook_events import Verdict, envelope, verify
 from bot.metrics import CONTENT_TYPE, WebMetrics
 from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
+from bot.web.web_server import BODY_BYTES
 
 DELIVERY_ID = 200  # characters; a longer one is none
 log = logging.getLogger("bot.web")
@@ -206,3 +207,32 @@ def refused_answer(error: HTTPException) -> Response:
 @lru_cache(64)
 def _body(ok: bool, text: str) -> bytes:
     return json.dumps({"ok": ok, "message": text}).encode()
+
+
+def create_app(
+    webhook: WebhookEndpoint,
+    start: Callable[[str], Response],
+    health: MonitoringEndpoints,
+    begun: Callable[[], bool],
+    path: str = "/webhook",
+) -> Flask:
+    """The Flask app of the web process. ``start`` answers a program that starts a flow; ``path`` is a further address of the webhook.
+
+    ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
+    never be taken.
+    """
+
+    def not_begun() -> Response | None:
+        if begun() or request.method == "GET":
+            return None
+        return json_answer(503, "the bot has not begun yet: send it again", RETRY_AFTER)
+
+    app = Flask("bot.web", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
+    app.before_request(not_begun)
+    for address in {"/webhook", path}:
+        app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
+    app.add_url_rule("/api/flows/<flow>/start", "start", start, methods=["POST"])
+    health.add_to(app)
+    app.register_error_handler(HTTPException, refused_answer)
+    return app

@@ -10,9 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException
-
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
@@ -21,9 +18,14 @@ from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxWriter
 from bot.store.integrity import check_pair
 from bot.store.store_reader import StoreReader
-from bot.web.start_endpoint import ADDRESS, StartEndpoint
-from bot.web.web_endpoints import RETRY_AFTER, Ask, MonitoringEndpoints, WebhookEndpoint, json_answer, refused_answer
-from bot.web.web_server import BODY_BYTES, THREADS, WebServer
+from bot.web.start_endpoint import StartEndpoint
+from bot.web.web_endpoints import (
+    Ask,
+    MonitoringEndpoints,
+    WebhookEndpoint,
+    create_app,
+)
+from bot.web.web_server import THREADS, WebServer
 
 PRUNE_SECONDS = 60.0
 ERASE_SECONDS = 1.0
@@ -64,7 +66,7 @@ class WebService:
         webhook = WebhookEndpoint(self._inbox, self._log, secrets, tolerance, clock, wake, metrics)
         starts = StartEndpoint(self._inbox, api_key, clock, wake, partial(_judge, ask), metrics)
         health = MonitoringEndpoints(self._inbox, ask, self.alarms, metrics)
-        self._server = WebServer(create_app(webhook, starts, health, begun, path), listener, threads)
+        self._server = WebServer(create_app(webhook, starts.receive, health, begun, path), listener, threads)
         self._ending = threading.Event()
 
     def run(self) -> None:
@@ -109,32 +111,3 @@ def _judge(ask: Ask, flow: str, data: Mapping[str, Any], contact: str) -> Mappin
         return ask({"do": "judge", "flow": flow, "data": data, "contact": contact})
     except BotError:
         return {}
-
-
-def create_app(
-    webhook: WebhookEndpoint,
-    starts: StartEndpoint,
-    health: MonitoringEndpoints,
-    begun: Callable[[], bool],
-    path: str = "/webhook",
-) -> Flask:
-    """The Flask app of the web process. ``path`` is a further address of the webhook.
-
-    ``begun``: the engine has begun on these files, at some time. Before, nothing that comes in is accepted: it might
-    never be taken.
-    """
-
-    def not_begun() -> Response | None:
-        if begun() or request.method == "GET":
-            return None
-        return json_answer(503, "the bot has not begun yet: send it again", RETRY_AFTER)
-
-    app = Flask("bot.web", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = BODY_BYTES
-    app.before_request(not_begun)
-    for address in {"/webhook", path}:
-        app.add_url_rule(address, address.replace(".", "_"), webhook.receive, methods=["POST"])
-    app.add_url_rule(ADDRESS, "start", starts.receive, methods=["POST"])
-    health.add_to(app)
-    app.register_error_handler(HTTPException, refused_answer)
-    return app

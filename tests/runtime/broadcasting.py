@@ -56,7 +56,7 @@ def resume(world: World, name: str = "spring") -> dict[str, Any]:
 
 
 def letters(world: World) -> list[int]:
-    return world.reader.letters(sends_only=False, code=None, broadcast=None)
+    return world.reader.dead_letter_ids(sends_only=False, code=None, broadcast=None)
 
 
 def copied(world: World) -> Path:

@@ -16,10 +16,10 @@ from bot.clock import MovableClock, SystemClock
 from bot.emulator import Emulator
 from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
-from bot.runtime.scheduler import CircuitBreakers
 from bot.runtime.engine_loop import EngineStopped
 from bot.runtime.gateway_commands import CommandPermits, GatewayCommands, UnknownCommand, commands_without_server
 from bot.runtime.rate_limiter import RateLimiter
+from bot.runtime.scheduler import CircuitBreakers
 from bot.settings import AccountSettings
 from bot.store.files import StoreLocked
 from bot.store.rows import time_text

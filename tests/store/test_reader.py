@@ -16,9 +16,9 @@ from bot.core.session import Frame, Session
 from bot.core.values import Record, Usage
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
-from bot.store.engine_tables import USAGE_BY, UnreadableSession, UsageSum
+from bot.store.engine_tables import USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
-from bot.store.rows import REPLY, CallRow, OutboxRow
+from bot.store.rows import REPLY, CallRow, OutboxRow, UnreadableSession
 from bot.store.store_reader import StoreReader
 from tests.store.store_kit import START
 

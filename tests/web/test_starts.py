@@ -21,8 +21,7 @@ from bot.metrics import WebMetrics
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
 from bot.web.start_endpoint import StartEndpoint
-from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
-from bot.web.web_service import create_app
+from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
 from tests.talk import library_of
 
@@ -57,7 +56,7 @@ class Door:
         )
         starts = StartEndpoint(self.inbox, key, self.clock, self.wake, self.judge, metrics)
         health = MonitoringEndpoints(self.inbox, lambda request: {}, Alarms(self.clock), metrics)
-        self.client = create_app(webhook, starts, health, lambda: True).test_client()
+        self.client = create_app(webhook, starts.receive, health, lambda: True).test_client()
 
     def wake(self) -> None:
         self.wakes += 1

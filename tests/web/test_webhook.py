@@ -23,8 +23,7 @@ from bot.store.files import inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_schema import migrate
 from bot.web.start_endpoint import StartEndpoint
-from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint
-from bot.web.web_service import create_app
+from bot.web.web_endpoints import MonitoringEndpoints, WebhookEndpoint, create_app
 from tests.patience import PATIENCE
 
 NOW = datetime(2030, 5, 12, 9, 0, tzinfo=UTC)
@@ -57,7 +56,7 @@ class Web:
         )
         starts = StartEndpoint(self.inbox, None, self.clock, self.wake, lambda flow, data, contact: {}, metrics)
         health = MonitoringEndpoints(self.inbox, self.ask, self.alarms, metrics)
-        app = create_app(self.webhook, starts, health, lambda: self.begun, "/hooks/gateway")
+        app = create_app(self.webhook, starts.receive, health, lambda: self.begun, "/hooks/gateway")
         self.client = app.test_client()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:

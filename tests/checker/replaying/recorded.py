@@ -5,7 +5,7 @@ from typing import Any
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Conversation, Turn
-from bot.store import trace_rows
+from bot.store.commit import turn_row
 from bot.store.rows import json_text, optional_time_text
 from bot.store.trace_rows import conversations
 
@@ -18,7 +18,7 @@ class Tape:
 
     def add(self, before: Session, event: Event, turn: Turn) -> None:
         effects = [json_text(effect) for effect in turn.effects]
-        _, _, happened, *decided, _ = trace_rows.turn_row(event, turn.trace, effects, 0)
+        _, _, happened, *decided, _ = turn_row(event, turn.trace, effects, 0)
         met = None if before.frames else json_text(before)
         self._rows.append((0, happened, *decided, met, optional_time_text(turn.wake_at)))
 
