@@ -8,9 +8,8 @@ from pathlib import Path
 
 from bot.core.errors import BotError
 from bot.flow.documents import BOT_FILE, Source
-from bot.lang.nodes import Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, Node, Scalar, one_or_more, read
 
 DEFAULT = Path("flows")
 _SUFFIXES = (".yml", ".yaml")

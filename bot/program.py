@@ -22,8 +22,8 @@ from bot.extensions.gathered import Extensions, extensions_in
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.folder import Folder
-from bot.lang.nodes import Map, Mark
-from bot.lang.problems import Problem, Problems
+from bot.lang.problems import Mark, Problem, Problems
+from bot.lang.source import Map
 from bot.steps.custom_steps import refuse_taken
 from bot.watchdog import WATCHDOG, guarded
 

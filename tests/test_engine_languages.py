@@ -13,8 +13,8 @@ from bot.flow.extraction import extracted
 from bot.flow.library import Library, load
 from bot.flow.translations import Locale, all_spots
 from bot.keys.text_shapes import Spot
-from bot.lang.nodes import Scalar
 from bot.lang.problems import Problems
+from bot.lang.source import Scalar
 from tests.talk import CONTACT, Talk, choices_of, said
 
 BOT = """

@@ -43,7 +43,7 @@ ONLY_IN = {
     "yaml": ("lang",),
     "jinja2": ("expressions",),
     "regex": ("lang", "keys", "types"),
-    "croniter": ("lang/cron.py",),
+    "croniter": ("lang/wall_clock.py",),
     "rapidfuzz": ("lang", "keys"),
     "transitions": ("flow/machine.py",),
     "flask": ("web", "emulator"),

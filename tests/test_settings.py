@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.lang.nodes import Map, Node
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, Node, read
 from bot.settings import BadSettings, ModelService, read_account, read_model_service, read_settings, read_webhook
 from bot.settings.setting_values import PARSERS, problems_in, unknown_variables, variable
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problem
+from bot.lang.problems import Mark, Problem
 
 if TYPE_CHECKING:
     from bot.checker.graph import Edge, Graph

@@ -171,7 +171,7 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
     """Say what the gateway would refuse, before anything is sent. Raises `GatewayRefused` where that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
-    from bot.lang.nodes import Mark
+    from bot.lang.problems import Mark
     from bot.program import FaultyBot, load_program
     from bot.runtime.template_check import misfits_of
     from bot.steps.template_message import TemplateMessage, TemplateParameter

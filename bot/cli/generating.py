@@ -9,9 +9,8 @@ import click
 
 from bot.cli.output import counted, styled
 from bot.folder import Folder, NoBot
-from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, read
 from bot.program import Program
 from bot.testing.coverage import Coverage
 from bot.testing.examples_from_tests import hints_of

@@ -15,8 +15,8 @@ from bot.flow.extraction import Originals, extracted
 from bot.flow.translations import Locale, all_spots, read_translations, wording_spots
 from bot.folder import Folder, find_bot, read_folder
 from bot.keys.text_shapes import Spot, texts_of
-from bot.lang.nodes import Map, Mark, plain
-from bot.lang.problems import CODES, Problems
+from bot.lang.problems import CODES, Mark, Problems
+from bot.lang.source import Map, plain
 from bot.steps.custom_steps import all_kinds
 
 _NOT_THERE = "E104"  # a key of a locale that the flows do not have any more

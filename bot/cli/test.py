@@ -13,7 +13,7 @@ from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.cli.evaluating import Evaluations
-    from bot.lang.nodes import Mark
+    from bot.lang.problems import Mark
     from bot.testing.coverage import Coverage
     from bot.testing.transcript import Transcript
     from bot.testing.transcript_run import Failure

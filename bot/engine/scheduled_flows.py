@@ -12,8 +12,8 @@ from bot.core.session import Plan
 from bot.engine.turn_context import FAILURES, MOST_FRAMES, TurnContext
 from bot.expressions.templates import Template
 from bot.flow.library import Library
-from bot.lang.cron import next_after
 from bot.lang.problems import did_you_mean
+from bot.lang.wall_clock import next_after
 from bot.steps.schedule import name_in, no_later
 from bot.steps.step_options import StepOptions
 from bot.steps.step_results import StepFailed

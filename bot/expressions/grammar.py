@@ -10,8 +10,7 @@ from jinja2 import nodes
 from bot.expressions import opening_hours
 from bot.expressions.filters import FILTERS, FUNCTIONS, TESTS
 from bot.extensions.decorators import FUNCTION, FunctionSpec
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

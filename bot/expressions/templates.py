@@ -17,8 +17,7 @@ from bot.expressions.formats import MAX_TEXT, too_long, written
 from bot.expressions.grammar import Called, TemplateUses
 from bot.expressions.sandbox import EACH, OWN_FILTER, Missing, RenderContext, Sandbox
 from bot.expressions.template_failures import CALL, TemplateFailed, kinds_in
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 SANDBOX = Sandbox()
 

@@ -25,8 +25,8 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.lang.languages import SENTENCES, SORRY, WORDINGS
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
 from bot.steps.ai_settings import SETTINGS_KEYS, AiSettings, read_ai_settings

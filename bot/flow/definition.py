@@ -11,7 +11,7 @@ from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.flow.machine import FlowMachine, ResolvedTransition
 from bot.lang.languages import VALUES
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.lang.word_matching import WHOLE
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService

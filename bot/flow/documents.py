@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bot.lang.nodes import Map, Node
 from bot.lang.problems import CODES, Problems
-from bot.lang.source import read
+from bot.lang.source import Map, Node, read
 
 BOT_FILE = "bot.yml"
 LOCALES = "locales"

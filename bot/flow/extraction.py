@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.flow.translations import TITLE, WORDS, Locale
 from bot.keys.text_shapes import Part, Path, Spot, texts_of
-from bot.lang.nodes import Map, Mark, plain
-from bot.lang.source import comments
+from bot.lang.problems import Mark
+from bot.lang.source import Map, comments, plain
 from bot.lang.writing import INDENT, block_style
 
 HEAD = "# What the bot says in"

@@ -19,8 +19,7 @@ from bot.flow.definition import (
     uses_of_flow,
 )
 from bot.flow.target_checks import Targets, check_loops, failing_flows
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.lang.word_matching import normalise
 from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Used

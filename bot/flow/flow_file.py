@@ -22,8 +22,8 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.keys.patterns import MATCH_KEYS, PATTERN_KEYS, read_match, read_pattern
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint, one_or_more
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar, fingerprint, one_or_more
 from bot.steps import KINDS
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_facts import Falls, Outcome

@@ -28,8 +28,8 @@ from bot.flow.flow_checks import check
 from bot.flow.flow_file import read_flow, wired
 from bot.flow.translations import Translations, read_translations
 from bot.keys.patterns import named_parts
-from bot.lang.nodes import Map, Mark
-from bot.lang.problems import Problem, Problems
+from bot.lang.problems import Mark, Problem, Problems
+from bot.lang.source import Map
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
 from bot.steps.template_message import SentTemplate, TemplateMessage
 

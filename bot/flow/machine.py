@@ -6,7 +6,7 @@ from typing import cast
 
 import transitions
 
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.transition import Transition
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from bot.flow.definition import BotDefinition, Flow, Step, transitions_of_bot, transitions_of_flow
 from bot.flow.machine import ResolvedTransition
 from bot.keys.fields import is_name
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.steps.step_options import Defaults
 from bot.steps.transition import AGAIN, BACK, END, NEXT, RESERVED, ROUTE, Target, Transition, Words
 

@@ -13,8 +13,8 @@ from bot.flow.documents import Documents
 from bot.keys.fields import text_of
 from bot.keys.text_shapes import TEXT, Keys, Part, Path, Shape, Spot, one_or_more_of, spots
 from bot.lang.languages import ENGLISH, WORDINGS, built_in
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more
-from bot.lang.problems import Problems, did_you_mean
+from bot.lang.problems import Mark, Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_kind import StepKind

@@ -8,8 +8,8 @@ from typing import Any
 
 from bot.expressions.templates import AnyOf, Expression, Template, compile_expression, compile_template
 from bot.lang import wall_clock
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, one_or_more, plain
-from bot.lang.problems import Problem, Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problem, Problems, did_you_mean, nearest
+from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 
 class Fields:

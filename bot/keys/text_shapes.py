@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
-from bot.lang.nodes import List, Map, Node, Scalar
+from bot.lang.source import List, Map, Node, Scalar
 
 Path = tuple[str, ...]
 """The keys that lead to a text, in the order of the file."""

@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.lang.nodes import Map, Scalar
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, Scalar, read
 
 INDENT = "  "
 _PLAIN = re.compile(r"/?[^\W\d_](?:[\w .!?'()+/%-]*[\w.!?')%])?")

@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 from bot.alarms import Alarms
 from bot.folder import Folder, NoBot, Watch, read_folder
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problem, Problems
+from bot.lang.problems import Mark, Problem, Problems
 from bot.program import FaultyBot, Program, load_program
 
 ALARM = "reload-refused"

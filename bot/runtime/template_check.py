@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from bot.flow.library import TemplateUse
 from bot.gateway.gateway_account import TemplateInfo
-from bot.lang.nodes import Mark
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import Mark, did_you_mean
 from bot.steps.template_message import TemplateMessage
 
 APPROVED = "APPROVED"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bot.lang.nodes import Node
 from bot.lang.problems import Problems, nearest
+from bot.lang.source import Node
 
 if TYPE_CHECKING:
     from bot.keys.fields import Fields

@@ -10,7 +10,8 @@ from bot.core.text import is_blank
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
 from bot.keys.text_shapes import TEXT, Keys, Shape, one_or_more_of
-from bot.lang.nodes import Mark, Scalar
+from bot.lang.problems import Mark
+from bot.lang.source import Scalar
 from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
 from bot.steps.brief import WITHIN, Brief

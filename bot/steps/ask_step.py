@@ -14,7 +14,7 @@ from bot.expressions.templates import Template
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, WORDING, Schemas, takes
 from bot.keys.text_shapes import TEXT, WORDS, Shape
-from bot.lang.nodes import Map
+from bot.lang.source import Map
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import meaning
 from bot.steps.choice_reader import CHOICES_KEYS, CHOICES_TEXTS, SKIP, read_choices

@@ -12,8 +12,8 @@ from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, takes
-from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
+from bot.lang.source import Map
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, Used
 from bot.steps.step_kind import ReadContext, StepKind

@@ -27,8 +27,8 @@ from bot.keys.key_schemas import (
 )
 from bot.keys.patterns import MATCH_KEYS, read_match
 from bot.keys.text_shapes import TEXT, Keys, Part, Shape
-from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems
+from bot.lang.source import List, Map, Node, Scalar
 from bot.steps.choices import Choices, FixedChoice, MadeChoices, Many
 from bot.steps.transition import (
     CONDITION,

@@ -9,7 +9,8 @@ from bot.core import messages as limits
 from bot.core.messages import clip
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Template
-from bot.lang.nodes import Mark, Scalar
+from bot.lang.problems import Mark
+from bot.lang.source import Scalar
 from bot.lang.word_matching import LONGEST, WHOLE, Option
 from bot.steps.step_facts import AnswerText, Falls, Null, Offered, Outcome, Saved, SavedResult, Used, only_if
 from bot.steps.step_results import StepContext, StepFailed, value_hash

@@ -27,7 +27,8 @@ from bot.keys.key_schemas import (
     with_key,
 )
 from bot.keys.text_shapes import Shape
-from bot.lang.nodes import List, Map, Mark, Scalar
+from bot.lang.problems import Mark
+from bot.lang.source import List, Map, Scalar
 from bot.lang.wall_clock import read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, Used

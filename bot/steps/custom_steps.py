@@ -34,8 +34,8 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.keys.text_shapes import MAY, Shape
-from bot.lang.nodes import Map, Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import Map
 from bot.steps import KINDS
 from bot.steps.call_step import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used

@@ -8,8 +8,8 @@ from typing import Any
 from bot.expressions.templates import Expression
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
-from bot.lang.nodes import Map, Mark, Node, Scalar
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import Mark, did_you_mean
+from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import Falls, Outcome, Used, only_if
 from bot.steps.transition import CONDITION, TARGET, TRANSITION_KEYS, Transition, transition_from, transition_of
 from bot.types.type_registry import Variable

@@ -11,7 +11,7 @@ from bot.extensions.decorators import HANDOFF
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, either, record, takes
 from bot.keys.text_shapes import TEXT, Shape
-from bot.lang.nodes import Map
+from bot.lang.source import Map
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
 from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_results import Awaited, HandOver, LeaveStep, StepContext, StepResult

@@ -15,8 +15,8 @@ from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
-from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
+from bot.lang.source import Map
 from bot.steps.call_step import WITHIN_AND_TRIES
 from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_headers
 from bot.steps.message_parts import check_error_names

@@ -9,8 +9,8 @@ from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
 from bot.expressions.templates import Template
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, STRING, Schemas, either, number, takes
-from bot.lang.nodes import Map
 from bot.lang.problems import did_you_mean
+from bot.lang.source import Map
 from bot.steps.step_results import StepFailed
 
 

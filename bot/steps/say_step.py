@@ -11,7 +11,7 @@ from bot.expressions.templates import Template
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
 from bot.keys.text_shapes import MAY, TEXT, Shape
-from bot.lang.nodes import Map, Node
+from bot.lang.source import Map, Node
 from bot.steps.message_parts import (
     COORDINATES,
     LOCATION_KEYS,

@@ -7,7 +7,8 @@ from enum import Enum
 from typing import Any
 
 from bot.expressions.templates import Expression, Template
-from bot.lang.nodes import Mark, Scalar
+from bot.lang.problems import Mark
+from bot.lang.source import Scalar
 from bot.steps.transition import Assignment, Transition
 
 REFUSED_WITHIN = timedelta(minutes=15)

@@ -12,8 +12,7 @@ from bot.extensions.decorators import HandlerSpec
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas
 from bot.keys.text_shapes import Shape
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService
 from bot.steps.step_facts import (

@@ -11,7 +11,8 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
 from bot.keys.text_shapes import Keys, Part, Shape
 from bot.lang import wall_clock
-from bot.lang.nodes import Map, Mark, Node, Scalar
+from bot.lang.problems import Mark
+from bot.lang.source import Map, Node, Scalar
 from bot.lang.writing import flow_style
 from bot.steps.schedule import SCHEDULE, Schedule, read_schedules
 from bot.steps.step_facts import Outcome, Used

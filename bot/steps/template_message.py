@@ -10,7 +10,7 @@ from bot.expressions.templates import Template
 from bot.keys.fields import Fields, template_of
 from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
 from bot.keys.text_shapes import MAY, TEXT, Shape
-from bot.lang.nodes import List, Map, Node
+from bot.lang.source import List, Map, Node
 from bot.steps.message_parts import COORDINATES, LOCATION_KEYS, LocationPart, check_media, read_location
 from bot.steps.step_facts import SentFile, SentText, Used
 from bot.steps.step_results import StepFailed

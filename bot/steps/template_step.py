@@ -9,7 +9,7 @@ from bot.expressions.templates import Expression
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas, either, map_of, record, takes
 from bot.keys.text_shapes import Keys, Part, Shape
-from bot.lang.nodes import Map
+from bot.lang.source import Map
 from bot.lang.word_matching import Option, match
 from bot.steps.message_parts import ELSE, SENDING, check_error_names
 from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, Used, only_if

@@ -25,8 +25,8 @@ from bot.keys.key_schemas import (
     record,
     takes,
 )
-from bot.lang.nodes import Mark, Scalar
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import Mark, did_you_mean
+from bot.lang.source import Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
 from bot.steps.prompt import LEAVE, MOST_RESULT, REMEMBER, function
 from bot.steps.step_facts import Used

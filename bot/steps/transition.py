@@ -23,8 +23,8 @@ from bot.keys.key_schemas import (
     takes,
 )
 from bot.keys.text_shapes import TEXT, Shape
-from bot.lang.nodes import List, Map, Mark, Node, Scalar
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.word_matching import normalise
 
 TRANSITION_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}

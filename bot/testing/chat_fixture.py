@@ -12,8 +12,8 @@ from bot.core.errors import BotError
 from bot.core.session import Session
 from bot.expressions.formats import shown
 from bot.folder import Folder
-from bot.lang.nodes import List, Map, Mark, Node, Scalar
-from bot.lang.problems import did_you_mean
+from bot.lang.problems import Mark, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.wall_clock import parse_duration
 from bot.program import Program
 from bot.testing.expectation_reader import EXPECTED, LISTS, TEXTS

@@ -13,7 +13,7 @@ from bot.core.text import json_object
 from bot.expressions.formats import shown
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.library import Library
-from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.simulation.phone import Bubble
 from bot.steps.prompt import LEAVE, REMEMBER
 from bot.store.trace_rows import TurnTraced

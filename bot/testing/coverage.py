@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bot.flow.definition import Step
 from bot.flow.library import Library
 from bot.flow.machine import ResolvedTransition
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.lang.word_matching import normalise
 from bot.steps.transition import Words
 from bot.store.trace_rows import TurnTraced

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from bot.core.messages import MEDIA_KINDS
 from bot.keys.fields import Fields, text_of
-from bot.lang.nodes import List, Map, Node, Scalar
 from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar
 from bot.testing.stub_reader import named_value
 from bot.testing.transcript import Expect, Known, Says
 

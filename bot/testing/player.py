@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from bot.core.errors import BotError
 from bot.emulator import InjectedFault as Hit
-from bot.lang.nodes import Map
+from bot.lang.source import Map
 from bot.lang.wall_clock import duration_words
 from bot.simulation.phone import Bubble
 from bot.simulation.simulation import Simulation

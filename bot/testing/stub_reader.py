@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.extensions.decorators import HandlerSpec
 from bot.keys.fields import Fields, plain_of, text_of
-from bot.lang.nodes import List, Map, Node, Scalar, one_or_more
 from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call_step import UNDECLARED
 from bot.testing.transcript import Http, Known, Model, Result, Stage, Standing

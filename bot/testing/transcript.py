@@ -9,7 +9,8 @@ from typing import Any
 
 from bot.extensions.decorators import HandlerSpec
 from bot.flow.definition import Flow
-from bot.lang.nodes import Mark, Node
+from bot.lang.problems import Mark
+from bot.lang.source import Node
 
 # What a test answers in place of the world
 

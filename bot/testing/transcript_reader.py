@@ -15,8 +15,8 @@ from bot.flow.documents import read_documents
 from bot.folder import Folder
 from bot.gateway.gateway_answers import BY_CODE
 from bot.keys.fields import Fields, plain_of
-from bot.lang.nodes import List, Map, Mark, Node, Scalar
-from bot.lang.problems import Problem, Problems, did_you_mean
+from bot.lang.problems import Mark, Problem, Problems, did_you_mean
+from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
 from bot.settings.setting_values import problems_in
 from bot.simulation.gateway_events import HAPPENINGS

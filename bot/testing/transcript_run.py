@@ -10,7 +10,7 @@ from bot.clock import MovableClock
 from bot.core.errors import BotError
 from bot.emulator.completion.completion_api import Speaker
 from bot.folder import Folder
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.program import Program, load_handlers
 from bot.simulation.phone import Bubble
 from bot.simulation.simulation import Simulation

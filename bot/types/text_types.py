@@ -12,7 +12,7 @@ from bot.expressions.length_bounds import UNKNOWN, LengthBound, text_up_to
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, integer, one_or_several, takes
 from bot.keys.patterns import PATTERN_KEYS, matches, read_pattern
-from bot.lang.nodes import Scalar
+from bot.lang.source import Scalar
 from bot.lang.word_matching import normalise
 from bot.types.variable import Mismatch, Unfit, Variable, mismatch
 from bot.types.yes_no import yes_or_no

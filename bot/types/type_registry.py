@@ -21,8 +21,8 @@ from bot.keys.key_schemas import (
     shared,
     takes,
 )
-from bot.lang.nodes import Map, Node, Scalar, plain
 from bot.lang.problems import Problems, did_you_mean
+from bot.lang.source import Map, Node, Scalar, plain
 from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable

@@ -14,7 +14,7 @@ from bot.expressions.templates import Expression, Template
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 
 class Unfit(BotError):

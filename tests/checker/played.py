@@ -2,9 +2,8 @@
 
 from bot.checker.counterexamples.counterexample import Talk
 from bot.folder import Folder
-from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, read
 from bot.program import Program
 from bot.testing.transcript import Act, Expect, Known, Says
 from bot.testing.transcript_reader import read_transcript

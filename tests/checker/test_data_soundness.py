@@ -18,7 +18,7 @@ from bot.expressions import templates
 from bot.expressions.formats import written as shown_as
 from bot.expressions.templates import Expression, Template, TemplateFailed
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from tests.checker.random_faults import FILLED, Forgetful, written_by
 from tests.searches import tries
 from tests.test_engine_random import EVENTS, Contact

@@ -19,8 +19,7 @@ from bot.extensions.gathered import Extensions
 from bot.flow.documents import Source
 from bot.flow.library import Library, load
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 from bot.lang.source import read
 from bot.types.type_registry import TYPES, Answer, Unfit, read_variable
 

@@ -14,8 +14,8 @@ from bot.flow.library import Library
 from bot.folder import read_folder
 from bot.keys import fields
 from bot.keys.fields import Fields
-from bot.lang.nodes import Map, Mark, Node, Scalar
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import Map, Node, Scalar
 from bot.program import load_program
 from bot.steps import KINDS
 from bot.types.type_registry import TYPES

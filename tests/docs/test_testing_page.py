@@ -12,7 +12,7 @@ import pytest
 from bot.emulator.completion import CompletionService, ModelAnswer
 from bot.emulator.event_payloads import SAMPLES
 from bot.folder import read_folder
-from bot.lang.nodes import Map, Node, Scalar
+from bot.lang.source import Map, Node, Scalar
 from bot.simulation.gateway_events import HAPPENINGS
 from bot.testing.comparison import PARTS
 from bot.testing.coverage import Coverage

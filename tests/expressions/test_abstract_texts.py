@@ -16,8 +16,7 @@ from bot.expressions.abstract_texts import AbstractText, Evaluation
 from bot.expressions.abstract_values import LOST, AbstractValues, ValueKind, just, some
 from bot.expressions.filters import DRAW, FILTERS, FUNCTIONS, drawn
 from bot.expressions.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 MARK = Mark("f.yml", 1, 1)
 NOW = datetime(2030, 5, 6, 10, tzinfo=ZoneInfo("Europe/London"))

@@ -7,8 +7,7 @@ import pytest
 from bot.expressions import template_failures
 from bot.expressions.template_failures import EFFORT, Effort
 from bot.expressions.templates import Template, TemplateFailed, compile_template
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 from tests.talk import Talk
 
 LONG = "Ab " * 21_000

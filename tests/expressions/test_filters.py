@@ -10,8 +10,7 @@ import pytest
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
 from bot.expressions.templates import TemplateFailed, compile_expression
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2030, 3, 30, 12, tzinfo=BERLIN)  # the day before summer time

@@ -9,8 +9,7 @@ import pytest
 
 from bot.expressions.templates import TemplateFailed, compile_template
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 MARK = Mark("flows/f.yml", 1, 1)
 SCOPE: dict[str, Any] = {

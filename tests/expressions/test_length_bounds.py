@@ -16,9 +16,8 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import compile_template
 from bot.keys.fields import Fields
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.nodes import Map, Mark
-from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import Map, read
 from bot.types.type_registry import read_variable
 
 MARK = Mark("flow.yml", 1, 1)

@@ -4,8 +4,7 @@ import jinja2
 import pytest
 
 from bot.expressions.templates import compile_expression, compile_template, parse_expression
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 MARK = Mark("main.yml", 1, 1)
 SOURCES = (

@@ -3,8 +3,7 @@
 import pytest
 
 from bot.expressions.templates import pieces_of
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 MARK = Mark("flows/f.yml", 3, 7)
 

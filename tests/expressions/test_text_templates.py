@@ -14,8 +14,7 @@ from bot.expressions.filters import DRAW
 from bot.expressions.formats import shown
 from bot.expressions.grammar import check_calls
 from bot.expressions.templates import Expression, Template, TemplateFailed, compile_expression, compile_template
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 
 MAX_TEXT = 64 * 1024
 MARK = Mark("flows/f.yml", 3, 7)

@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from bot.keys.fields import Fields, name_of
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 from bot.lang.source import read
 
 T = TypeVar("T")

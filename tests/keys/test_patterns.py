@@ -4,9 +4,8 @@ import pytest
 
 from bot.keys.fields import Fields
 from bot.keys.patterns import matches, read_match, read_pattern
-from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, read
 
 
 def fields_of(text: str, problems: Problems) -> Fields:

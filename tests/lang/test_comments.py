@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang.nodes import Map, Scalar
 from bot.lang.problems import Problems
-from bot.lang.source import comments, read
+from bot.lang.source import Map, Scalar, comments, read
 
 
 def found(text: str) -> list[tuple[int, int, str, bool]]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems, did_you_mean, nearest
+from bot.lang.problems import Mark, Problems, did_you_mean, nearest
 
 
 def test_a_problem_prints_as_place_code_words_and_fix() -> None:

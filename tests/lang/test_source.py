@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.lang import source
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, fingerprint
-from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import List, Map, Node, Scalar, fingerprint, read
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 50

@@ -4,7 +4,7 @@ import pytest
 
 from bot.expressions.templates import Template
 from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS, SENTENCES, VALUES, WORDINGS, built_in, wording
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 BUTTON_TITLE = 20
 LANGUAGES = WORDINGS["yes"].keys()

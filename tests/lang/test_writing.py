@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.lang.nodes import plain
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import plain, read
 from bot.lang.writing import block_style, flow_style
 
 SPELLED = st.characters(exclude_categories=["Cs"]) | st.sampled_from(list(" \n\t:#-{}[]'\"|>%@`&*!?,0~"))

@@ -12,8 +12,7 @@ from bot.core.effects import HttpRequest
 from bot.core.events import CallEnded
 from bot.core.values import Record
 from bot.expressions.templates import pieces_of
-from bot.lang.nodes import Mark
-from bot.lang.problems import Problems
+from bot.lang.problems import Mark, Problems
 from bot.steps.http_step import Address, encoded, json_text
 from bot.steps.step_results import StepFailed
 from tests.talk import CONTACT, Talk, problems_of

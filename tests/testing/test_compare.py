@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from bot.core.values import Media, Record
-from bot.lang.nodes import Mark, Node
-from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import Node, read
 from bot.simulation.phone import Bubble, File, Link, Row
 from bot.testing.comparison import differences_of, fits
 from bot.testing.transcript import Says

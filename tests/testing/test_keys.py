@@ -19,9 +19,8 @@ from bot.flow.flow_file import read_flow, step_schema
 from bot.flow.library import load
 from bot.folder import Folder
 from bot.keys.fields import Fields
-from bot.lang.nodes import List, Map, Mark, Node, Scalar, plain
-from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.problems import Mark, Problems
+from bot.lang.source import List, Map, Node, Scalar, plain, read
 from bot.program import load_handlers
 from bot.settings.setting_values import problems_in
 from bot.steps import KINDS

@@ -1,6 +1,6 @@
 """A failure in words: both sides stand beside each other from where they differ."""
 
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.simulation.phone import Bubble, Row
 from bot.testing.comparison import Difference
 from bot.testing.player import Spoken

@@ -9,9 +9,8 @@ import pytest
 
 from bot import handler
 from bot.extensions.gathered import extensions_in
-from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, read
 from bot.testing.transcript import (
     Again,
     Expect,

@@ -20,7 +20,7 @@ from bot.checker.exploring.search import Search
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Place
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 BEGINS = datetime(2030, 5, 6, 10, 0)
 """When the talks begin, on the bot's own clock: a Monday."""

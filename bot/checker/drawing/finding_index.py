@@ -8,7 +8,7 @@ from bot.checker.drawing.drawing_model import Flag
 from bot.checker.findings import Finding
 from bot.checker.rules import TITLES
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 Owner = tuple[str, str]
 """A flow and its step; without a step the flow itself; without a flow the file in place of the step."""

@@ -12,7 +12,7 @@ from bot.checker.graph.edges import Edge, Place
 from bot.flow.definition import Flow, Step
 from bot.flow.documents import Source
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.transition import Assignment
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.transition import BACK, Transition
 
 Place = tuple[str, str]

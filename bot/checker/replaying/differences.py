@@ -22,7 +22,7 @@ from bot.core.messages import (
 )
 from bot.core.session import Session
 from bot.expressions.formats import shown
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 
 class Kind(Enum):

@@ -12,7 +12,7 @@ from bot.core.session import Frame, Session
 from bot.engine.migration import StepChange, edited_step, target_when_gone
 from bot.engine.scheduled_flows import is_there
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.transition import END
 from bot.types.type_registry import Mismatch
 

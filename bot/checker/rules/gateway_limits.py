@@ -11,7 +11,7 @@ from bot.checker.findings import Finding, rule
 from bot.checker.graph import Cause, Edge, Graph
 from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Step
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`, or let it come sooner"
 

@@ -12,7 +12,7 @@ from bot.checker.graph.traversal import reachable
 from bot.expressions.abstract_values import ValueKind, kinds_of_type, may_be_taken
 from bot.expressions.templates import Template
 from bot.flow.definition import Flow, Step, uses_of_flow
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.step_facts import Null, Saved, Used
 from bot.steps.step_options import uses_on_leaving
 from bot.steps.transition import Assignment

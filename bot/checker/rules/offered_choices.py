@@ -11,7 +11,7 @@ from bot.core.messages import clip
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Expression
 from bot.lang.languages import CONTACT_LANGUAGE
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.lang.word_matching import LONGEST, normalise
 from bot.steps.choices import IT
 from bot.steps.step_facts import Offered, SavedResult, SentText

@@ -13,7 +13,7 @@ from bot.expressions.length_bounds import LengthBound
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Template, is_plain
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.step_facts import SentText
 from bot.types.trials import Values, in_words
 

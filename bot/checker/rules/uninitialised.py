@@ -10,7 +10,7 @@ from bot.checker.analysis.transfer_functions import EdgeTransfer, OnRead, bits_o
 from bot.checker.findings import Finding, rule
 from bot.checker.graph import Graph, Place
 from bot.expressions.templates import Expression
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Need
 

@@ -11,8 +11,8 @@ from bot.flow.extraction import Originals, original_of
 from bot.flow.library import Library
 from bot.flow.translations import Locale, all_spots, read_locale, wording_spots
 from bot.keys.text_shapes import Part, Spot, texts_of
-from bot.lang.nodes import Map, Node
 from bot.lang.problems import Problems
+from bot.lang.source import Map, Node
 from bot.steps import KINDS
 
 _NAMED = 3  # of the texts that are missing

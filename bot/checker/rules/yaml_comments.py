@@ -10,7 +10,7 @@ from bot.expressions.templates import Template
 from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.documents import Source
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.lang.source import Comment, comments
 
 _PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have none, and need not be parsed again

@@ -14,7 +14,7 @@ from bot.checker.exploring.search import Search
 from bot.checker.graph import Graph
 from bot.core.effects import Complete
 from bot.flow.library import Library
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from bot.program import Program
 from bot.steps.ai_step import AiStep
 from bot.steps.brief import Brief

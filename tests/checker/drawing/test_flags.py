@@ -2,7 +2,7 @@
 
 from bot.checker.drawing.finding_index import Flags
 from bot.checker.findings import Finding
-from bot.lang.nodes import Mark
+from bot.lang.problems import Mark
 from tests.checker.proved import library
 
 FLOW = """

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from bot.checker.exploring.sample_values import answers_to, lengthened, text_like, value_by, values_of
 from bot.extensions.annotations import Arguments, parameters_schema, reader
 from bot.extensions.decorators import spec_of
-from bot.lang.nodes import Map
 from bot.lang.problems import Problems
-from bot.lang.source import read
+from bot.lang.source import Map, read
 from bot.types.type_registry import Answer, Unfit, Variable, read_variable
 from tests.searches import tries
 
