@@ -16,9 +16,9 @@ from time import process_time_ns
 from jinja2 import Environment
 from transitions import Machine
 
-from bot.core.codec import dumps, loads
 from bot.core.events import MessageReceived
 from bot.core.session import Session
+from bot.core.values import dumps, loads
 from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.program import load_program

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from bot.core.codec import dumps, loads
-from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send, effect_ref
+from bot.core.effects import Call, Complete, Effect, Fetch, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -21,9 +20,9 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import Buttons, Choice, LinkButton, ListMessage, Message, TemplateMessage, TextMessage
-from bot.core.session import Session
+from bot.core.session import Session, effect_ref
 from bot.core.turn import Turn
-from bot.core.values import Media
+from bot.core.values import Media, dumps, loads
 from bot.engine.advance import advance, as_parked, merged
 from bot.extensions.gathered import extensions_in
 from bot.flow.documents import Source

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send, effect_ref
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -26,7 +26,7 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import violations
-from bot.core.session import BUSY, Session
+from bot.core.session import BUSY, Session, effect_ref
 from bot.core.text import estimate_messages
 from bot.core.values import Location
 from bot.flow.library import Library

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from bot.core.codec import dumps, loads
 from bot.core.events import HandoffClosed, MessageReceived, StartRequested, Tapped
 from bot.core.session import Session
+from bot.core.values import dumps, loads
 from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.gateway.gateway_answers import BY_CODE

@@ -174,9 +174,9 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
     from bot.lang.problems import Mark
     from bot.program import FaultyBot, load_program
     from bot.runtime.template_check import misfits_of
-    from bot.steps.template_message import TemplateMessage, TemplateParameter
+    from bot.steps.template_message import TemplateParameter, TemplateToSend
 
-    notice = TemplateMessage(
+    notice = TemplateToSend(
         template["name"],
         template["language"],
         TemplateParameter(template["header"]["type"], {}) if "header" in template else None,

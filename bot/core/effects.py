@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bot.core.codec import stored
 from bot.core.messages import Message, TemplateMessage
-from bot.core.values import Media
+from bot.core.values import Media, stored
 
 
 @stored
@@ -145,8 +144,3 @@ Performed = Call | Fetch | Complete | HttpRequest | Tell
 """What is done outside of turns, by performers."""
 
 Effect = Send | PutContact | Performed
-
-
-def effect_ref(event_id: str, ordinal: int) -> str:
-    """The name of a turn's n-th effect: stable over a repeat of the turn, known to the session."""
-    return f"{event_id}#{ordinal}"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from bot.core.codec import stored
 from bot.core.messages import Message
-from bot.core.values import Location, Media
+from bot.core.values import Location, Media, stored
 
 EVENTS = (
     "message.inbound",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.core.codec import stored
+from bot.core.values import stored
 
 TEXT_BODY = 4096
 CAPTION = 1024

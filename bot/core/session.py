@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
-from bot.core.codec import stored
 from bot.core.events import CallEnded, SendEnded
+from bot.core.values import stored
 
 
 @stored
@@ -144,3 +144,8 @@ class Session:
 # a turn begins with a copy: `dataclasses.replace` would take five times as long
 _fields_of_frame = attrgetter(*(field.name for field in fields(Frame)))
 _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
+
+
+def effect_ref(event_id: str, ordinal: int) -> str:
+    """The name of a turn's n-th effect: stable over a repeat of the turn, known to the session."""
+    return f"{event_id}#{ordinal}"

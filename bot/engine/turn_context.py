@@ -6,11 +6,11 @@ from datetime import datetime
 from operator import is_
 from typing import Any
 
-from bot.core.effects import Effect, Send, Tell, effect_ref
+from bot.core.effects import Effect, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.messages import Message, TemplateMessage, clipped, violations
-from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session
+from bot.core.session import HAS_OPTED_OUT, Frame, Plan, Session, effect_ref
 from bot.core.turn import Trace
 from bot.core.values import Record
 from bot.expressions.filters import DRAW
@@ -51,7 +51,7 @@ class TurnContext:
         self.library = library.in_language(session.language)
         self.event = event
         self.now = event.at.astimezone(library.bot.timezone)
-        self._scope = TextScope(library, event, self.now)
+        self._scope = NameScope(library, event, self.now)
         self.effects: list[Effect] = []
         self.trace = Trace()
         self.ended: Frame | None = None  # the last frame that was taken away
@@ -371,7 +371,7 @@ class TurnContext:
         self.tell_hooks(ERROR, flow, step=step, reason=reason)
 
 
-class TextScope:
+class NameScope:
     """The names that a turn's templates and expressions see, made anew where something of them has changed.
 
     ``now`` is the event's time in the bot's zone. Values are replaced and never changed, so that it is enough to look

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Undefined, pass_context
 
-from bot.core import codec
+from bot.core import values
 from bot.core.values import UnstorableValue
 from bot.expressions.formats import bounded, exact, is_number, written
 from bot.expressions.template_failures import NODE, TemplateFailed, kind_of
@@ -125,7 +125,7 @@ def _sameness(value: Any) -> Any:
     if isinstance(value, str | int | Decimal):
         return value
     try:
-        return codec.dumps(value)
+        return values.dumps(value)
     except UnstorableValue as error:
         raise TemplateFailed(str(error)) from error
 

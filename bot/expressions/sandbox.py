@@ -18,7 +18,7 @@ from jinja2.runtime import Context, LoopContext, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from bot.core import codec
+from bot.core import values
 from bot.core.errors import BotError
 from bot.core.values import Location, Media, UnstorableValue
 from bot.expressions import filters
@@ -66,7 +66,7 @@ def own_calls(specs: Iterable[FunctionSpec]) -> Mapping[str, OwnCall]:
 def kept(what: str, result: Any) -> Any:
     """What a function of the bot's returned, as a value that a conversation can keep. Raises `TemplateFailed`."""
     try:
-        return codec.keepable(result)
+        return values.keepable(result)
     except UnstorableValue as error:
         raise TemplateFailed(f"what {what} returns cannot be kept: {error}") from error
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter
 
-from bot.core import codec
 from bot.core.errors import BotError
-from bot.core.values import plain
+from bot.core.values import dumps, plain
 from bot.extensions.decorators import HandlerSpec, named_in
 from bot.extensions.gathered import Extensions
 
@@ -135,7 +134,7 @@ class Results:
     def of(self, name: str, value: Any) -> Any:
         """The value as a conversation has it after such a call."""
         if name in self._verbs:
-            return {"outcome": "then", "value": copy.deepcopy(value), "say": codec.dumps([]), "set": {}}
+            return {"outcome": "then", "value": copy.deepcopy(value), "say": dumps([]), "set": {}}
         spec = self._calls.get(name)
         if spec is None:
             return copy.deepcopy(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
-from bot.core import codec
+from bot.core.values import dumps
 from bot.extensions.decorators import (
     NOW_PARAMETER,
     BadDeclaration,
@@ -159,7 +159,7 @@ def _handler(
     def call(**values: Any) -> dict[str, Any]:
         step = cls(**{name: values.pop(name) for name in keys if name in values})
         left = left_by(run(step, **values))
-        said = codec.dumps(messages_of(left.say))  # messages are no values of a conversation
+        said = dumps(messages_of(left.say))  # messages are no values of a conversation
         return {"outcome": left.outcome, "value": left.value, "say": said, "set": dict(left.set)}
 
     return dataclasses.replace(spec, function=call, parameters={**arguments, **given})

@@ -31,7 +31,7 @@ from bot.keys.patterns import named_parts
 from bot.lang.problems import Mark, Problem, Problems
 from bot.lang.source import Map
 from bot.lang.word_matching import ANYWHERE, CLOSE, match_wider, normalise
-from bot.steps.template_message import SentTemplate, TemplateMessage
+from bot.steps.template_message import SentTemplate, TemplateToSend
 
 UNKNOWN_KEY = "E104"
 MISSING = ("E115", "E130", "E131", "E508", "E509")
@@ -330,7 +330,7 @@ class TemplateUse:
     """
 
     mark: Mark
-    notice: TemplateMessage
+    notice: TemplateToSend
     replies: tuple[str, ...] = ()
 
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from itertools import count
 from time import perf_counter_ns
 
-from bot.core.effects import Effect, Performed, PutContact, Send, Tell, effect_ref
+from bot.core.effects import Effect, Performed, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import OPTED_OUT, WINDOW, Session
+from bot.core.session import OPTED_OUT, WINDOW, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.engine.advance import as_parked, merged

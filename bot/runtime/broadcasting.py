@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from bot.core.effects import Send, effect_ref
+from bot.core.effects import Send
 from bot.core.messages import TemplateMessage, violations
+from bot.core.session import effect_ref
 from bot.gateway.gateway_answers import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Fetch, Send
 from bot.core.events import STARTS, Event, StatusReported
 from bot.core.text import in_letters
@@ -280,7 +280,7 @@ class EngineCycle:
             return
         try:
             own = row.event_id.startswith(STARTS)
-            event = codec.loads(row.body) if own else self._read(row.body, row.received_at)
+            event = values.loads(row.body) if own else self._read(row.body, row.received_at)
         except Exception as error:  # a hostile sender's event, or a defect in the reading: the others go on
             log.error("an event could not be read, %s: see `bot queue`", place_of(error))
             batch.commit.add_dead_letter("event", row.contact, f"it could not be read: {error}", row.body)

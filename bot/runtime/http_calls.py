@@ -9,7 +9,7 @@ from email.message import Message
 from typing import Any
 
 from bot.clock import Clock
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import HttpRequest
 from bot.core.errors import BotError
 from bot.core.values import UnstorableValue
@@ -130,7 +130,7 @@ def _text(body: bytes, charset: str) -> str:
 
 def _json(text: str) -> Any:
     try:
-        return codec.keepable(json.loads(text))
+        return values.keepable(json.loads(text))
     except (ValueError, RecursionError, UnstorableValue):
         raise _Unreadable("it is no JSON that can be kept") from None
 
@@ -160,14 +160,14 @@ class AnswerCache:
         if not request.cache:
             return None
         with self._lock:
-            kept = self._kept.get(codec.dumps(request))
+            kept = self._kept.get(values.dumps(request))
         return kept.answer if kept is not None and kept.until > self._clock.elapsed() else None
 
     def put(self, request: HttpRequest, answer: HttpAnswer) -> None:
         """Keep the answer to a request that allows it."""
         if not request.cache:
             return
-        name, now = codec.dumps(request), self._clock.elapsed()
+        name, now = values.dumps(request), self._clock.elapsed()
         size = len(name) + len(answer.body) + sum(len(key) + len(value) for key, value in answer.headers.items())
         with self._lock:
             for old in [old for old, kept in self._kept.items() if old == name or kept.until <= now]:

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from bot.core.effects import Send, effect_ref
+from bot.core.effects import Send
 from bot.core.events import ResetRequested, StartRequested
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
-from bot.core.session import BUSY
+from bot.core.session import BUSY, effect_ref
 from bot.core.turn import Turn
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (

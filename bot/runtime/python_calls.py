@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Call, Tell
 from bot.core.values import UnstorableValue
 from bot.extensions.annotations import Arguments, BadArgument
@@ -118,7 +118,7 @@ class Caller:
 
 def _kept(result: Any) -> CallAttempt:
     try:
-        return CallAttempt("done", codec.keepable(result))
+        return CallAttempt("done", values.keepable(result))
     except UnstorableValue as error:
         return CallAttempt("mismatch", detail=_line(f"the result cannot be kept: {error}"))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bot.flow.library import TemplateUse
 from bot.gateway.gateway_account import TemplateInfo
 from bot.lang.problems import Mark, did_you_mean
-from bot.steps.template_message import TemplateMessage
+from bot.steps.template_message import TemplateToSend
 
 APPROVED = "APPROVED"
 
@@ -96,7 +96,7 @@ def _against_each_other(uses: Sequence[TemplateUse]) -> Iterator[Misfit]:
             )
 
 
-def _filling(notice: TemplateMessage) -> str:
+def _filling(notice: TemplateToSend) -> str:
     header = f"a header ({notice.header.kind})" if notice.header is not None else "no header"
     links = f" and {len(notice.buttons)} in buttons" if notice.buttons else ""
     return f"{header}, {len(notice.body)} in the body{links}"

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Call
 from bot.core.events import CallEnded
 from bot.core.messages import Message, TextMessage
@@ -150,7 +150,7 @@ class CustomStep(StepKind):
         if event.outcome != "done":
             raise StepFailed(event.outcome, event.detail or f"{self._what}: {event.outcome}")
         left = event.value
-        return self._leave(context, Leave(left["outcome"], left["value"], codec.loads(left["say"]), left["set"]))
+        return self._leave(context, Leave(left["outcome"], left["value"], values.loads(left["say"]), left["set"]))
 
     @property
     def _what(self) -> str:

@@ -17,7 +17,7 @@ from bot.lang.writing import flow_style
 from bot.steps.schedule import SCHEDULE, Schedule, read_schedules
 from bot.steps.step_facts import Outcome, Used
 from bot.steps.step_kind import StepKind
-from bot.steps.template_message import TEMPLATE_MESSAGE, TEMPLATE_TEXTS, TemplateMessage, read_template_message
+from bot.steps.template_message import TEMPLATE_MESSAGE, TEMPLATE_TEXTS, TemplateToSend, read_template_message
 from bot.steps.transition import (
     EFFECTS_KEYS,
     END,
@@ -116,7 +116,7 @@ class Defaults:
     remind: Timed | None = None
     timeout: Timed | None = None
     errors: Mapping[str, Transition] | None = None
-    window_closed: TemplateMessage | None = None
+    window_closed: TemplateToSend | None = None
     old_taps: str | None = None
     gone: Transition | None = None
 
@@ -262,7 +262,7 @@ def _read_visits(fields: Fields) -> Visits | None:
     return Visits(most, otherwise) if given and most is not None and otherwise is not None else None
 
 
-def _read_window_closed(fields: Fields) -> TemplateMessage | None:
+def _read_window_closed(fields: Fields) -> TemplateToSend | None:
     form = "template: {name: its_name, language: en}"
     inner = fields.fields("window_closed", f"window_closed: {{{form}}}")
     template = inner.fields("template", form) if inner is not None and inner.require("template") else None

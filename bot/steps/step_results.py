@@ -8,12 +8,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Self
 
-from bot.core.codec import dumps
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned, HandoffClosed, SendEnded
 from bot.core.messages import Message
-from bot.core.values import Location, Media
+from bot.core.values import Location, Media, dumps
 from bot.types.type_registry import Variable
 
 _NUMBERS = re.compile("[0-9]{1,3}/[0-9]{1,18}")

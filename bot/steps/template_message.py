@@ -64,7 +64,7 @@ class UrlButton:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateMessage:
+class TemplateToSend:
     """A template with what fills it: also what `window_closed` sends instead of a message."""
 
     name: str
@@ -109,12 +109,12 @@ class TemplateMessage:
             yield Used(button.text)
 
 
-def read_template_message(fields: Fields) -> TemplateMessage:
+def read_template_message(fields: Fields) -> TemplateToSend:
     """Read a template's name, language and what fills it."""
     fields.require("name")
     fields.require("language")
     name, language = fields.string("name"), fields.string("language")
-    notice = TemplateMessage(
+    notice = TemplateToSend(
         name or "",
         language or "",
         _read_header(fields),
@@ -280,5 +280,5 @@ TEMPLATE_MESSAGE = shared(
 class SentTemplate:
     """A template of the gateway's that a step sends, and the titles of the quick replies that it waits for."""
 
-    notice: "TemplateMessage"
+    notice: "TemplateToSend"
     replies: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ from bot.steps.template_message import (
     TEMPLATE_MESSAGE,
     TEMPLATE_TEXTS,
     SentTemplate,
-    TemplateMessage,
+    TemplateToSend,
     read_template_message,
 )
 from bot.steps.transition import (
@@ -82,7 +82,7 @@ class ReplyButton:
 class TemplateStep(StepKind):
     """Sends a template; with `replies` it waits for one of them."""
 
-    notice: TemplateMessage
+    notice: TemplateToSend
     replies: tuple[ReplyButton, ...]
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
@@ -106,7 +106,7 @@ class TemplateStep(StepKind):
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``template`` and its `replies`."""
         inner = fields.fields("template", "template: {name: its_name, language: en}")
-        notice = TemplateMessage("", "", None, (), ()) if inner is None else read_template_message(inner)
+        notice = TemplateToSend("", "", None, (), ()) if inner is None else read_template_message(inner)
         replies = _read_replies(fields)
         other = transition_at(fields, "other")
         if other is not None and not replies:

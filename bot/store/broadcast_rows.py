@@ -6,7 +6,7 @@ that is done. It is never deleted, so that nobody gets a broadcast twice, howeve
 
 from dataclasses import dataclass, replace
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage
 
@@ -182,15 +182,15 @@ def outcome_in_words(outcome: str | None, state: str) -> str:
 
 def broadcast(name: str, template: str, state: str, edit: int, code: str, recent: str, canary: int | None) -> Broadcast:
     """A broadcast from its row."""
-    return Broadcast(name, codec.loads(template), state, edit, code, tuple(codec.loads(recent)), canary)
+    return Broadcast(name, values.loads(template), state, edit, code, tuple(values.loads(recent)), canary)
 
 
 def recipient(
     id: int, broadcast: str, contact: str, body: str, template: str, retries: int, again: str | None
 ) -> Recipient:
     """A recipient from its row."""
-    parameters = tuple({"type": "text", "text": text} for text in codec.loads(body))
-    message = replace(codec.loads(template), body=parameters)
+    parameters = tuple({"type": "text", "text": text} for text in values.loads(body))
+    message = replace(values.loads(template), body=parameters)
     return Recipient(
-        id, broadcast, contact, message, retries, None if again is None else RepeatedSend(**codec.loads(again))
+        id, broadcast, contact, message, retries, None if again is None else RepeatedSend(**values.loads(again))
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from bot.core import codec
+from bot.core import values
 from bot.store import trace_rows
 from bot.store.files import (
     contact_files,
@@ -102,7 +102,7 @@ def _revived(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             value = value.decode("utf-8", "backslashreplace")
         if isinstance(value, str) and value[:1] in ("{", "["):
             try:
-                value = codec.loads(value)
+                value = values.loads(value)
             except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
                 pass  # of another version, or no JSON at all
         yield column, value

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.core import codec
+from bot.core import values
 from bot.core.session import Session
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import Commit
@@ -162,7 +162,7 @@ class Store:
         if row is None:
             return None
         id, ref, key, contact, effect, priority, message_ids = row
-        return SentRow(id, ref, key, contact, codec.loads(effect), priority, tuple(codec.loads(message_ids)))
+        return SentRow(id, ref, key, contact, values.loads(effect), priority, tuple(values.loads(message_ids)))
 
     @reads_rows
     def status(self, message_id: str) -> MessageStatus | None:
@@ -182,7 +182,7 @@ class Store:
     @reads_rows
     def parked(self, contact: str) -> list[ParkedRow]:
         """A contact's parked events, in order."""
-        return [ParkedRow(id, codec.loads(event)) for id, event in self._all(engine_tables.PARKED, storable(contact))]
+        return [ParkedRow(id, values.loads(event)) for id, event in self._all(engine_tables.PARKED, storable(contact))]
 
     @reads_rows
     def due(self, now: datetime, limit: int) -> list[DueRow]:
@@ -248,7 +248,7 @@ class Store:
     def recipient(self, broadcast: str, contact: str) -> tuple[str | None, list[str]] | None:
         """What became of a contact's message of a broadcast, and its parameters; None where it is no recipient."""
         row = self._one(broadcast_rows.RECIPIENT, storable(broadcast), storable(contact))
-        return None if row is None else (row[0], codec.loads(row[1]))
+        return None if row is None else (row[0], values.loads(row[1]))
 
     def place_in_broadcast(self, send_id: int) -> broadcast_rows.BroadcastPlace | None:
         """Whose message of which broadcast this is; None where it is none's."""

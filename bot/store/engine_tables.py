@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import PutContact, Send
 from bot.core.session import WINDOW
 from bot.core.values import LEAST_COUNTED
@@ -118,7 +118,7 @@ def outbox_row(
         ref=ref,
         key=key,
         contact=contact,
-        effect=codec.loads(effect),
+        effect=values.loads(effect),
         priority=priority,
         channel=channel,
         created_at=datetime.fromisoformat(created_at),
@@ -133,14 +133,14 @@ def call_row(
     id: int, ref: str, key: str, contact: str, effect: str, attempts: int, due_at: str, said: int, crashes: int
 ) -> CallRow:
     """A call that is to be made, from its row."""
-    return CallRow(id, ref, key, contact, codec.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
+    return CallRow(id, ref, key, contact, values.loads(effect), attempts, datetime.fromisoformat(due_at), said, crashes)
 
 
 def dead_send(what: str, contact: str, body: str, send_id: int | None) -> DeadSend | None:
     """The message of a dead letter, from its row; None where it is of something else."""
     if what != "send":
         return None
-    fields = codec.loads(body)
+    fields = values.loads(body)
     return DeadSend(
         contact, fields["ref"], fields["key"], fields["outcome"], fields["effect"], send_id, fields.get("attempts", 0)
     )

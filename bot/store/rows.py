@@ -1,13 +1,13 @@
 """The rows that the store takes and gives, and how values are written in them.
 
-A time is text in UTC with microseconds, so that it sorts as it reads. A value is JSON by `bot.core.codec`.
+A time is text in UTC with microseconds, so that it sorts as it reads. A value is JSON by `bot.core.values`.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Performed, PutContact, Send
 from bot.core.errors import BotError
 from bot.core.events import MessageReceived, Tapped
@@ -38,7 +38,7 @@ def optional_storable(value: str | None) -> str | None:
 
 def json_text(value: Any) -> str:
     """A value as the store keeps it. Raises `bot.core.values.UnstorableValue`."""
-    return storable(codec.dumps(value))
+    return storable(values.dumps(value))
 
 
 def time_text(time: datetime) -> str:
@@ -184,7 +184,7 @@ class UnreadableSession(BotError):
 def read_session(state: str) -> Session:
     """A session from its text. Raises `UnreadableSession`."""
     try:
-        session = codec.loads(state)
+        session = values.loads(state)
     except (ValueError, TypeError, KeyError, ArithmeticError):
         raise UnreadableSession(state) from None
     if not isinstance(session, Session):

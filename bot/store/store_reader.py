@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import Effect
 from bot.core.session import Session
 from bot.core.turn import Conversation
@@ -243,7 +243,7 @@ class StoreReader:
     def pending_sends(self, limit: int = 100) -> list[PendingSend]:
         """The messages that are to be sent, in order."""
         return [
-            PendingSend(id, contact, codec.loads(effect), _time(created_at), attempts, _time(due_at), detail)
+            PendingSend(id, contact, values.loads(effect), _time(created_at), attempts, _time(due_at), detail)
             for id, contact, effect, created_at, attempts, due_at, detail in self._all(_PENDING, limit)
         ]
 
@@ -251,7 +251,7 @@ class StoreReader:
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """What was given up, the newest first."""
         return [
-            DeadLetter(id, what, contact, reason, codec.loads(body) if what == "send" else body, _time(at))
+            DeadLetter(id, what, contact, reason, values.loads(body) if what == "send" else body, _time(at))
             for id, what, contact, reason, body, at in self._all(_DEAD, limit)
         ]
 

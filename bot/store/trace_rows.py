@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from bot.core import codec
-from bot.core.effects import Effect, effect_ref
+from bot.core import values
+from bot.core.effects import Effect
 from bot.core.errors import BotError
 from bot.core.events import Event
-from bot.core.session import Session
+from bot.core.session import Session, effect_ref
 from bot.core.turn import Conversation, RecordedTurn
 from bot.store.rows import MessageStatus, json_text, optional_storable, read_time, storable
 
@@ -61,11 +61,11 @@ def turn_traced(
     micros: int,
 ) -> TurnTraced:
     """A line from its row. ``statuses`` are those of the contact's messages, by their effects' names."""
-    decided = codec.loads(effects)
+    decided = values.loads(effects)
     became = [statuses.get(effect_ref(event_id, ordinal)) for ordinal in range(len(decided))]
-    taken = [{name: step[name] for name in STEP_FIELDS} for step in codec.loads(steps)]
-    read = (taken, decided, codec.loads(notes))
-    return TurnTraced(datetime.fromisoformat(at), event_id, codec.loads(event), rule, *read, micros, became)
+    taken = [{name: step[name] for name in STEP_FIELDS} for step in values.loads(steps)]
+    read = (taken, decided, values.loads(notes))
+    return TurnTraced(datetime.fromisoformat(at), event_id, values.loads(event), rule, *read, micros, became)
 
 
 CONTACTS_TRACED = "SELECT DISTINCT contact FROM turns WHERE contact IS NOT NULL AND at >= ? ORDER BY contact"
@@ -111,14 +111,14 @@ def _read(rows: Iterable[tuple[Any, ...]]) -> Iterator[RecordedTurn | Session]:
     """The turns, without what is no event of a conversation; at the end the session, where it is in no flow."""
     try:
         for _, event, rule, steps, effects, notes, session, wake_at in rows:
-            met = None if session is None else codec.loads(session)
+            met = None if session is None else values.loads(session)
             if event is None:
                 if met is not None:
                     yield met
                 continue
-            happened = codec.loads(event)
+            happened = values.loads(event)
             if isinstance(happened, _EVENTS):
-                decided = codec.loads(steps), codec.loads(effects), codec.loads(notes)
+                decided = values.loads(steps), values.loads(effects), values.loads(notes)
                 yield RecordedTurn(happened, rule, *decided, met, read_time(wake_at))
     except (ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise UnreadableRecord("what is recorded cannot be read by this version") from error

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from bot.core.effects import Complete, Effect, effect_ref
+from bot.core.effects import Complete, Effect
 from bot.core.events import CallEnded
 from bot.core.messages import MEDIA_KINDS
-from bot.core.session import Session
+from bot.core.session import Session, effect_ref
 from bot.core.text import json_object
 from bot.expressions.formats import shown
 from bot.expressions.template_failures import TemplateFailed

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.codec import dumps, loads
 from bot.core.messages import Buttons, Choice, TemplateMessage
 from bot.core.session import Frame, Session
-from bot.core.values import Location, Media, Record, UnstorableValue, plain
+from bot.core.values import Location, Media, Record, UnstorableValue, dumps, loads, plain
 
 SINGLE = st.one_of(
     st.none(),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core import codec
+from bot.core import values
 from bot.core.events import HandoffClosed, MessageReceived, Tapped
 from bot.core.values import Location, Media
 from bot.gateway.webhook_events import Envelope, UnreadableEvent, Verdict, envelope, read, verify
@@ -185,8 +185,8 @@ def test_whatever_is_signed_can_be_read_and_stored(event: Any, data: Any, rest: 
     envelope(raw).id.encode()
     with suppress(UnreadableEvent):
         meaning = read(raw, NOW)
-        codec.dumps(meaning).encode()
-        assert "\\u0000" not in codec.dumps(meaning)
+        values.dumps(meaning).encode()
+        assert "\\u0000" not in values.dumps(meaning)
 
 
 @given(st.binary())

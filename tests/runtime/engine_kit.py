@@ -11,10 +11,10 @@ from typing import Any
 
 from bot.alarms import Alarms
 from bot.clock import MovableClock
-from bot.core.effects import Call, Effect, Send, effect_ref
+from bot.core.effects import Call, Effect, Send
 from bot.core.events import CallEnded, Event, MessageReceived, ResetRequested, StatusReported, TimeReached
 from bot.core.messages import TextMessage
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Trace, Turn
 from bot.gateway import webhook_events
 from bot.metrics import EngineMetrics

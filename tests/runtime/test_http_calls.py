@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.clock import MovableClock
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import HttpRequest
 from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, NotAllowed, RequestFailed, RequestTimedOut, Unreachable
 from bot.runtime.http_calls import HttpCalls
@@ -104,7 +104,7 @@ def test_an_answer_that_cannot_be_kept_is_a_mismatch(body: bytes, kind: str) -> 
 def test_whatever_comes_is_an_outcome_with_a_value_that_can_be_stored(body: bytes, kind: str, status: int) -> None:
     ended = answered(body, {"content-type": kind}, status)
     assert ended.outcome in ("done", "mismatch", str(status))
-    assert codec.loads(codec.dumps(ended.value)) == ended.value
+    assert values.loads(values.dumps(ended.value)) == ended.value
 
 
 def test_a_status_that_is_no_success_is_its_own_outcome_and_tells_what_came_with_it() -> None:

@@ -6,8 +6,9 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
-from bot.core import codec
-from bot.core.effects import PutContact, Send, effect_ref
+from bot.core import values
+from bot.core.effects import PutContact, Send
+from bot.core.session import effect_ref
 from bot.gateway import gateway_client
 from tests.simulation.world import World
 
@@ -66,7 +67,7 @@ def sent_once(world: World) -> Iterator[str]:
     yield from (f"the key {key} came again with another body" for key in world.gateway.reused_keys)
     decided: Counter[tuple[str, str]] = Counter()
     for _, contact, _, _, effects in world.seen.turns:
-        for effect in codec.loads(effects):
+        for effect in values.loads(effects):
             if isinstance(effect, Send) and contact is not None:
                 decided[
                     contact, _content(gateway_client.type_of(effect.message), gateway_client.content(effect.message))
@@ -107,19 +108,19 @@ def visible(world: World) -> Iterator[str]:
     for _, contact, event_id, _, effects in world.seen.turns:
         if contact in world.erased:
             continue
-        for ordinal, effect in enumerate(codec.loads(effects)):
+        for ordinal, effect in enumerate(values.loads(effects)):
             if isinstance(effect, Send | PutContact) and effect_ref(event_id, ordinal) not in ends:
                 yield f"{effect_ref(event_id, ordinal)} to {contact} is gone: {type(effect).__name__}"
     keys = {sent.key for sent in world.gateway.sent}
     keyless = {sent.to for sent in world.gateway.sent if sent.key is None}
     for row in world.seen.sent.values():
-        is_message = isinstance(codec.loads(row.effect), Send)
+        is_message = isinstance(values.loads(row.effect), Send)
         if row.outcome == "sent" and is_message and row.key not in keys and row.contact not in keyless:
             yield f"{row.ref} to {row.contact} counts as sent, and the gateway has not seen it"
 
 
 def _ref(body: str) -> str:
-    ref: str = codec.loads(body)["ref"]
+    ref: str = values.loads(body)["ref"]
     return ref
 
 

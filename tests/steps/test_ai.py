@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.core import codec
+from bot.core import values
 from bot.core.effects import TokenBudget
 from bot.core.text import estimate_messages
 from bot.extensions.decorators import handler
@@ -807,7 +807,7 @@ def test_a_turn_keeps_no_more_than_so_many_characters_whatever_the_model_and_its
         while len(chat.asked) < number + 2:
             chat.returns("z" * 100_000)
     assert len(chat.calls) == 16
-    characters = len(codec.dumps(chat.session.frame.step_state)) if chat.session.frame else 0
+    characters = len(values.dumps(chat.session.frame.step_state)) if chat.session.frame else 0
     assert characters < 80_000
     assert estimate_messages(chat.prompt) < 20_000
     assert any("left out" in message["content"] for message in chat.prompt if message["role"] == "tool")

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.core.codec import dumps
 from bot.core.effects import Call, Send
 from bot.core.messages import TextMessage, violations
-from bot.core.values import Location, Media
+from bot.core.values import Location, Media, dumps
 from bot.extensions.decorators import handler
 from bot.steps.ai_exchange import Exchange
 from bot.steps.output_guard import foreign_link

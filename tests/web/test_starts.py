@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from bot.alarms import Alarms
 from bot.clock import MovableClock
-from bot.core import codec
+from bot.core import values
 from bot.core.events import StartRequested
 from bot.engine.scheduled_flows import objections
 from bot.gateway.webhook_events import envelope
@@ -74,7 +74,7 @@ class Door:
         )
 
     def kept(self) -> list[StartRequested]:
-        return [codec.loads(row.body) for row in self.log.after(0, 1000)]
+        return [values.loads(row.body) for row in self.log.after(0, 1000)]
 
     def close(self) -> None:
         self.inbox.close()

@@ -29,7 +29,7 @@ from bot.checker.exploring.moves import (
     Waits,
     Writes,
 )
-from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send, effect_ref
+from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send
 from bot.core.events import (
     CallEnded,
     ContactChanged,
@@ -45,7 +45,7 @@ from bot.core.events import (
     TimeReached,
 )
 from bot.core.messages import MEDIA_KINDS, Message, TemplateMessage
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import Location, Media
 from bot.engine.advance import advance
