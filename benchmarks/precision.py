@@ -22,11 +22,11 @@ from time import process_time
 from typing import Any
 
 from benchmarks.plausible import Plausible
-from bot.checker.counterexamples.counterexample import BEGINS, Teller
+from bot.checker.counterexamples.counterexample import BEGINS, CounterexampleFinder
 from bot.checker.counterexamples.transcript_writer import CONTACT
-from bot.checker.exploring.examples import Hints
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.moves import Taps
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.moves import TapMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.exploring.search import digest
 from bot.checker.findings import Finding
@@ -35,7 +35,7 @@ from bot.checker.prove import prove
 from bot.flow.definition import Step
 from bot.folder import Folder, read_folder
 from bot.program import Program
-from bot.testing.examples_from_tests import hints_of
+from bot.testing.examples_from_tests import examples_from
 from bot.testing.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.random_faults import Forgetful, Slow, written_by
@@ -56,14 +56,14 @@ class Walked:
     untrue: set[tuple[Place, str]] = field(default_factory=set)
     tapped: set[tuple[str, str]] = field(default_factory=set)
 
-    def note(self, state: State) -> None:
+    def note(self, state: ExploredState) -> None:
         """Take in what the last turns have met."""
         for step in (step for turn in state.turns for step in turn.trace.steps):
             place = (step.flow, step.step)
             self.places.add(place)
             self.taken.add((place, step.outcome))
             self.untrue |= {(place, source) for source, value in step.conditions if not value}
-        if isinstance(state.move, Taps) and state.before is not None:
+        if isinstance(state.move, TapMove) and state.before is not None:
             before = _values(state.before)
             self.tapped |= _values(state) - before
 
@@ -87,7 +87,7 @@ class Walked:
         return any((place, name) in self.taken for name, _ in asked)
 
 
-def _values(state: State) -> set[tuple[str, str]]:
+def _values(state: ExploredState) -> set[tuple[str, str]]:
     return {(name, str(value)) for frame in state.session.frames for name, value in frame.vars.items()}
 
 
@@ -97,19 +97,19 @@ class Bot:
 
     folder: Folder
     program: Program
-    hints: Hints
+    examples: Examples
 
     @classmethod
     def of(cls, folder: Folder) -> "Bot":
         """Load one."""
         loaded = load_with_tests(folder)
         assert loaded.program is not None, loaded.problems
-        return cls(folder, loaded.program, hints_of(loaded.program.extensions, loaded.transcripts))
+        return cls(folder, loaded.program, examples_from(loaded.program.extensions, loaded.transcripts))
 
     def walked(self) -> Walked:
         """Explore it in breadth."""
         explorer, found, met = Explorer(self.program.library, self.program.extensions), Walked(), set[str]()
-        proposals = Proposals(Graph(self.program.library), self.hints)
+        proposals = Proposals(Graph(self.program.library), self.examples)
         waiting = deque([explorer.begin(CONTACT, BEGINS.replace(tzinfo=self.program.library.bot.timezone))])
         while waiting and explorer.taken < TURNS:
             state = waiting.popleft()
@@ -136,7 +136,7 @@ class Measured:
         findings = prove(bot.program.library, bot.folder.sources)
         if not findings:
             return
-        teller = Teller(bot.program.library, bot.hints)
+        teller = CounterexampleFinder(bot.program.library, bot.examples)
         walked = bot.walked() if any(finding.code in NEVER for finding in findings) else None
         lost = {teller.place_of(finding) for finding in findings if finding.code == "W101"}
         if walked is not None:
@@ -159,7 +159,7 @@ class Measured:
             yield f"of the steps that somebody reaches, the explorations have met {self.met / self.steps:.0%}"
 
 
-def _outcome(finding: Finding, bot: Bot, teller: Teller, walked: Walked | None) -> str:
+def _outcome(finding: Finding, bot: Bot, teller: CounterexampleFinder, walked: Walked | None) -> str:
     talk, _ = teller.tell(finding)
     if talk is not None and not why_not_shown(talk, bot.program, bot.folder):
         return SHOWN

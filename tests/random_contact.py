@@ -9,7 +9,7 @@ from typing import Self
 
 from hypothesis import note
 
-from bot.checker.exploring.proposals import takes
+from bot.checker.exploring.proposals import accepts_text
 from bot.clock import MovableClock
 from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS
@@ -100,9 +100,9 @@ class Contact:
         assert len(new) < NEWEST, "turns without end"
         self.turns += new
         self._seen |= {turn.event_id for turn in new}
-        for bubble in self.simulation.heard():
-            note(f"    bot: {bubble.text[:60]!r} {list(bubble.choices) or ''}{bubble.template or ''}")
-            self._said = list(bubble.choices) or self._said
+        for message in self.simulation.heard():
+            note(f"    bot: {message.text[:60]!r} {list(message.choices) or ''}{message.template or ''}")
+            self._said = list(message.choices) or self._said
 
     def _new(self, limit: int) -> list[TurnTraced]:
         return [turn for turn in self.simulation.trace(limit) if turn.event_id not in self._seen]
@@ -149,7 +149,7 @@ class Contact:
         """A text that the waiting step takes, where there is one among all."""
         texts = dice.sample(self._tried.texts, len(self._tried.texts))
         work = TurnContext(self.library, self.session, TimeReached("", self.simulation.contact, self._clock.now()))
-        self._write(next((text for text in texts if takes(work, text)), texts[0]), dice)
+        self._write(next((text for text in texts if accepts_text(work, text)), texts[0]), dice)
 
     def _write(self, text: str, dice: Random) -> None:
         note(f"user: {text[:60]!r}")

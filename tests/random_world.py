@@ -9,27 +9,30 @@ from bot.core.effects import HttpRequest
 from bot.emulator.completion import ERRORS, ErrorAnswer, ModelAnswer, RawAnswer, failure
 from bot.outgoing import AnswerCut, AnswerTooLarge, HttpAnswer, RequestTimedOut, Unreachable
 from bot.testing.stubs import calls_of
-from bot.testing.transcript import Http, HttpLine, Model, ModelLine, Transcript, is_meant
+from bot.testing.transcript import HttpLine, HttpStub, ModelLine, ModelStub, Transcript, is_meant
 
 JSON = "application/json"
 FAILURES = {"timeout": RequestTimedOut, "unreachable": Unreachable, "too_large": AnswerTooLarge, "broken": AnswerCut}
 FAILED = (
-    *(Http(fails=kind) for kind in FAILURES),
-    *(Http(status) for status in (400, 401, 404, 409, 500, 502)),
-    Http(302, headers={"location": "https://elsewhere.example"}),
-    Http(429, headers={"retry-after": "60"}),
-    Http(503, b"oops", headers={"retry-after": "soon"}),
+    *(HttpStub(fails=kind) for kind in FAILURES),
+    *(HttpStub(status) for status in (400, 401, 404, 409, 500, 502)),
+    HttpStub(302, headers={"location": "https://elsewhere.example"}),
+    HttpStub(429, headers={"retry-after": "60"}),
+    HttpStub(503, b"oops", headers={"retry-after": "soon"}),
 )
 """What any service may come to."""
 
 NONSENSE = (
-    Http(200),
-    Http(204),
-    *(Http(200, body, JSON) for body in (b"", b"null", b"[]", b"7", b'{"cut": ', b"[" * 5000, b'"\\ud800"', b"1e999")),
-    Http(200, b'{"a": {"b": [1, null, "x"]}}', JSON),
-    Http(200, b'[{"a": 1}, 7, "x"]', JSON),
-    Http(200, b"<html>Sign in, please</html>", "text/html"),
-    Http(200, b"\xff\xfe", "text/plain; charset=latin-9"),
+    HttpStub(200),
+    HttpStub(204),
+    *(
+        HttpStub(200, body, JSON)
+        for body in (b"", b"null", b"[]", b"7", b'{"cut": ', b"[" * 5000, b'"\\ud800"', b"1e999")
+    ),
+    HttpStub(200, b'{"a": {"b": [1, null, "x"]}}', JSON),
+    HttpStub(200, b'[{"a": 1}, 7, "x"]', JSON),
+    HttpStub(200, b"<html>Sign in, please</html>", "text/html"),
+    HttpStub(200, b"\xff\xfe", "text/plain; charset=latin-9"),
 )
 """What no service should answer that has understood the request."""
 
@@ -95,21 +98,21 @@ class World:
             return dice.choice(SAYINGS)
 
 
-def _http_in(transcripts: Iterable[Transcript]) -> Iterable[tuple[str, Http]]:
+def _http_in(transcripts: Iterable[Transcript]) -> Iterable[tuple[str, HttpStub]]:
     for transcript in transcripts:
-        for written, standing in transcript.stage.http.items():
+        for written, standing in transcript.stub_definitions.http.items():
             yield from ((written, answer) for answer in standing.answers)
-        yield from ((line.request, line.answer) for line in transcript.talk if isinstance(line, HttpLine))
+        yield from ((line.request, line.answer) for line in transcript.conversation if isinstance(line, HttpLine))
 
 
-def _models_in(transcripts: Iterable[Transcript]) -> Iterable[Model]:
+def _models_in(transcripts: Iterable[Transcript]) -> Iterable[ModelStub]:
     for transcript in transcripts:
-        for standing in transcript.stage.models.values():
+        for standing in transcript.stub_definitions.models.values():
             yield from standing.answers
-        yield from (line.answer for line in transcript.talk if isinstance(line, ModelLine))
+        yield from (line.answer for line in transcript.conversation if isinstance(line, ModelLine))
 
 
-def _said(model: Model) -> ModelAnswer | ErrorAnswer:
+def _said(model: ModelStub) -> ModelAnswer | ErrorAnswer:
     return ModelAnswer(model.text, calls=calls_of(model)) if model.fails is None else failure(model.fails)
 
 

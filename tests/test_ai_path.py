@@ -19,7 +19,7 @@ from bot.program import Program, load_program
 from bot.settings import ModelService
 from bot.simulation.simulation import Simulation
 from bot.steps.output_guard import leaks
-from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
+from bot.testing.attack_catalogue import EVALUATED, OTHER
 from tests.process.serving import until
 from tests.test_hostile_texts import TEXTS, obedient
 
@@ -105,7 +105,7 @@ def program_in(folder: Path, flow: str = FLOW, facts: str = FACTS) -> Program:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [bubble.text for bubble in simulation.heard()]
+    return [message.text for message in simulation.heard()]
 
 
 def asked(service: CompletionService) -> list[list[str]]:

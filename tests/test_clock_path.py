@@ -46,7 +46,7 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [bubble.text for bubble in simulation.heard()]
+    return [message.text for message in simulation.heard()]
 
 
 def running(simulation: Simulation, by: timedelta) -> None:

@@ -18,8 +18,8 @@ from bot.gateway.gateway_client import content
 from bot.program import load_program
 from bot.steps.output_guard import foreign_link, leaks
 from bot.steps.prompt import RULES
-from bot.testing.attacks.attack_catalogue import EVALUATED, OTHER
-from bot.testing.attacks.attack_conversation import DISGUISES
+from bot.testing.attack_catalogue import EVALUATED, OTHER
+from bot.testing.attack_conversation import DISGUISES
 from tests.searches import search, tries
 from tests.talk import CONTACT, Talk
 

@@ -103,4 +103,4 @@ def test_what_the_contact_writes_meanwhile_is_taken_afterwards(chat: Simulation,
     chat.emulator.receive(chat.contact, "shoes")
     chat.emulator.receive(chat.contact, "thanks")
     chat.settle()
-    assert [bubble.text for bubble in chat.heard()][-2:] == ["1 found.", "What do you look for?"]
+    assert [message.text for message in chat.heard()][-2:] == ["1 found.", "What do you look for?"]

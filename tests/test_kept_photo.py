@@ -51,7 +51,7 @@ def chat(tmp_path: Path) -> Iterator[Simulation]:
 def sends(chat: Simulation, kind: str = "image", caption: str | None = None) -> list[str]:
     chat.emulator.receive(chat.contact, caption, kind=kind)
     chat.settle()
-    return [bubble.text for bubble in chat.heard()]
+    return [message.text for message in chat.heard()]
 
 
 def test_a_handler_reads_the_photo_that_the_contact_sent(chat: Simulation) -> None:
@@ -88,4 +88,4 @@ def test_what_the_contact_writes_meanwhile_is_taken_after_the_photo(chat: Simula
     chat.emulator.receive(chat.contact, "hello?")
     chat.settle()
     size = len(chat.emulator.media["image"])
-    assert [bubble.text for bubble in chat.heard()] == [f"{size} bytes, image/png: Me", "Your photo?"]
+    assert [message.text for message in chat.heard()] == [f"{size} bytes, image/png: Me", "Your photo?"]

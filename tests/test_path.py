@@ -11,7 +11,7 @@ from bot.clock import MovableClock
 from bot.emulator.request_rules import CODES
 from bot.folder import read_folder
 from bot.program import load_program
-from bot.simulation.phone import Bubble
+from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
 
 START = datetime(2030, 5, 6, 10, 0, tzinfo=UTC)
@@ -82,11 +82,11 @@ def start(tmp_path: Path) -> Any:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [_short(bubble) for bubble in simulation.heard()]
+    return [_short(message) for message in simulation.heard()]
 
 
-def _short(bubble: Bubble) -> str:
-    return f"[{bubble.template}]" if bubble.template else bubble.text
+def _short(message: ShownMessage) -> str:
+    return f"[{message.template}]" if message.template else message.text
 
 
 def test_a_handlers_result_its_declared_error_and_its_bug_each_lead_somewhere(start: Start) -> None:
@@ -199,7 +199,7 @@ def test_choices_that_the_gateway_refuses_go_as_a_text_once_and_are_no_dead_lett
     assert simulation.trace()[-1].rule == "message refused: it goes as a plain text"
     simulation.restart()
     simulation.user("2")
-    assert [bubble.text for bubble in simulation.heard()] == ["One tea.", "All we have."]
+    assert [message.text for message in simulation.heard()] == ["One tea.", "All we have."]
     assert simulation.dead_letters() == []
 
 

@@ -94,7 +94,7 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
 
 
 def said(simulation: Simulation) -> list[str]:
-    return [bubble.text for bubble in simulation.heard()]
+    return [message.text for message in simulation.heard()]
 
 
 def log(tmp_path: Path) -> list[str]:

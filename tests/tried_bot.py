@@ -8,7 +8,7 @@ from bot.flow.definition import Flow
 from bot.flow.library import Library
 from bot.folder import Folder
 from bot.program import Program
-from bot.testing.transcript import Start, Transcript, User
+from bot.testing.transcript import StartLine, Transcript, UserLine
 
 WORDS = (
     "yes", "no", "hello", "thanks", "skip", "done", "1", "2", "3", "7", "10", "0", "-1", "3.5", "1, 2 and 3", "three",
@@ -29,17 +29,17 @@ class TriedBot:
     program: Program
     transcripts: tuple[Transcript, ...]
     texts: tuple[str, ...]
-    starts: tuple[Start, ...]
+    starts: tuple[StartLine, ...]
 
     @classmethod
     def of(cls, folder: Folder, program: Program, transcripts: Iterable[Transcript]) -> Self:
         """Gather the texts: from the bot's tests and its flows, and those that get somewhere in most bots."""
         tests = tuple(transcripts)
-        lines = [line for test in tests for line in test.talk]
-        said = [line.text for line in lines if isinstance(line, User)]
+        lines = [line for test in tests for line in test.conversation]
+        said = [line.text for line in lines if isinstance(line, UserLine)]
         languages = (program.library, *program.library.translations.values())
         texts = dict.fromkeys([*WORDS, *said, *(text for spoken in languages for text in _heard_by(spoken))])
-        return cls(folder, program, tests, tuple(texts), tuple(line for line in lines if isinstance(line, Start)))
+        return cls(folder, program, tests, tuple(texts), tuple(line for line in lines if isinstance(line, StartLine)))
 
 
 def _heard_by(library: Library) -> Iterator[str]:

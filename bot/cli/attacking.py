@@ -11,10 +11,10 @@ from bot.cli.evaluating import Wanted, live_models
 from bot.cli.output import counted, echo_json, path_from_here, styled
 from bot.folder import Folder
 from bot.program import Program
-from bot.testing.attacks.attack_checks import visible
-from bot.testing.attacks.attack_suite import Suite, Tried
-from bot.testing.examples_from_tests import hints_of
-from bot.testing.model_sources import LiveModel, Stopped
+from bot.testing.attack_checks import visible
+from bot.testing.attack_suite import AttackResult, AttackSuite
+from bot.testing.examples_from_tests import examples_from
+from bot.testing.model_sources import EvaluationStopped, LiveModel
 from bot.testing.transcript import Transcript
 from bot.testing.transcript_run import WHO_WIDTH
 
@@ -29,11 +29,11 @@ class Attacks:
     ) -> None:
         self._bot = bot
         self._program = program
-        self._hints = hints_of(program.extensions, transcripts)
+        self._examples = examples_from(program.extensions, transcripts)
         self._name = name
         self._seed = seed
         self._quiet = as_json
-        self._tried: list[tuple[str, Tried]] = []  # with which model
+        self._tried: list[tuple[str, AttackResult]] = []  # with which model
         self._left_alone: set[str] = set()  # steps on which no attack could be made
         self._stopped: list[str] = []  # why the run with a model has
 
@@ -64,11 +64,11 @@ class Attacks:
     def _try_with(self, model: LiveModel) -> None:
         try:
             self._try(model)
-        except Stopped as error:
+        except EvaluationStopped as error:
             self._stopped.append(f"{model.model}: {error}")
 
     def _try(self, model: LiveModel | None) -> None:
-        suite = Suite(self._bot, self._program, self._hints, self._seed, model)
+        suite = AttackSuite(self._bot, self._program, self._examples, self._seed, model)
         for tried in suite.run(self._name):
             self._tried.append(("" if model is None else model.model, tried))
             if tried.findings and not self._quiet:
@@ -77,13 +77,13 @@ class Attacks:
         if not self._name or (suite.targets and not self._tried):
             self._left_alone |= {target.name for target in suite.targets} - made
 
-    def _explain(self, tried: Tried) -> None:
+    def _explain(self, tried: AttackResult) -> None:
         click.echo(f"{styled('FAIL', fg='red')}  {tried.name}: it tries to {tried.attack.tries}")
         for finding in tried.findings:
             click.echo(f"{INDENT}{styled(self._place(tried), bold=True)} {tried.target.name}: {finding.what}")
             click.echo(f"{INDENT}fix: {finding.fix}")
         click.echo()
-        for who, text in tried.talk:
+        for who, text in tried.conversation:
             for number, line in enumerate(text.splitlines() or [""]):
                 click.echo(f"{INDENT}{who if number == 0 else '':{WHO_WIDTH}}{visible(line)}".rstrip())
         click.echo()
@@ -100,7 +100,7 @@ class Attacks:
             click.echo(styled(why, fg="red"))
         click.echo(f"In {seconds:.1f} s.")
 
-    def _object(self, model: str, tried: Tried) -> dict[str, Any]:
+    def _object(self, model: str, tried: AttackResult) -> dict[str, Any]:
         return {
             "attack": tried.name,
             "tries": tried.attack.tries,
@@ -111,14 +111,14 @@ class Attacks:
             "passed": None if tried.missed is not None else not tried.findings,
             "missed": tried.missed,
             "findings": [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings],
-            "talk": [{"who": who, "text": text} for who, text in tried.talk],
+            "talk": [{"who": who, "text": text} for who, text in tried.conversation],
         }
 
-    def _place(self, tried: Tried) -> str:
+    def _place(self, tried: AttackResult) -> str:
         return f"{path_from_here(self._bot.path, tried.target.mark.path)}:{tried.target.mark.line}"
 
 
-def _say(where: str, tried: Iterable[Tried]) -> None:
+def _say(where: str, tried: Iterable[AttackResult]) -> None:
     """How one step stood: what was withstood, and what could not be tried, with the reason."""
     failed, made, missed = 0, 0, dict[str, list[str]]()
     for each in tried:

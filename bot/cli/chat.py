@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from bot.cli.operate import bot_argument, load_env
-from bot.cli.output import bubble_lines, problem_lines, quiet_log, styled
+from bot.cli.output import message_lines, problem_lines, quiet_log, styled
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.folder import NoBot, find_bot, fingerprint, read_folder
@@ -21,7 +21,7 @@ from bot.settings import ModelService, read_model_service
 
 if TYPE_CHECKING:
     from bot.program import Program
-    from bot.simulation.phone import Bubble
+    from bot.simulation.phone import ShownMessage
     from bot.simulation.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -219,16 +219,16 @@ class _Choices:
         self._screen = screen
         self._shown: list[tuple[str, bool]] = []  # title, and whether it is a list's row
 
-    def show(self, bubble: "Bubble") -> None:
+    def show(self, message: "ShownMessage") -> None:
         """Print a message with its numbered choices. Called on the emulator's threads, one message at a time."""
         lines = [f"{styled('bot:', fg='cyan') if number == 0 else '    '} {line}"
-                 for number, line in enumerate(bubble_lines(bubble))]  # fmt: skip
-        about = {row.title: row.description for row in bubble.rows}
-        if bubble.opens:
-            lines.append(f"     [{styled(bubble.opens, bold=True)}]")
-        for number, title in enumerate(bubble.choices, start=len(self._shown) + 1):
+                 for number, line in enumerate(message_lines(message))]  # fmt: skip
+        about = {row.title: row.description for row in message.rows}
+        if message.opens:
+            lines.append(f"     [{styled(message.opens, bold=True)}]")
+        for number, title in enumerate(message.choices, start=len(self._shown) + 1):
             lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
-        self._shown += [(title, bool(bubble.rows)) for title in bubble.choices]
+        self._shown += [(title, bool(message.rows)) for title in message.choices]
         self._screen.print(*lines)
 
     def take(self, text: str) -> tuple[str, bool] | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.cli.check_report import Report
 
 if TYPE_CHECKING:
-    from bot.checker.replaying.migration_preview import Fate
+    from bot.checker.replaying.migration_preview import MigrationOutcome
     from bot.flow.library import Library
     from bot.store.store_reader import StoreReader
 
@@ -194,7 +194,7 @@ class Live:
     version cannot read, so that they start anew.
     """
 
-    fates: "Counter[Fate]" = field(default_factory=Counter)
+    fates: "Counter[MigrationOutcome]" = field(default_factory=Counter)
     conversations: int = 0
     unchanged: int = 0
     unreadable: int = 0
@@ -221,7 +221,7 @@ def report_live(bot: Folder, store: Path, as_json: bool) -> int:
 
 def look(library: "Library", reader: "StoreReader") -> Live:
     """What becomes of every session of a store, counted."""
-    from bot.checker.replaying.migration_preview import Becomes, fates
+    from bot.checker.replaying.migration_preview import MigrationKind, migration_outcomes
 
     live, now = Live(), datetime.now(UTC).astimezone(library.bot.timezone)
     for session in reader.all_sessions():
@@ -229,11 +229,13 @@ def look(library: "Library", reader: "StoreReader") -> Live:
             live.unreadable += 1
             live.dropped += 1
             continue
-        changes = [fate for fate in fates(library, session, now) if fate.becomes is not Becomes.UNCHANGED]
+        changes = [
+            fate for fate in migration_outcomes(library, session, now) if fate.becomes is not MigrationKind.UNCHANGED
+        ]
         live.fates.update(changes)
         live.conversations += bool(session.frames)
-        live.unchanged += bool(session.frames) and all(fate.becomes is Becomes.RENAMED for fate in changes)
-        live.dropped += any(fate.becomes is Becomes.DROPPED for fate in changes)
+        live.unchanged += bool(session.frames) and all(fate.becomes is MigrationKind.RENAMED for fate in changes)
+        live.dropped += any(fate.becomes is MigrationKind.DROPPED for fate in changes)
     return live
 
 
@@ -268,11 +270,11 @@ def _object(live: Live, folder: Path) -> dict[str, Any]:
     return {**counts, "changes": changes}
 
 
-def _sorted(live: Live) -> "list[tuple[Fate, int]]":
+def _sorted(live: Live) -> "list[tuple[MigrationOutcome, int]]":
     """By what becomes of them, the worst last, and by place."""
-    from bot.checker.replaying.migration_preview import Becomes
+    from bot.checker.replaying.migration_preview import MigrationKind
 
-    order = list(Becomes)
+    order = list(MigrationKind)
     return sorted(live.fates.items(), key=lambda item: (order.index(item[0].becomes), item[0].place, item[0].below))
 
 

@@ -27,7 +27,7 @@ from bot.core.values import LEAST_COUNTED
 from bot.flow.library import Library
 from bot.folder import Folder
 from bot.lang.problems import CODES, Problem
-from bot.testing.transcript_reader import Loaded, load_with_tests
+from bot.testing.transcript_reader import LoadedTests, load_with_tests
 
 if TYPE_CHECKING:
     from bot.cli.counterexamples import Counterexamples
@@ -78,7 +78,7 @@ class Report:
     """All that was found in a bot. There are findings only where it loads."""
 
     folder: Folder
-    loaded: Loaded
+    loaded: LoadedTests
     findings: list[Finding]
 
     @cached_property

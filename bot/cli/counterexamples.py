@@ -6,10 +6,10 @@ from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
-from bot.checker.counterexamples.counterexample import MOST_TURNS, Talk, Teller
+from bot.checker.counterexamples.counterexample import MOST_TURNS, Counterexample, CounterexampleFinder
 from bot.checker.findings import Finding
-from bot.testing.examples_from_tests import hints_of
-from bot.testing.transcript_reader import Loaded
+from bot.testing.examples_from_tests import examples_from
+from bot.testing.transcript_reader import LoadedTests
 
 MOST_TURNS_OF_BOT = 10_000
 """That are spent on all findings of a bot: a few seconds at most."""
@@ -18,12 +18,12 @@ MOST_TURNS_OF_BOT = 10_000
 class Counterexamples:
     """The talks of a bot's findings, each looked for once. What the bot's own Python prints goes to standard error."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: LoadedTests) -> None:
         self._loaded = loaded
-        self._known: dict[Finding, Talk | None] = {}
+        self._known: dict[Finding, Counterexample | None] = {}
         self._left = MOST_TURNS_OF_BOT
 
-    def of(self, finding: Finding) -> Talk | None:
+    def of(self, finding: Finding) -> Counterexample | None:
         """The talk that shows a finding; None where none was found."""
         if finding not in self._known:
             with contextlib.redirect_stdout(sys.stderr):
@@ -38,10 +38,10 @@ class Counterexamples:
         return "_".join((finding.code, *place))
 
     @cached_property
-    def _teller(self) -> Teller:
+    def _teller(self) -> CounterexampleFinder:
         program = self._loaded.program
         assert program is not None, "there are findings of bots that load alone"
-        return Teller(program.library, hints_of(program.extensions, self._loaded.transcripts))
+        return CounterexampleFinder(program.library, examples_from(program.extensions, self._loaded.transcripts))
 
 
 def write_tests(findings: list[Finding], talks: Counterexamples, folder: Path) -> tuple[list[Path], list[Path]]:

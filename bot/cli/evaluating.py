@@ -20,8 +20,8 @@ from bot.folder import Folder
 from bot.lang.problems import did_you_mean
 from bot.program import Program
 from bot.settings import read_model_service
-from bot.testing.evaluation import Evaluated, Try, evaluate, replay
-from bot.testing.model_sources import BUDGET, LiveModel, Purse, Recordings, Stopped
+from bot.testing.evaluation import EvaluationResult, EvaluationTry, evaluate, replay
+from bot.testing.model_sources import BUDGET, EvaluationStopped, LiveModel, Recordings, RunBudget
 from bot.testing.transcript import Transcript
 
 SECONDS = 55.0  # for one answer: the bot waits 60 for it
@@ -41,10 +41,10 @@ class Evaluations:
     """Holds evaluations, and says at once how each went. ``stopped`` says of models why not all were held."""
 
     def __init__(self, bot: Folder, program: Program, *, quiet: bool) -> None:
-        self.held: list[Evaluated] = []
+        self.held: list[EvaluationResult] = []
         self.stopped: list[str] = []
         self._unrecorded: list[str] = []
-        self._purse: Purse | None = None
+        self._purse: RunBudget | None = None
         self._bot = bot
         self._program = program
         self._quiet = quiet
@@ -70,7 +70,7 @@ class Evaluations:
                 self._add(evaluate(transcript, self._program, self._bot, source, source.model))
                 if names is not None:
                     self._record(self.held[-1], names)
-        except Stopped as error:
+        except EvaluationStopped as error:
             why = str(error)
         except KeyboardInterrupt:
             why, goes_on = "interrupted", False
@@ -81,7 +81,7 @@ class Evaluations:
         return goes_on
 
     def look(self, evaluations: Sequence[Transcript]) -> None:
-        """Read what is recorded of them. Raises `bot.testing.model_sources.Unreadable`."""
+        """Read what is recorded of them. Raises `bot.testing.model_sources.UnreadableRecording`."""
         self._unrecorded = [each.name for each in evaluations if not self._recordings.of(each)]
 
     def replay(self, evaluations: Sequence[Transcript]) -> None:
@@ -90,7 +90,7 @@ class Evaluations:
             for model, tries in self._recordings.of(transcript).items():
                 self._add(replay(transcript, self._program, self._bot, model, tries))
 
-    def _record(self, evaluated: Evaluated, names: Sequence[str]) -> None:
+    def _record(self, evaluated: EvaluationResult, names: Sequence[str]) -> None:
         """Keep the answers, where they are good: a recording shows later what an edit has broken."""
         if not evaluated.ok:
             if not self._quiet:
@@ -99,7 +99,7 @@ class Evaluations:
         answers = [each.answers for each in evaluated.tries]
         self._recordings.keep(evaluated.transcript, evaluated.model, answers, names)
 
-    def _add(self, evaluated: Evaluated) -> None:
+    def _add(self, evaluated: EvaluationResult) -> None:
         self.held.append(evaluated)
         if self._quiet:
             return
@@ -117,7 +117,7 @@ class Evaluations:
             else:
                 explain(self._bot.path, failure, tries)
 
-    def _say_stale(self, evaluated: Evaluated) -> None:
+    def _say_stale(self, evaluated: EvaluationResult) -> None:
         place = where(self._bot.path, evaluated.transcript.mark)
         click.echo(f"{' ' * INDENT}{styled(place, bold=True)}: the recording is of other questions: {evaluated.stale}")
         again = f"bot test {quote(str(self._bot.path))} --model {evaluated.model} --record"
@@ -143,7 +143,7 @@ class Evaluations:
         held = [self._object(each) for each in self.held]
         return {"evaluations": held, "unrecorded": self._unrecorded, "stopped": self.stopped}
 
-    def _object(self, evaluated: Evaluated) -> dict[str, Any]:
+    def _object(self, evaluated: EvaluationResult) -> dict[str, Any]:
         transcript, wanted = evaluated.transcript, evaluated.wanted
         path = path_from_here(self._bot.path, transcript.mark.path)
         return {
@@ -159,7 +159,7 @@ class Evaluations:
             "tries": [self._try_object(each) for each in evaluated.tries],
         }
 
-    def _try_object(self, each: Try) -> dict[str, Any]:
+    def _try_object(self, each: EvaluationTry) -> dict[str, Any]:
         prompt, completion = each.tokens
         tokens = {"prompt": prompt, "completion": completion}
         why = {} if each.failure is None else {"failure": failure_object(self._bot.path, each.failure)}
@@ -188,7 +188,7 @@ def hold(
 
 
 @contextmanager
-def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], Purse]]:
+def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], RunBudget]]:
     """The real models that are asked one after another, and what they may use up together.
 
     Raises `bot.settings.BadSettings` and `click.UsageError`.
@@ -198,7 +198,7 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
     models = wanted.models or settings.models
     if not models:
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
-    judge, purse = wanted.judge or (settings.models or models)[0], Purse(wanted.budget or BUDGET)
+    judge, purse = wanted.judge or (settings.models or models)[0], RunBudget(wanted.budget or BUDGET)
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
         _check_models(service, (*models, judge))
         yield [LiveModel(service, model, judge, purse, alone=bool(wanted.models)) for model in models], purse
@@ -225,17 +225,17 @@ def _tries(number: int) -> str:
     return "try" if number == 1 else "tries"
 
 
-def _who(evaluated: Evaluated) -> str:
+def _who(evaluated: EvaluationResult) -> str:
     return f"{evaluated.model}, recorded" if evaluated.recorded else evaluated.model
 
 
-def _cost(evaluated: Evaluated) -> str:
+def _cost(evaluated: EvaluationResult) -> str:
     seconds = [answer.seconds for each in evaluated.tries for answer in each.answers]
     tokens = sum(sum(each.tokens) for each in evaluated.tries)
     return f", {tokens:,} tokens, {sum(seconds) / len(seconds):.1f} s an answer" if seconds else ""
 
 
-def _total(who: str, held: Sequence[Evaluated]) -> str:
+def _total(who: str, held: Sequence[EvaluationResult]) -> str:
     """One line for a model or its recordings: what passed, what it cost, how long it took."""
     failed, tries = sum(not each.ok for each in held), [each for one in held for each in one.tries]
     passed = sum(each.failure is None for each in tries)

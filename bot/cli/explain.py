@@ -27,7 +27,7 @@ from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.values import Location, Media
 from bot.expressions.formats import shown
 from bot.gateway.gateway_client import content, type_of
-from bot.simulation.phone import bubble_of
+from bot.simulation.phone import message_from_request
 from bot.store.rows import MessageStatus
 from bot.store.trace_rows import TurnTraced
 
@@ -150,14 +150,14 @@ def status_in_words(status: MessageStatus) -> str:
 def message_in_words(message: Message) -> str:
     """A message in one line: its kind, its text, what there is to choose from."""
     kind = type_of(message)
-    bubble = bubble_of(kind, {kind: content(message)})
-    parts = [kind if bubble.template is None else f"template {bubble.template} ({bubble.language})"]
-    parts += [f'"{_line(bubble.text)}"'] if bubble.text else []
-    parts += [f"[{title}]" for title in bubble.choices]
-    parts += [f"[{bubble.link.title}] {bubble.link.url}"] if bubble.link is not None else []
-    parts += [bubble.file.link] if bubble.file is not None else []
-    parts += [bubble.place] if bubble.place is not None else []
-    parts += [f'"{part}"' for part in bubble.body]
+    shown = message_from_request(kind, {kind: content(message)})
+    parts = [kind if shown.template is None else f"template {shown.template} ({shown.language})"]
+    parts += [f'"{_line(shown.text)}"'] if shown.text else []
+    parts += [f"[{title}]" for title in shown.choices]
+    parts += [f"[{shown.link.title}] {shown.link.url}"] if shown.link is not None else []
+    parts += [shown.file.link] if shown.file is not None else []
+    parts += [shown.place] if shown.place is not None else []
+    parts += [f'"{part}"' for part in shown.body]
     return printable(" ".join(parts))
 
 

@@ -13,10 +13,10 @@ from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.program import Program
 from bot.testing.coverage import Coverage
-from bot.testing.examples_from_tests import hints_of
-from bot.testing.generation import Generated, Generator
-from bot.testing.transcript import Known, Transcript
-from bot.testing.transcript_reader import Loaded, read_transcript
+from bot.testing.examples_from_tests import examples_from
+from bot.testing.generation import ConversationGenerator, GeneratedTest
+from bot.testing.transcript import KnownNames, Transcript
+from bot.testing.transcript_reader import LoadedTests, read_transcript
 from bot.testing.transcript_run import run
 
 GENERATED = "tests/generated/"
@@ -29,16 +29,16 @@ HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` wri
 class GenerationResult:
     """The tests that hold by the real path, and the names of those that do not."""
 
-    tests: list[Generated]
+    tests: list[GeneratedTest]
     left_out: list[str]
     coverage: Coverage
 
 
-def without_generated(loaded: Loaded) -> Loaded:
+def without_generated(loaded: LoadedTests) -> LoadedTests:
     """The bot with the tests that somebody wrote, and the problems that do not stand in generated ones."""
     tests = [transcript for transcript in loaded.transcripts if not transcript.mark.path.startswith(GENERATED)]
     problems = [problem for problem in loaded.problems if not problem.path.startswith(GENERATED)]
-    return Loaded(loaded.program, tests, problems)
+    return LoadedTests(loaded.program, tests, problems)
 
 
 def generate(
@@ -64,7 +64,7 @@ def generate(
 
 def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> GenerationResult:
     click.echo("Looking for talks ...", err=True)
-    generator = Generator(program, hints_of(program.extensions, own))
+    generator = ConversationGenerator(program, examples_from(program.extensions, own))
     found = [*generator.covering(), *generator.walks(walks, seed)]
     made = GenerationResult([], [], Coverage(program.library))
     with click.progressbar(found, label="Trying them", file=sys.stderr) as generated:
@@ -78,10 +78,10 @@ def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, 
     return made
 
 
-def transcript_of(generated: Generated, program: Program, bot: Folder) -> Transcript | None:
+def transcript_of(generated: GeneratedTest, program: Program, bot: Folder) -> Transcript | None:
     """The test; None where it says what no test can say."""
     problems, library = Problems(), program.library
-    known = Known(library.flows, program.extensions.calls, library.bot.languages, bot.path)
+    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, bot.path)
     transcripts = [
         read_transcript(node, known, problems)
         for node in read(GENERATED, generated.text, problems)
@@ -90,7 +90,7 @@ def transcript_of(generated: Generated, program: Program, bot: Folder) -> Transc
     return None if problems else transcripts[0]
 
 
-def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[Generated]) -> list[Path]:
+def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTest]) -> list[Path]:
     """Write each test to its file, in place of those ``files`` that were generated. Somebody's own are left alone."""
     texts: dict[Path, list[str]] = {}
     for test in tests:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from bot.lang.problems import Problem
-from bot.simulation.phone import Bubble
+from bot.simulation.phone import ShownMessage
 
 
 def styled(text: str, **style: Any) -> str:
@@ -76,20 +76,20 @@ def local_time(at: datetime, zone: tzinfo | None = None) -> str:
     return f"{at.astimezone(zone):%Y-%m-%d %H:%M:%S}"
 
 
-def bubble_lines(bubble: Bubble) -> Iterator[str]:
+def message_lines(message: ShownMessage) -> Iterator[str]:
     """A message as lines of text, without what there is to choose from."""
-    if bubble.template is not None:
-        yield styled(f"[template {bubble.template}, {bubble.language}]", fg="magenta") + "".join(
-            f" {part}" for part in bubble.body
+    if message.template is not None:
+        yield styled(f"[template {message.template}, {message.language}]", fg="magenta") + "".join(
+            f" {part}" for part in message.body
         )
-    if bubble.header:
-        yield styled(bubble.header, bold=True)
-    if bubble.file is not None:
-        yield styled(f"[{bubble.file.kind}]", fg="magenta") + f" {bubble.file.link}"
-    if bubble.place is not None:
-        yield styled("[location]", fg="magenta") + f" {bubble.place}"
-    yield from bubble.text.splitlines()
-    if bubble.link is not None:
-        yield f"[{styled(bubble.link.title, bold=True)}] {styled(bubble.link.url, underline=True)}"
-    if bubble.footer:
-        yield styled(bubble.footer, dim=True)
+    if message.header:
+        yield styled(message.header, bold=True)
+    if message.file is not None:
+        yield styled(f"[{message.file.kind}]", fg="magenta") + f" {message.file.link}"
+    if message.place is not None:
+        yield styled("[location]", fg="magenta") + f" {message.place}"
+    yield from message.text.splitlines()
+    if message.link is not None:
+        yield f"[{styled(message.link.title, bold=True)}] {styled(message.link.url, underline=True)}"
+    if message.footer:
+        yield styled(message.footer, dim=True)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.checker.replaying.differences import Difference, Replayed
-from bot.checker.replaying.redaction import Veil, common_words
+from bot.checker.replaying.differences import ReplayDifference, ReplayResult
+from bot.checker.replaying.redaction import Redaction, common_words
 from bot.cli.operate import CommandRefused, bot_option, loaded, number, span, store_of
 from bot.cli.output import counted, echo_json, local_time, path_from_here, printable, quiet_log, styled
 from bot.flow.library import Library
-from bot.testing.side_by_side import Row, beside
+from bot.testing.side_by_side import ComparedRow, beside
 
 if TYPE_CHECKING:
     from bot.core.turn import Conversation
@@ -98,7 +98,7 @@ class Group:
     """Conversations that differ in the same. ``first`` is the example, of ``contact``; the lines are fit to be shown."""
 
     contact: str
-    first: Difference
+    first: ReplayDifference
     before: tuple[str, ...]
     after: tuple[str, ...]
     why: str
@@ -130,7 +130,7 @@ class Tally:
         """How many there were."""
         return self.alike + self.differ + self.stopped.total()
 
-    def add(self, contact: str, replayed: Replayed) -> None:
+    def add(self, contact: str, replayed: ReplayResult) -> None:
         """A conversation has been replayed."""
         if replayed.difference is not None:
             self._group(contact, replayed.difference).count += 1
@@ -143,10 +143,10 @@ class Tally:
         """What is recorded of a contact makes no sense."""
         self.stopped[UNREADABLE] += 1
 
-    def _group(self, contact: str, found: Difference) -> Group:
+    def _group(self, contact: str, found: ReplayDifference) -> Group:
         before, after = _apart(found.before, found.after)
         if not self.show:
-            veil = Veil(found, self._common)
+            veil = Redaction(found, self._common)
             before, after = tuple(map(veil.over, before)), tuple(map(veil.over, after))
         why = found.why or "" if self.show else veil.over(found.why or "")
         key = (found.kind, found.was_at, found.at, before, after, why)
@@ -201,7 +201,7 @@ def _group_lines(group: Group, folder: Path, show: bool) -> Iterator[str]:
 
 
 def _sides(group: Group) -> Iterator[str]:
-    rows = [Row(left, right, left != right) for left, right in zip_longest(*_shown(group), fillvalue="")]
+    rows = [ComparedRow(left, right, left != right) for left, right in zip_longest(*_shown(group), fillvalue="")]
     if rows:
         width = shutil.get_terminal_size().columns - INDENT
         yield from beside(rows, _HEADS, lambda text, colour: styled(text, fg=colour), width)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.lang.problems import Mark
     from bot.testing.coverage import Coverage
     from bot.testing.transcript import Transcript
-    from bot.testing.transcript_run import Failure
+    from bot.testing.transcript_run import FailedTest
 
 INDENT = 6
 
@@ -170,7 +170,7 @@ class _Report:
         self._tests: list[dict[str, Any]] | None = [] if as_json else None
         self._number, self._started = 0, perf_counter()
 
-    def add(self, transcript: "Transcript", failure: "Failure | None") -> None:
+    def add(self, transcript: "Transcript", failure: "FailedTest | None") -> None:
         """A test has ended."""
         self._number += 1
         self.failed += failure is not None
@@ -208,7 +208,7 @@ class _Report:
         wanted = f", and {least} % are wanted" if coverage.percent < (least or 0) else ""
         click.echo(f"{share} of the steps and outcomes are taken, {coverage.taken} of {coverage.total}{wanted}.")
 
-    def _object(self, transcript: "Transcript", failure: "Failure | None") -> dict[str, Any]:
+    def _object(self, transcript: "Transcript", failure: "FailedTest | None") -> dict[str, Any]:
         place = _place_object(self._folder, transcript.mark)
         found: dict[str, Any] = {"test": transcript.name, **place, "passed": failure is None}
         return found if failure is None else found | {"failure": failure_object(self._folder, failure)}
@@ -218,7 +218,7 @@ class _Report:
         return {"percent": coverage.percent, "taken": coverage.taken, "total": coverage.total, "missed": missed}
 
 
-def explain(folder: Path, failure: "Failure", more: str = "") -> None:
+def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
     """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
     from bot.testing.transcript_run import explained
 
@@ -230,7 +230,7 @@ def explain(folder: Path, failure: "Failure", more: str = "") -> None:
     click.echo()
 
 
-def failure_object(folder: Path, failure: "Failure") -> dict[str, Any]:
+def failure_object(folder: Path, failure: "FailedTest") -> dict[str, Any]:
     """Why a test failed, for a program."""
     from bot.testing.transcript_run import explained
 

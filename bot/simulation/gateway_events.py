@@ -18,7 +18,7 @@ class NothingYet(BotError):
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class GatewayEvent:
     """An event of the gateway: the keys of what can be said about it, and what the emulated gateway is told."""
 
     keys: tuple[str, ...]
@@ -41,15 +41,15 @@ def _status(
 
 _OF_CONTACT = ("name", "email", "tags")
 
-HAPPENINGS: dict[str, Happening] = {
-    "contact.created": Happening(_OF_CONTACT, partial(_edited, True)),
-    "contact.updated": Happening(_OF_CONTACT, partial(_edited, False)),
-    "conversation.opened": Happening((), lambda emulator, contact, _: emulator.open(contact)),
-    "conversation.assigned": Happening(("agent",), lambda emulator, contact, data: emulator.assign(contact, **data)),
-    "conversation.resolved": Happening((), lambda emulator, contact, _: emulator.resolve(contact)),
-    "message.sent": Happening((), partial(_status, "sent")),
-    "message.delivered": Happening((), partial(_status, "delivered")),
-    "message.read": Happening((), partial(_status, "read")),
-    "message.failed": Happening((), partial(_status, "failed")),
+GATEWAY_EVENTS: dict[str, GatewayEvent] = {
+    "contact.created": GatewayEvent(_OF_CONTACT, partial(_edited, True)),
+    "contact.updated": GatewayEvent(_OF_CONTACT, partial(_edited, False)),
+    "conversation.opened": GatewayEvent((), lambda emulator, contact, _: emulator.open(contact)),
+    "conversation.assigned": GatewayEvent(("agent",), lambda emulator, contact, data: emulator.assign(contact, **data)),
+    "conversation.resolved": GatewayEvent((), lambda emulator, contact, _: emulator.resolve(contact)),
+    "message.sent": GatewayEvent((), partial(_status, "sent")),
+    "message.delivered": GatewayEvent((), partial(_status, "delivered")),
+    "message.read": GatewayEvent((), partial(_status, "read")),
+    "message.failed": GatewayEvent((), partial(_status, "failed")),
 }
 """The gateway's events by name, but for the contact's own messages and taps."""

@@ -15,7 +15,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListRow:
     """One row of a list."""
 
     title: str
@@ -23,7 +23,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ShownLink:
     """A button that opens an address."""
 
     title: str
@@ -31,7 +31,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ShownFile:
     """An image, audio, video or document by its address."""
 
     kind: str
@@ -39,7 +39,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Bubble:
+class ShownMessage:
     """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's button.
 
     ``buttons`` can be tapped, ``rows`` picked. ``place`` is a location's name, or its coordinates.
@@ -49,10 +49,10 @@ class Bubble:
     header: str | None = None
     footer: str | None = None
     buttons: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ListRow, ...] = ()
     opens: str | None = None
-    link: Link | None = None
-    file: File | None = None
+    link: ShownLink | None = None
+    file: ShownFile | None = None
     place: str | None = None
     template: str | None = None
     language: str | None = None
@@ -64,42 +64,42 @@ class Bubble:
         return self.buttons or tuple(row.title for row in self.rows)
 
 
-def bubble_of(kind: str, request: Json, replies: tuple[str, ...] = ()) -> Bubble:
+def message_from_request(kind: str, request: Json, replies: tuple[str, ...] = ()) -> ShownMessage:
     """Read the gateway's request for a message of a type (spec: POST send-message).
 
     ``replies`` are the titles of a template's quick reply buttons: the request does not say them.
     """
     content = request[kind]
     if kind == "text":
-        return Bubble(content["body"])
+        return ShownMessage(content["body"])
     if kind in MEDIA_KINDS:
-        return Bubble(content.get("caption", ""), file=File(kind, content["link"]))
+        return ShownMessage(content.get("caption", ""), file=ShownFile(kind, content["link"]))
     if kind == "location":
         place = content.get("name") or f"{content['latitude']}, {content['longitude']}"
-        return Bubble(content.get("address", ""), place=place)
+        return ShownMessage(content.get("address", ""), place=place)
     return _template(content, replies) if kind == "template" else _interactive(content)
 
 
-def _interactive(content: Json) -> Bubble:
+def _interactive(content: Json) -> ShownMessage:
     text, action = content["body"]["text"], content["action"]
     header, footer = (content.get(part, {}).get("text") for part in ("header", "footer"))
     match content["type"]:
         case "button":
             titles = tuple(button["reply"]["title"] for button in action["buttons"])
-            return Bubble(text, header, footer, buttons=titles)
+            return ShownMessage(text, header, footer, buttons=titles)
         case "cta_url":
-            return Bubble(text, header, footer, link=Link(action["display_text"], action["url"]))
+            return ShownMessage(text, header, footer, link=ShownLink(action["display_text"], action["url"]))
     rows = (row for section in action["sections"] for row in section["rows"])
-    listed = tuple(Row(row["title"], row.get("description", "")) for row in rows)
-    return Bubble(text, header, footer, rows=listed, opens=action["button"])
+    listed = tuple(ListRow(row["title"], row.get("description", "")) for row in rows)
+    return ShownMessage(text, header, footer, rows=listed, opens=action["button"])
 
 
-def _template(content: Json, replies: tuple[str, ...]) -> Bubble:
+def _template(content: Json, replies: tuple[str, ...]) -> ShownMessage:
     parameters = {part["type"]: part["parameters"] for part in content.get("components", ())}
     header = next((_parameter(given) for given in parameters.get("header", ())), None)
     body = tuple(_parameter(given) for given in parameters.get("body", ()))
     language = content["language"]["code"]
-    return Bubble(template=content["name"], language=language, header=header, body=body, buttons=replies)
+    return ShownMessage(template=content["name"], language=language, header=header, body=body, buttons=replies)
 
 
 def _parameter(parameter: Json) -> str:

@@ -25,8 +25,8 @@ from bot.flow.library import Library, TemplateUse, template_uses
 from bot.outgoing import Requester
 from bot.program import Program
 from bot.settings import ModelService
-from bot.simulation.gateway_events import HAPPENINGS, NothingYet
-from bot.simulation.phone import Bubble, bubble_of, newest_button, newest_row
+from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
+from bot.simulation.phone import ShownMessage, message_from_request, newest_button, newest_row
 from bot.steps.template_message import FIXED
 from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
@@ -37,7 +37,7 @@ ANSWERED_WITHIN = 600.0  # real seconds; a model that is asked in earnest may ta
 MOMENT = 0.2  # real seconds: how late a Ctrl-C may be noticed
 TURNS_LOOKED_AT = 100
 EVERY_TURN = 1_000_000
-STAND_IN = "acme/stand-in"
+STUB_MODEL = "acme/stand-in"
 FIRST_CONTACT = "15555550100"
 
 
@@ -58,7 +58,7 @@ class Simulation:
         self,
         program: Program,
         clock: MovableClock,
-        on_bubble: Callable[[Bubble], None] | None = None,
+        on_message: Callable[[ShownMessage], None] | None = None,
         models: ModelService | None = None,
         requester: Requester | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -68,8 +68,8 @@ class Simulation:
         self.clock = clock
         self._asks_models = asks_models or models is not None
         self.contact = contact or FIRST_CONTACT
-        self._on_bubble = on_bubble
-        self._heard: list[Bubble] = []
+        self._on_message = on_message
+        self._heard: list[ShownMessage] = []
         self._turns: dict[str, TurnTraced] = {}
         self.sent = 0
         self.emulator = Emulator(clock, per_minute=LIMIT, per_day=LIMIT, threads=4, delivery_threads=1)
@@ -103,7 +103,7 @@ class Simulation:
 
     def _stand_in(self, parts: ExitStack) -> ModelService:
         parts.enter_context(self.service)
-        return ModelService(self.service.url, self.service.key, (STAND_IN,), "authorization")
+        return ModelService(self.service.url, self.service.key, (STUB_MODEL,), "authorization")
 
     # What the contact does
 
@@ -159,7 +159,7 @@ class Simulation:
 
     def happen(self, event: str, data: Mapping[str, Any]) -> None:
         """The gateway tells of something: see `bot.simulation.gateway_events`. Raises `NothingYet` of there."""
-        HAPPENINGS[event].happen(self.emulator, self.contact, data)
+        GATEWAY_EVENTS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
     def start(self, flow: str, data: Mapping[str, Any], busy: str) -> None:
@@ -193,7 +193,7 @@ class Simulation:
         """What ``bot.yml`` says."""
         return self.library.bot
 
-    def heard(self) -> list[Bubble]:
+    def heard(self) -> list[ShownMessage]:
         """What the bot has said since this was asked last."""
         heard, self._heard = self._heard, []
         return heard
@@ -236,11 +236,11 @@ class Simulation:
     def _take(self, sent: AcceptedMessage) -> None:
         if sent.to != self.contact:
             return
-        bubble = bubble_of(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
-        self._heard.append(bubble)
+        message = message_from_request(sent.type, sent.body, self._replies_of(sent) if sent.type == "template" else ())
+        self._heard.append(message)
         self.sent += 1
-        if self._on_bubble is not None:
-            self._on_bubble(bubble)
+        if self._on_message is not None:
+            self._on_message(message)
 
     def _replies_of(self, sent: AcceptedMessage) -> tuple[str, ...]:
         """The titles of a template's quick reply buttons: only its registration knows them."""

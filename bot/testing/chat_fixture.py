@@ -19,31 +19,31 @@ from bot.program import Program
 from bot.testing.expectation_reader import EXPECTED, LISTS, TEXTS
 from bot.testing.player import Player
 from bot.testing.transcript import (
-    Act,
-    Again,
-    Expect,
-    Fault,
-    Happens,
-    Http,
+    AgainLine,
+    BotLine,
+    EventLine,
+    ExpectLine,
+    FaultLine,
+    HandlerStub,
     HttpLine,
-    Line,
-    Model,
+    HttpStub,
+    InputLine,
     ModelLine,
-    Pick,
-    Restart,
-    Result,
-    Says,
-    Send,
-    Silence,
-    Stage,
-    Standing,
-    Start,
-    Tap,
-    User,
-    Wait,
+    ModelStub,
+    PickLine,
+    RestartLine,
+    SendLine,
+    SilenceLine,
+    StartLine,
+    StubAnswers,
+    StubDefinitions,
+    TapLine,
+    TranscriptLine,
+    UserLine,
+    WaitLine,
 )
 from bot.testing.transcript_reader import NOW
-from bot.testing.transcript_run import explained, failure_of, world
+from bot.testing.transcript_run import explained, failure_of, isolated_simulation
 
 HERE = Mark("", 0, 0)  # pytest shows the line
 
@@ -71,9 +71,9 @@ class Chat:
         self._program = program
         self._folder = folder
         self._now = now or NOW
-        self._stage = Stage(random=None if random is None else _draws(random))
+        self._stage = StubDefinitions(random=None if random is None else _draws(random))
         self._contact = contact
-        self._scripted: list[Line] = []
+        self._scripted: list[TranscriptLine] = []
         self._running = ExitStack()
         self._player: Player | None = None
 
@@ -89,8 +89,8 @@ class Chat:
             raise LookupError(f'no handler "{name}" ({did_you_mean(name, calls, "declare it in handlers.py")})')
         if self._player is not None:
             raise TooLate(f'"{name}" gets its stand-in before anything happens, or not at all')
-        answers = tuple(Result(result) for result in results) or (Result(fails=fails),)
-        handlers = {**self._stage.handlers, name: Standing(answers, turns=len(answers) > 1)}
+        answers = tuple(HandlerStub(result) for result in results) or (HandlerStub(fails=fails),)
+        handlers = {**self._stage.handlers, name: StubAnswers(answers, turns=len(answers) > 1)}
         self._stage = replace(self._stage, handlers=handlers)
 
     def http(
@@ -98,56 +98,56 @@ class Chat:
     ) -> None:
         """Answer the next request of this form, such as ``GET https://api.example/orders/*``."""
         body, kind = (text, "text/plain") if json is None else (json_format.dumps(json), "application/json")
-        self._scripted.append(HttpLine(HERE, request, Http(status, body.encode(), kind, fails=fails)))
+        self._scripted.append(HttpLine(HERE, request, HttpStub(status, body.encode(), kind, fails=fails)))
 
     def model(
         self, says: str = "", *, calls: Mapping[str, Mapping[str, Any]] | None = None, fails: str | None = None
     ) -> None:
         """Say what the model answers when it is asked next."""
-        self._scripted.append(ModelLine(HERE, Model(says, tuple((calls or {}).items()), fails)))
+        self._scripted.append(ModelLine(HERE, ModelStub(says, tuple((calls or {}).items()), fails)))
 
     # What happens
 
     def user(self, text: str, late: str = "") -> None:
         """The contact writes."""
-        self._take(User(HERE, text, _duration(late)))
+        self._take(UserLine(HERE, text, _duration(late)))
 
     def tap(self, title: str, late: str = "") -> None:
         """The contact taps the newest button of this title."""
-        self._take(Tap(HERE, title, _duration(late)))
+        self._take(TapLine(HERE, title, _duration(late)))
 
     def pick(self, title: str, late: str = "") -> None:
         """The contact picks the newest row of this title."""
-        self._take(Pick(HERE, title, _duration(late)))
+        self._take(PickLine(HERE, title, _duration(late)))
 
     def send(self, kind: str, file: str | None = None, *, caption: str | None = None, **location: Any) -> None:
         """The contact sends a file of the bot's folder (or a sample of the kind), a place or a sticker."""
         content = None if file is None else Path(self._folder.path, file).read_bytes()
-        self._take(Send(HERE, kind, caption, content, location or None))
+        self._take(SendLine(HERE, kind, caption, content, location or None))
 
     def wait(self, duration: str) -> None:
         """Time passes."""
-        self._take(Wait(HERE, _duration(duration)))
+        self._take(WaitLine(HERE, _duration(duration)))
 
     def event(self, event: str, **data: Any) -> None:
         """The gateway tells of something, such as ``conversation.resolved``."""
-        self._take(Happens(HERE, event, data))
+        self._take(EventLine(HERE, event, data))
 
     def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str = "after") -> None:
         """A program starts a flow."""
-        self._take(Start(HERE, flow, data or {}, busy))
+        self._take(StartLine(HERE, flow, data or {}, busy))
 
     def restart(self) -> None:
         """The bot is stopped and started again."""
-        self._take(Restart(HERE))
+        self._take(RestartLine(HERE))
 
     def again(self) -> None:
         """The gateway delivers its newest event once more."""
-        self._take(Again(HERE))
+        self._take(AgainLine(HERE))
 
     def fault(self, kind: str, times: int = 1) -> None:
         """The gateway does something wrong, so many times."""
-        self._take(Fault(HERE, kind, times))
+        self._take(FaultLine(HERE, kind, times))
 
     # What is expected
 
@@ -158,17 +158,17 @@ class Chat:
         wanted = {key: _several(part) if key in LISTS else str(part) for key, part in parts.items()}
         if text is not None:
             wanted["says"] = text
-        self._take(Says(HERE, wanted, alone=not parts))
+        self._take(BotLine(HERE, wanted, alone=not parts))
 
     def silence(self) -> None:
         """The bot says nothing."""
-        self._take(Silence(HERE))
+        self._take(SilenceLine(HERE))
 
     def expect(self, **wanted: Any) -> None:
         """Where the contact is, what is known and what was done: the keys under `expect` in a test."""
         if strange := wanted.keys() - {*EXPECTED}:
             raise TypeError(f"nothing is known of {', '.join(sorted(strange))}")
-        self._take(Expect(HERE, {key: _node(value) for key, value in wanted.items()}))
+        self._take(ExpectLine(HERE, {key: _node(value) for key, value in wanted.items()}))
 
     @property
     def session(self) -> Session:
@@ -186,17 +186,17 @@ class Chat:
         """Stop the bot and throw its store away."""
         self._running.close()
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: TranscriptLine) -> None:
         """Play a line; what was scripted before it is answered when something happens."""
         __tracebackhide__ = True
         player, scripted = self._begun(), list(self._scripted)
-        if isinstance(line, Act):
+        if isinstance(line, InputLine):
             self._scripted.clear()
         self._checked(player, lambda: player.take(line, scripted))
 
     def _begun(self) -> Player:
         if self._player is None:
-            beginning = world(self._program, self._folder, self._now, self._stage, self._contact)
+            beginning = isolated_simulation(self._program, self._folder, self._now, self._stage, self._contact)
             self._simulation, self._player = self._running.enter_context(beginning)
         return self._player
 
@@ -217,8 +217,8 @@ def _duration(text: str) -> timedelta:
     return duration
 
 
-def _draws(random: float | Iterable[float]) -> Standing:
-    return Standing(tuple(random), turns=True) if isinstance(random, Iterable) else Standing((random,))
+def _draws(random: float | Iterable[float]) -> StubAnswers:
+    return StubAnswers(tuple(random), turns=True) if isinstance(random, Iterable) else StubAnswers((random,))
 
 
 def _several(part: str | Iterable[str]) -> tuple[str, ...]:

@@ -14,19 +14,19 @@ from bot.expressions.formats import shown
 from bot.expressions.template_failures import TemplateFailed
 from bot.flow.library import Library
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
-from bot.simulation.phone import Bubble
+from bot.simulation.phone import ShownMessage
 from bot.steps.prompt import LEAVE, REMEMBER
 from bot.store.trace_rows import TurnTraced
 from bot.testing.expectation_reader import EXIT
-from bot.testing.stubs import Made
-from bot.testing.transcript import Expect, Says, is_meant
+from bot.testing.stubs import ObservedCall
+from bot.testing.transcript import BotLine, ExpectLine, is_meant
 from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ExpectationDifference:
     """One thing that is not as expected, in words."""
 
     what: str
@@ -34,44 +34,44 @@ class Difference:
     found: str
 
 
-def differences_of(says: Says, bubble: Bubble) -> list[Difference]:
+def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDifference]:
     """What of a message is not as a test says."""
-    found = list(_differing(says.parts, bubble))
+    found = list(_differing(says.parts, message))
     if says.alone and not found:
-        found = [Difference(key, NOTHING, _words(PARTS[key](bubble))) for key in _beside_text(bubble)]
+        found = [ExpectationDifference(key, NOTHING, _words(PARTS[key](message))) for key in _beside_text(message)]
     return found
 
 
-def _differing(parts: Mapping[str, str | tuple[str, ...]], bubble: Bubble) -> Iterator[Difference]:
+def _differing(parts: Mapping[str, str | tuple[str, ...]], message: ShownMessage) -> Iterator[ExpectationDifference]:
     for key, expected in parts.items():
         if key == "contains":
-            missing = [text for text in expected if text not in bubble.text]
+            missing = [text for text in expected if text not in message.text]
             if missing:
-                yield Difference(key, _words(tuple(missing)), _words(bubble.text))
-        elif (value := PARTS[key](bubble)) != expected:
-            yield Difference(key, _words(expected), _words(value))
+                yield ExpectationDifference(key, _words(tuple(missing)), _words(message.text))
+        elif (value := PARTS[key](message)) != expected:
+            yield ExpectationDifference(key, _words(expected), _words(value))
 
 
-def _beside_text(bubble: Bubble) -> Iterator[str]:
-    return (key for key, part in PARTS.items() if key != "says" and part(bubble))
+def _beside_text(message: ShownMessage) -> Iterator[str]:
+    return (key for key, part in PARTS.items() if key != "says" and part(message))
 
 
-def _file(kind: str) -> Callable[[Bubble], str]:
-    return lambda bubble: bubble.file.link if bubble.file is not None and bubble.file.kind == kind else ""
+def _file(kind: str) -> Callable[[ShownMessage], str]:
+    return lambda message: message.file.link if message.file is not None and message.file.kind == kind else ""
 
 
-PARTS: dict[str, Callable[[Bubble], str | tuple[str, ...]]] = {
-    "says": lambda bubble: bubble.text,
-    "header": lambda bubble: bubble.header or "",
-    "footer": lambda bubble: bubble.footer or "",
-    "buttons": lambda bubble: bubble.buttons,
-    "rows": lambda bubble: tuple(row.title for row in bubble.rows),
-    "link": lambda bubble: bubble.link.url if bubble.link is not None else "",
+PARTS: dict[str, Callable[[ShownMessage], str | tuple[str, ...]]] = {
+    "says": lambda message: message.text,
+    "header": lambda message: message.header or "",
+    "footer": lambda message: message.footer or "",
+    "buttons": lambda message: message.buttons,
+    "rows": lambda message: tuple(row.title for row in message.rows),
+    "link": lambda message: message.link.url if message.link is not None else "",
     **{kind: _file(kind) for kind in MEDIA_KINDS},
-    "location": lambda bubble: bubble.place or "",
-    "template": lambda bubble: bubble.template or "",
-    "language": lambda bubble: bubble.language or "",
-    "body": lambda bubble: bubble.body,
+    "location": lambda message: message.place or "",
+    "template": lambda message: message.template or "",
+    "language": lambda message: message.language or "",
+    "body": lambda message: message.body,
 }
 """What a test can say about a message, and where it stands in one."""
 
@@ -81,24 +81,24 @@ def _words(value: str | tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedState:
     """What can be expected of a conversation besides its messages."""
 
     session: Session
     language: str | None = None
-    calls: Sequence[Made] = ()
+    calls: Sequence[ObservedCall] = ()
     sent: int = 0
     exits: Sequence[str] = ()
     filled: Mapping[str, Any] = field(default_factory=dict)
     said: Sequence[str] = ()
 
 
-def differences_in(expect: Expect, seen: Seen) -> list[Difference]:
+def differences_in(expect: ExpectLine, seen: ObservedState) -> list[ExpectationDifference]:
     """What of a conversation is not as a test expects."""
     return list(_conversation_differences(expect.wanted, seen))
 
 
-def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
     session, frame = seen.session, seen.session.frame
     for key in ("flow", "step"):
         if key in wanted:
@@ -110,28 +110,28 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: Seen) -> Iterato
         if key in wanted:
             yield from _differing_value(key, wanted[key], value)
     if "calls" in wanted and not _calls_fit(wanted["calls"], seen.calls):
-        yield Difference(
+        yield ExpectationDifference(
             "calls", _expected(wanted["calls"]), _found([{call.name: call.arguments} for call in seen.calls])
         )
     yield from _differing_deeds(wanted, seen)
     yield from _differing_texts(wanted.get("says"), "\n".join(seen.said))
 
 
-def _differing_deeds(wanted: Mapping[str, Node], seen: Seen) -> Iterator[Difference]:
+def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
     """What a model did otherwise: the exit, of several any; the values; and its tools, however often."""
     if "exit" in wanted:
         names = texts_of(wanted["exit"])
         if not (any(name in seen.exits for name in names) if names else not seen.exits):
-            yield Difference("exit", " or ".join(names) or "null", ", ".join(seen.exits) or "null")
+            yield ExpectationDifference("exit", " or ".join(names) or "null", ", ".join(seen.exits) or "null")
     yield from _differing_fields(wanted.get("filled"), seen.filled)
     made = _found([{call.name: call.arguments} for call in seen.calls])
     for key, should in (("called", True), ("not_called", False)):
         for node in one_or_more(wanted.get(key)):
             if any(_call_fits(node, call) for call in seen.calls) is not should:
-                yield Difference(key, _expected(node), made)
+                yield ExpectationDifference(key, _expected(node), made)
 
 
-def _differing_texts(wanted: Node | None, said: str) -> Iterator[Difference]:
+def _differing_texts(wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
     """What is missing in all that was said, and what should not stand there: capitals and blanks do not matter."""
     if not isinstance(wanted, Map):
         return
@@ -140,11 +140,11 @@ def _differing_texts(wanted: Node | None, said: str) -> Iterator[Difference]:
     choices = texts_of(wanted.get("any"))
     unwanted = [text for text in texts_of(wanted.get("without")) if _folded(text) in there]
     if missing:
-        yield Difference("says: contains", _words(tuple(missing)), said or NOTHING)
+        yield ExpectationDifference("says: contains", _words(tuple(missing)), said or NOTHING)
     if choices and not any(_folded(text) in there for text in choices):
-        yield Difference("says: any", " or ".join(choices), said or NOTHING)
+        yield ExpectationDifference("says: any", " or ".join(choices), said or NOTHING)
     if unwanted:
-        yield Difference("says: without", _words(tuple(unwanted)), said)
+        yield ExpectationDifference("says: without", _words(tuple(unwanted)), said)
 
 
 def texts_of(node: Node | None) -> tuple[str, ...]:
@@ -156,22 +156,22 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterator[Difference]:
+def _differing_fields(wanted: Node | None, values: Mapping[str, Any]) -> Iterator[ExpectationDifference]:
     for name, node in wanted.entries if isinstance(wanted, Map) else ():
         yield from _differing_value(name.text, node, values.get(name.text))
 
 
-def _differing_value(what: str, expected: Node, value: Any) -> Iterator[Difference]:
+def _differing_value(what: str, expected: Node, value: Any) -> Iterator[ExpectationDifference]:
     if not fits(expected, value):
-        yield Difference(what, _expected(expected), _found(value))
+        yield ExpectationDifference(what, _expected(expected), _found(value))
 
 
-def _calls_fit(expected: Node, calls: Sequence[Made]) -> bool:
+def _calls_fit(expected: Node, calls: Sequence[ObservedCall]) -> bool:
     items = expected.items if isinstance(expected, List) else ()
     return len(items) == len(calls) and all(map(_call_fits, items, calls))
 
 
-def _call_fits(expected: Node, call: Made) -> bool:
+def _call_fits(expected: Node, call: ObservedCall) -> bool:
     """A name alone, or a name with what is expected of the arguments."""
     if not isinstance(expected, Map):
         return isinstance(expected, Scalar) and is_meant(expected.text, call.name)

@@ -19,13 +19,13 @@ from bot.store.trace_rows import TurnTraced
 
 _STEP, _TRANSITION = "step", "transition"
 _WORD = 'word "'
-Key = tuple[str, Mark]
+CoverageKey = tuple[str, Mark]
 Passed = tuple[str, str, str | None]
 """A flow, one of its steps, and the outcome that it was left by."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class Uncovered:
     """A step, an outcome or a word that no test takes."""
 
     mark: Mark
@@ -38,7 +38,7 @@ class Coverage:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._places = dict(_places_of(library))
-        self._taken: set[Key] = set()
+        self._taken: set[CoverageKey] = set()
 
     def note(self, turns: Iterable[TurnTraced]) -> None:
         """Take in what turns have taken."""
@@ -50,14 +50,14 @@ class Coverage:
         """Take in what another one of the same bot has collected."""
         self._taken |= other._taken
 
-    def taken_by(self, rule: str, passed: Iterable[Passed]) -> Iterator[Key]:
+    def taken_by(self, rule: str, passed: Iterable[Passed]) -> Iterator[CoverageKey]:
         """What a turn takes, by the rule that took its event and by the steps that it passed."""
         for step in passed:
             yield from self._passed(*step)
         if rule.startswith(_WORD):
             yield from _word_in(rule, self._library.bot.words)
 
-    def name_of(self, key: Key) -> str:
+    def name_of(self, key: CoverageKey) -> str:
         """The name of something that a turn takes; empty where that does not count."""
         return self._places.get(key, "")
 
@@ -76,18 +76,18 @@ class Coverage:
         """How much of it was taken, in whole per cents: 100 only where nothing is missed."""
         return 100 * self.taken // self.total
 
-    def missed(self) -> list[Missed]:
+    def missed(self) -> list[Uncovered]:
         """What was not taken, by file and line; of a step that no test enters, nothing but that."""
         left = self._places.keys() - self._taken
         never = {(self._places[kind, mark]) for kind, mark in left if kind == _STEP}
         found = [
-            Missed(mark, self._places[kind, mark])
+            Uncovered(mark, self._places[kind, mark])
             for kind, mark in left
             if kind == _STEP or self._places[kind, mark].partition(": ")[0] not in never
         ]
         return sorted(found, key=lambda missed: (missed.mark.path, missed.mark.line, missed.mark.column, missed.what))
 
-    def _passed(self, flow_name: str, step_name: str, left_by: str | None) -> Iterator[Key]:
+    def _passed(self, flow_name: str, step_name: str, left_by: str | None) -> Iterator[CoverageKey]:
         """What a step of a turn's path stands for."""
         flow = self._library.flows.get(flow_name)
         step = None if flow is None else flow.steps.get(step_name)
@@ -102,10 +102,10 @@ class Coverage:
             yield from _transitions_of(step, step.transitions[outcome])
 
 
-def _places_of(library: Library) -> Iterator[tuple[Key, str]]:
+def _places_of(library: Library) -> Iterator[tuple[CoverageKey, str]]:
     """All that counts, with its name. The first that shares a transition gives it its name, unless it is inherited."""
     yield from _of_words(library.bot.words, "bot")
-    named: set[Key] = set()
+    named: set[CoverageKey] = set()
     for flow in library.flows.values():
         yield from _of_words(flow.words, flow.name)
         inherited = {(_TRANSITION, transition.mark) for _, transition in flow.defaults.transitions()}
@@ -119,12 +119,12 @@ def _places_of(library: Library) -> Iterator[tuple[Key, str]]:
                     yield key, f"{where}: {outcome}"
 
 
-def _of_words(words: Words, where: str) -> Iterator[tuple[Key, str]]:
+def _of_words(words: Words, where: str) -> Iterator[tuple[CoverageKey, str]]:
     for word in words.values():
         yield (_TRANSITION, word.mark), f'{where}: word "{word.text}"'
 
 
-def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
+def _outcomes_of(step: Step, inherited: set[CoverageKey]) -> Iterator[tuple[CoverageKey, str]]:
     can_fail = "errors.else" in step.outcomes
     for resolved in step.transitions.values():
         if resolved.written is None:
@@ -137,7 +137,7 @@ def _outcomes_of(step: Step, inherited: set[Key]) -> Iterator[tuple[Key, str]]:
         yield (_TRANSITION, step.options.then.mark), "then"
 
 
-def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[Key]:
+def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[CoverageKey]:
     """The transitions that a way leads through: its own, and the step's `then` where that says where to."""
     if resolved.written is not None:
         yield _TRANSITION, resolved.written.mark
@@ -149,7 +149,7 @@ def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[Key]:
         yield _TRANSITION, step.options.then.mark
 
 
-def _word_in(rule: str, words: Words) -> Iterator[Key]:
+def _word_in(rule: str, words: Words) -> Iterator[CoverageKey]:
     word = words.get(normalise(rule.removeprefix(_WORD).removesuffix('"')))
     if word is not None:
         yield _TRANSITION, word.mark

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 
 from bot.folder import Folder
 from bot.program import Program
-from bot.testing.model_sources import THE_QUESTION, Answered, PutOff, RecordedModel, Source, Stale, Stopped, Voice
-from bot.testing.player import Spoken
+from bot.testing.model_sources import (
+    THE_QUESTION,
+    AnsweredQuestion,
+    AnswerSource,
+    EvaluationStopped,
+    ModelProxy,
+    ModelUnavailable,
+    RecordedModel,
+    StaleRecording,
+)
+from bot.testing.player import SpokenLine
 from bot.testing.transcript import Transcript, Tries
-from bot.testing.transcript_run import Failure, lines_of, play, world
+from bot.testing.transcript_run import FailedTest, isolated_simulation, lines_of, play
 
 PAUSES = (2.0, 10.0, 60.0)  # seconds before a try is repeated that the service has put off
 LONGEST_PAUSE = 120.0  # seconds
@@ -24,11 +33,11 @@ _REASON = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class EvaluationTry:
     """One time that the talk was held: why it failed, and all that models were asked for it, the judge included."""
 
-    failure: Failure | None
-    answers: tuple[Answered, ...]
+    failure: FailedTest | None
+    answers: tuple[AnsweredQuestion, ...]
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -42,12 +51,12 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluationResult:
     """How an evaluation went with a model. ``stale`` says why its recording is none any more; it is empty otherwise."""
 
     transcript: Transcript
     model: str
-    tries: tuple[Try, ...]
+    tries: tuple[EvaluationTry, ...]
     recorded: bool = False
     stale: str = ""
 
@@ -67,9 +76,9 @@ class Evaluated:
         """Whether as many passed as have to."""
         return not self.stale and 100 * self.passed >= self.wanted.least * self.wanted.times
 
-    def failures(self) -> list[tuple[Failure, list[int]]]:
+    def failures(self) -> list[tuple[FailedTest, list[int]]]:
         """The failures, those at one place for one reason together, with the numbers of their tries."""
-        found: dict[tuple[object, ...], tuple[Failure, list[int]]] = {}
+        found: dict[tuple[object, ...], tuple[FailedTest, list[int]]] = {}
         for number, each in enumerate(self.tries, start=1):
             if each.failure is not None:
                 names = tuple(difference.what for difference in each.failure.differences)
@@ -82,87 +91,89 @@ def evaluate(
     transcript: Transcript,
     program: Program,
     folder: Folder,
-    source: Source,
+    source: AnswerSource,
     model: str,
     pause: Callable[[float], None] = time.sleep,
-) -> Evaluated:
+) -> EvaluationResult:
     """Hold the talk as often as the evaluation says. ``pause`` waits before a try that the service puts off is repeated.
 
-    Raises `bot.testing.model_sources.Stopped`.
+    Raises `bot.testing.model_sources.EvaluationStopped`.
     """
     assert transcript.tries is not None
     tries = [_tried(transcript, program, folder, source, pause) for _ in range(transcript.tries.times)]
-    return Evaluated(transcript, model, tuple(tries))
+    return EvaluationResult(transcript, model, tuple(tries))
 
 
 def replay(
-    transcript: Transcript, program: Program, folder: Folder, model: str, recorded: Sequence[Sequence[Answered]]
-) -> Evaluated:
+    transcript: Transcript, program: Program, folder: Folder, model: str, recorded: Sequence[Sequence[AnsweredQuestion]]
+) -> EvaluationResult:
     """Hold the talk with the answers of the tries that were recorded, as if they came now."""
     assert transcript.tries is not None
-    tries: list[Try] = []
+    tries: list[EvaluationTry] = []
     try:
         if len(recorded) < transcript.tries.times:
-            raise Stale(f"{transcript.tries.times} tries are wanted, and {len(recorded)} recorded")
+            raise StaleRecording(f"{transcript.tries.times} tries are wanted, and {len(recorded)} recorded")
         for answers in recorded[: transcript.tries.times]:
             source = RecordedModel(answers)
             tries.append(_try(transcript, program, folder, source))
             if tries[-1].failure is None:
                 source.end()
-    except Stale as error:
-        return Evaluated(transcript, model, tuple(tries), recorded=True, stale=str(error))
-    return Evaluated(transcript, model, tuple(tries), recorded=True)
+    except StaleRecording as error:
+        return EvaluationResult(transcript, model, tuple(tries), recorded=True, stale=str(error))
+    return EvaluationResult(transcript, model, tuple(tries), recorded=True)
 
 
 def _tried(
     transcript: Transcript,
     program: Program,
     folder: Folder,
-    source: Source,
+    source: AnswerSource,
     pause: Callable[[float], None],
     pauses: Sequence[float] = PAUSES,
-) -> Try:
+) -> EvaluationTry:
     """One try, repeated where the service puts it off: nothing is said about the bot by that."""
     try:
         return _try(transcript, program, folder, source)
-    except PutOff as error:
+    except ModelUnavailable as error:
         if not pauses:
-            raise Stopped(f"the service has failed {len(PAUSES) + 1} times in a row: {error}") from error
+            raise EvaluationStopped(f"the service has failed {len(PAUSES) + 1} times in a row: {error}") from error
         first, *others = pauses
         seconds = first if error.seconds is None else error.seconds
         if seconds > LONGEST_PAUSE:
-            raise Stopped(str(error)) from error
+            raise EvaluationStopped(str(error)) from error
     pause(seconds)
     return _tried(transcript, program, folder, source, pause, others)
 
 
-def _try(transcript: Transcript, program: Program, folder: Folder, source: Source) -> Try:
+def _try(transcript: Transcript, program: Program, folder: Folder, source: AnswerSource) -> EvaluationTry:
     """Hold the talk once. Raises what troubled its model."""
-    voice = Voice(source)
+    voice = ModelProxy(source)
 
-    def judge(question: str, talk: Sequence[Spoken]) -> str:
-        return verdict(voice.judge(judging(question, talk)))
+    def judge(question: str, conversation: Sequence[SpokenLine]) -> str:
+        return verdict(voice.judge(judging(question, conversation)))
 
-    with world(program, folder, transcript.now, transcript.stage, transcript.contact, (voice.speak, judge)) as (
+    with isolated_simulation(
+        program, folder, transcript.now, transcript.stub_definitions, transcript.contact, (voice.speak, judge)
+    ) as (
         simulation,
         player,
     ):
         failure = play(transcript, simulation, player)
     if voice.trouble is not None:
         raise voice.trouble
-    return Try(failure, tuple(voice.answers))
+    return EvaluationTry(failure, tuple(voice.answers))
 
 
-def judging(question: str, talk: Sequence[Spoken]) -> list[dict[str, str]]:
+def judging(question: str, conversation: Sequence[SpokenLine]) -> list[dict[str, str]]:
     """The question to the judge: the talk stands in it as data."""
-    lines = [{"who": "chatbot" if spoken.who == "bot" else "contact", "says": _line(spoken)} for spoken in talk]
+    lines = [{"who": "chatbot" if spoken.who == "bot" else "contact", "says": _line(spoken)} for spoken in conversation]
     asked = f"The conversation:\n\n{json.dumps(lines, ensure_ascii=False, indent=1)}\n\n{THE_QUESTION}{question}"
     return [{"role": "system", "content": _JUDGE}, {"role": "user", "content": asked}]
 
 
-def _line(spoken: Spoken) -> str:
-    if spoken.bubble is not None:
-        return "\n".join(lines_of(spoken.bubble))
+def _line(spoken: SpokenLine) -> str:
+    if spoken.message is not None:
+        return "\n".join(lines_of(spoken.message))
     return spoken.text if spoken.who == "user" else f"({spoken.who}) {spoken.text}".strip()
 
 

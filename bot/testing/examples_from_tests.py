@@ -4,35 +4,35 @@ import json
 from collections.abc import Iterable
 from typing import TypeVar
 
-from bot.checker.exploring.examples import Hints
-from bot.checker.exploring.moves import Responds, Returns, Speaks, Starts
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.extensions.gathered import Extensions
 from bot.testing.transcript import (
-    Http,
+    HandlerStub,
     HttpLine,
-    Line,
-    Model,
+    HttpStub,
     ModelLine,
-    Result,
-    Stage,
-    Start,
+    ModelStub,
+    StartLine,
+    StubDefinitions,
     Transcript,
-    User,
+    TranscriptLine,
+    UserLine,
     is_meant,
 )
 
 T = TypeVar("T")
 
 
-def hints_of(extensions: Extensions, transcripts: Iterable[Transcript]) -> Hints:
+def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> Examples:
     """All that tests say, each thing once."""
     known = list(transcripts)
-    lines = [line for transcript in known for line in transcript.talk]
-    stages = [transcript.stage for transcript in known]
+    lines = [line for transcript in known for line in transcript.conversation]
+    stages = [transcript.stub_definitions for transcript in known]
     http = _http_in(stages, lines)
-    starts = [Starts(line.flow, line.data) for line in lines if isinstance(line, Start)]
-    return Hints(
-        tuple(dict.fromkeys(line.text for line in lines if isinstance(line, User))),
+    starts = [StartMove(line.flow, line.data) for line in lines if isinstance(line, StartLine)]
+    return Examples(
+        tuple(dict.fromkeys(line.text for line in lines if isinstance(line, UserLine))),
         _returns_in(stages),
         lambda request: _once(_response(request, answer) for written, answer in http if is_meant(written, request)),
         tuple(_once(map(_spoken, _models_in(stages, lines)))),
@@ -41,38 +41,43 @@ def hints_of(extensions: Extensions, transcripts: Iterable[Transcript]) -> Hints
     )
 
 
-def _returns_in(stages: Iterable[Stage]) -> dict[str, tuple[Returns, ...]]:
-    found: dict[str, list[Returns]] = {}
-    for stage in stages:
-        for name, standing in stage.handlers.items():
+def _returns_in(stages: Iterable[StubDefinitions]) -> dict[str, tuple[HandlerResult, ...]]:
+    found: dict[str, list[HandlerResult]] = {}
+    for stub_definitions in stages:
+        for name, standing in stub_definitions.handlers.items():
             found.setdefault(name, []).extend(_returned(name, answer) for answer in standing.answers)
     return {name: tuple(_once(answers)) for name, answers in found.items()}
 
 
-def _http_in(stages: Iterable[Stage], lines: Iterable[Line]) -> list[tuple[str, Http]]:
+def _http_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[tuple[str, HttpStub]]:
     standing = [
-        (written, answer) for stage in stages for written, each in stage.http.items() for answer in each.answers
+        (written, answer)
+        for stub_definitions in stages
+        for written, each in stub_definitions.http.items()
+        for answer in each.answers
     ]
     return standing + [(line.request, line.answer) for line in lines if isinstance(line, HttpLine)]
 
 
-def _models_in(stages: Iterable[Stage], lines: Iterable[Line]) -> list[Model]:
-    standing = [answer for stage in stages for each in stage.models.values() for answer in each.answers]
+def _models_in(stages: Iterable[StubDefinitions], lines: Iterable[TranscriptLine]) -> list[ModelStub]:
+    standing = [
+        answer for stub_definitions in stages for each in stub_definitions.models.values() for answer in each.answers
+    ]
     return standing + [line.answer for line in lines if isinstance(line, ModelLine)]
 
 
-def _returned(name: str, result: Result) -> Returns:
-    return Returns(name, result.value, result.fails)
+def _returned(name: str, result: HandlerStub) -> HandlerResult:
+    return HandlerResult(name, result.value, result.fails)
 
 
-def _spoken(model: Model) -> Speaks:
-    return Speaks(model.text, tuple((name, dict(arguments)) for name, arguments in model.calls), model.fails)
+def _spoken(model: ModelStub) -> ModelResult:
+    return ModelResult(model.text, tuple((name, dict(arguments)) for name, arguments in model.calls), model.fails)
 
 
-def _response(request: str, answer: Http) -> Responds:
+def _response(request: str, answer: HttpStub) -> HttpResult:
     if answer.type == "application/json" and answer.body:
-        return Responds(request, answer.status, json=json.loads(answer.body), fails=answer.fails)
-    return Responds(request, answer.status, text=answer.body.decode() or None, fails=answer.fails)
+        return HttpResult(request, answer.status, json=json.loads(answer.body), fails=answer.fails)
+    return HttpResult(request, answer.status, text=answer.body.decode() or None, fails=answer.fails)
 
 
 def _once(values: Iterable[T]) -> list[T]:

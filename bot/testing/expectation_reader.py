@@ -7,7 +7,7 @@ from bot.keys.fields import Fields, text_of
 from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.testing.stub_reader import named_value
-from bot.testing.transcript import Expect, Known, Says
+from bot.testing.transcript import BotLine, ExpectLine, KnownNames
 
 TEXTS = ("says", "header", "footer", "link", "template", "language", *MEDIA_KINDS, "location")
 LISTS = ("contains", "buttons", "rows", "body")
@@ -16,11 +16,11 @@ SAID = ("contains", "any", "without", "judge")
 EXPECTED = ("flow", "step", "vars", "kept", "tags", "language", "sent", *CALLS, "exit", "filled", "says")
 
 
-def read_says(fields: Fields, known: Known) -> Says | None:
+def read_says(fields: Fields, known: KnownNames) -> BotLine | None:
     """Read ``bot``: a text, or a map of a message's parts."""
     if not isinstance(fields.raw("bot"), Map):
         text = fields.string("bot")
-        return None if text is None else Says(fields.mark, {"says": text}, alone=True)
+        return None if text is None else BotLine(fields.mark, {"says": text}, alone=True)
     inner = fields.fields("bot")
     assert inner is not None
     inner.what = "bot"
@@ -35,10 +35,10 @@ def read_says(fields: Fields, known: Known) -> Says | None:
     inner.close()
     if not inner.node.entries:
         fields.problems.add("E601", inner.mark, "nothing is said about this message", "write says: or contains:")
-    return Says(fields.mark, parts)
+    return BotLine(fields.mark, parts)
 
 
-def read_expect(fields: Fields, known: Known) -> Expect | None:
+def read_expect(fields: Fields, known: KnownNames) -> ExpectLine | None:
     """Read ``expect``: where the contact is, and what the conversation knows."""
     inner = fields.fields("expect")
     if inner is None:
@@ -53,7 +53,7 @@ def read_expect(fields: Fields, known: Known) -> Expect | None:
     _check_said(inner, known)
     if known.complete:
         _check_names(inner, wanted, known)
-    return Expect(fields.mark, wanted)
+    return ExpectLine(fields.mark, wanted)
 
 
 def _check_forms(fields: Fields, wanted: Mapping[str, Node]) -> None:
@@ -72,7 +72,7 @@ def _check_forms(fields: Fields, wanted: Mapping[str, Node]) -> None:
     fields.integer("sent", 0)
 
 
-def _check_said(fields: Fields, known: Known) -> None:
+def _check_said(fields: Fields, known: KnownNames) -> None:
     inner = fields.fields("says", "says: {contains: ..., without: ...}")
     if inner is None:
         return
@@ -88,7 +88,7 @@ def _check_said(fields: Fields, known: Known) -> None:
         )
 
 
-def _check_names(fields: Fields, wanted: Mapping[str, Node], known: Known) -> None:
+def _check_names(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
     """The flow, the step, the variables and the language that are expected are there to be expected."""
     flow, step = wanted.get("flow"), wanted.get("step")
     within = list(known.flows.values())
@@ -125,7 +125,7 @@ def _check_variables(fields: Fields, written: Node | None, names: set[str], wher
             fields.problems.add("E301", key.mark, f'no variable "{key.text}"{where}', fix)
 
 
-def _check_exits(fields: Fields, known: Known) -> None:
+def _check_exits(fields: Fields, known: KnownNames) -> None:
     outcomes = [outcome for one in known.flows.values() for step in one.steps.values() for outcome in step.outcomes]
     exits = dict.fromkeys(outcome.removeprefix(EXIT) for outcome in outcomes if outcome.startswith(EXIT))
     for name in () if fields.null("exit") else fields.strings("exit"):
@@ -134,7 +134,7 @@ def _check_exits(fields: Fields, known: Known) -> None:
             fields.problems.add("E109", fields.mark_of("exit"), f'no exit "{name}"', fix)
 
 
-def _check_called(fields: Fields, wanted: Mapping[str, Node], known: Known) -> None:
+def _check_called(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
     """A name that no call has would be expected, or not expected, for ever."""
     for key in ("called", "not_called"):
         for node in fields.items(key):

@@ -13,17 +13,17 @@ from itertools import count, islice
 from random import Random
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.counterexamples.transcript_writer import CONTACT, document, heading, talk
-from bot.checker.exploring.examples import Hints
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.moves import Spoils, Waits
+from bot.checker.counterexamples.transcript_writer import CONTACT, conversation_lines, document, heading
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.moves import RefusalMove, WaitMove
 from bot.checker.exploring.proposals import LONG, Proposals
-from bot.checker.exploring.search import Search, digest
+from bot.checker.exploring.search import MoveSearch, digest
 from bot.checker.graph import Edge, Graph, Place
 from bot.checker.graph.traversal import cycle_through
 from bot.core.session import Frame
 from bot.program import Program
-from bot.testing.coverage import Coverage, Key
+from bot.testing.coverage import Coverage, CoverageKey
 from bot.testing.transcript_reader import NOW
 
 VISITS_OVER = "visits.else"
@@ -34,11 +34,11 @@ _AIMS, _AIMED = 4, 600  # ways that are tried to one thing that was not taken ye
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ConversationPath:
     """A conversation, and all that it takes."""
 
-    state: State
-    keys: frozenset[Key]
+    state: ExploredState
+    keys: frozenset[CoverageKey]
 
     @property
     def length(self) -> int:
@@ -46,24 +46,26 @@ class Way:
         return len(self.state.path())
 
 
-class Paths:
+class PathFinder:
     """Finds ways. ``taken`` is what they take together."""
 
-    def __init__(self, explorer: Explorer, proposals: Proposals, coverage: Coverage, begins: Sequence[State]) -> None:
+    def __init__(
+        self, explorer: Explorer, proposals: Proposals, coverage: Coverage, begins: Sequence[ExploredState]
+    ) -> None:
         self._explorer = explorer
         self._proposals = proposals
         self._coverage = coverage
         self._begins = begins
-        self._found: list[Way] = []
-        self._met: dict[Place | None, list[State]] = {}  # by the step at which they rest, None: in no flow
-        self.taken: set[Key] = set()
+        self._found: list[ConversationPath] = []
+        self._met: dict[Place | None, list[ExploredState]] = {}  # by the step at which they rest, None: in no flow
+        self.taken: set[CoverageKey] = set()
 
-    def fewest(self) -> Iterator[Way]:
+    def fewest(self) -> Iterator[ConversationPath]:
         """Of the ways that were found, as few as take all that is taken, each with what it adds."""
         left = set(self.taken)
         while left:
             way = max(self._found, key=lambda way: (len(way.keys & left), -way.length))
-            yield Way(way.state, way.keys & left)
+            yield ConversationPath(way.state, way.keys & left)
             left -= way.keys
 
     def explore(self) -> None:
@@ -72,13 +74,13 @@ class Paths:
         It ends when many turns have taken nothing new.
         """
         numbers, met, alike = count(), set[str](), Counter[str]()
-        heap = [(0, next(numbers), Way(state, frozenset())) for state in self._begins]
+        heap = [(0, next(numbers), ConversationPath(state, frozenset())) for state in self._begins]
         until = self._explorer.taken + _IN_VAIN
         while heap and self._explorer.taken < until and len(self.taken) < self._coverage.total:
             _, _, way = heappop(heap)
             for move in self._proposals.moves(way.state):
                 state = self._explorer.take(way.state, move)
-                after = Way(state, way.keys | self._taken_by(state))
+                after = ConversationPath(state, way.keys | self._taken_by(state))
                 new = self._keep(after)
                 until = self._explorer.taken + _IN_VAIN if new else until
                 whose = state.session.contact
@@ -95,7 +97,7 @@ class Paths:
         """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
         graph = Graph(self._explorer.library)
         passing = graph.fact(Reachability)
-        search = Search(self._explorer, self._proposals)
+        search = MoveSearch(self._explorer, self._proposals)
         for key, edges in self._left(graph, passing).items():
             stories = (found for edge in edges for found in self._stories(edge, graph, passing))
             for begins, story in islice(stories, _AIMS):
@@ -107,9 +109,9 @@ class Paths:
                     for each in state.path():
                         self._note(each)
 
-    def _left(self, graph: Graph, passing: Reachability) -> dict[Key, list[Edge]]:
+    def _left(self, graph: Graph, passing: Reachability) -> dict[CoverageKey, list[Edge]]:
         """What was not taken yet, and the edges that take it."""
-        found: dict[Key, list[Edge]] = {}
+        found: dict[CoverageKey, list[Edge]] = {}
         for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in passing.reached):
             outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
             for key in self._coverage.taken_by("", [(*edge.source, outcome)]):
@@ -119,7 +121,7 @@ class Paths:
 
     def _stories(
         self, edge: Edge, graph: Graph, passing: Reachability
-    ) -> Iterator[tuple[list[State], tuple[Edge, ...]]]:
+    ) -> Iterator[tuple[list[ExploredState], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
         way = passing.way_to(edge.source)
         around = cycle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
@@ -129,20 +131,20 @@ class Paths:
                 yield self._met[story[0].source], story
         yield [*self._begins, *self._met.get(None, ())], (*way, *around, edge)
 
-    def _note(self, state: State) -> None:
+    def _note(self, state: ExploredState) -> None:
         """Remember some states at each step, as different as can be."""
         if _rests(state):
             met = self._met.setdefault(None if state.frame is None else (state.frame.flow, state.frame.step), [])
             if len(met) < _MET and all(_sort(state) != _sort(other) for other in met):
                 met.append(state)
 
-    def _takes(self, key: Key, state: State) -> bool:
+    def _takes(self, key: CoverageKey, state: ExploredState) -> bool:
         return _rests(state) and key in self._way(state).keys
 
-    def _way(self, state: State) -> Way:
-        return Way(state, frozenset(key for each in state.path() for key in self._taken_by(each)))
+    def _way(self, state: ExploredState) -> ConversationPath:
+        return ConversationPath(state, frozenset(key for each in state.path() for key in self._taken_by(each)))
 
-    def _keep(self, way: Way) -> bool:
+    def _keep(self, way: ConversationPath) -> bool:
         """Keep a way that takes something new, and is over or can rest."""
         new = _rests(way.state) and bool(way.keys - self.taken)
         if new:
@@ -150,9 +152,9 @@ class Paths:
             self.taken |= way.keys
         return new
 
-    def _taken_by(self, state: State) -> frozenset[Key]:
+    def _taken_by(self, state: ExploredState) -> frozenset[CoverageKey]:
         """What the last move has taken that counts."""
-        found: list[Key] = []
+        found: list[CoverageKey] = []
         for turn in state.turns:
             passed = [(step.flow, step.step, step.outcome) for step in turn.trace.steps]
             found += self._coverage.taken_by(turn.trace.rule, passed)
@@ -165,11 +167,11 @@ def _rounds(graph: Graph, edge: Edge) -> int:
     return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
 
 
-def _rests(state: State) -> bool:
-    return state.awaited is None and not state.spoiled
+def _rests(state: ExploredState) -> bool:
+    return state.awaited is None and not state.next_send_refused
 
 
-def _sort(state: State) -> str:
+def _sort(state: ExploredState) -> str:
     """Where a conversation is, and of what is known only whether it is."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
@@ -201,7 +203,7 @@ WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedTest:
     """A test as YAML: the file that it is to stand in, its name and its document."""
 
     file: str
@@ -209,21 +211,21 @@ class Generated:
     text: str
 
 
-class Generator:
+class ConversationGenerator:
     """Makes the tests of one bot. They depend on nothing but the bot, the hints and the seed.
 
     ``explorer`` makes the turns, ``proposals`` say what could happen.
     """
 
-    def __init__(self, program: Program, hints: Hints) -> None:
+    def __init__(self, program: Program, examples: Examples) -> None:
         self._library = program.library
         self.explorer = Explorer(program.library, program.extensions)
-        self.proposals = Proposals(Graph(program.library), hints)
+        self.proposals = Proposals(Graph(program.library), examples)
         self._coverage = Coverage(program.library)
 
-    def covering(self) -> Iterator[Generated]:
+    def covering(self) -> Iterator[GeneratedTest]:
         """Talks that take as much of the bot as is found, few and short."""
-        paths = Paths(self.explorer, self.proposals, self._coverage, self.begins())
+        paths = PathFinder(self.explorer, self.proposals, self._coverage, self.begins())
         paths.explore()
         paths.aim()
         for way in paths.fewest():
@@ -232,32 +234,32 @@ class Generator:
             file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
             yield self._written(way.state, file, f"generated: {name}")
 
-    def walks(self, number: int, seed: int) -> Iterator[Generated]:
+    def walks(self, number: int, seed: int) -> Iterator[GeneratedTest]:
         """Talks in which all happens by chance."""
         dice = Random(seed)
         for nth in range(1, number + 1):
             yield self._written(self._walk(dice), WALKS, f"generated: walk {nth} of seed {seed}")
 
-    def begins(self) -> list[State]:
+    def begins(self) -> list[ExploredState]:
         """Where the talks begin."""
         zone = self._library.bot.timezone
         return [self.explorer.begin(contact, now.replace(tzinfo=zone)) for now, contact in BEGINS]
 
-    def _walk(self, dice: Random) -> State:
+    def _walk(self, dice: Random) -> ExploredState:
         state = self.begins()[0]
         moves = dice.randint(_MOST_MOVES // 2, _MOST_MOVES)
-        while len(state.path()) < moves or state.awaited is not None or state.spoiled:
-            possible = [move for move in self.proposals.moves(state) if move not in (Waits(LONG), Spoils())]
+        while len(state.path()) < moves or state.awaited is not None or state.next_send_refused:
+            possible = [move for move in self.proposals.moves(state) if move not in (WaitMove(LONG), RefusalMove())]
             state = self.explorer.take(state, dice.choice(possible))
         return state
 
-    def _name_of(self, way: Way) -> str:
+    def _name_of(self, way: ConversationPath) -> str:
         """What a talk takes first of all that no talk before it takes."""
         first = min(way.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
         return self._coverage.name_of(first)
 
-    def _written(self, state: State, file: str, name: str) -> Generated:
+    def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:
         head = heading(state, name, drew=self.explorer.drew, zone=self._library.bot.timezone)
         frame = state.frame
         place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-        return Generated(file, name, document(head, [*talk(state), {"expect": place}]))
+        return GeneratedTest(file, name, document(head, [*conversation_lines(state), {"expect": place}]))

@@ -26,7 +26,7 @@ from bot.core.errors import BotError
 from bot.core.values import Usage
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_requests import asked
-from bot.simulation.simulation import STAND_IN
+from bot.simulation.simulation import STUB_MODEL
 from bot.steps.ai_settings import ANSWER_TOKENS
 from bot.testing.transcript import Transcript
 
@@ -42,11 +42,11 @@ _OF_THE_MODEL = "server_error"
 """What the bot is told where the model's answer is none."""
 
 
-class Stopped(BotError):
+class EvaluationStopped(BotError):
     """A model cannot be asked any more: what to do is in the text."""
 
 
-class PutOff(BotError):
+class ModelUnavailable(BotError):
     """The service could not answer just now: the try counts for nothing. ``seconds``: when it says that it can again."""
 
     def __init__(self, error: CompletionError) -> None:
@@ -54,12 +54,12 @@ class PutOff(BotError):
         self.seconds = None if error.reset_in is None else error.reset_in.total_seconds()
 
 
-class Stale(BotError):
+class StaleRecording(BotError):
     """A recording is of other questions than those that the bot asks now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """What a model is asked, in short: fingerprints of what it is told, of its tools and of the exchange so far.
 
     ``last`` is the beginning of what the contact has said last.
@@ -72,13 +72,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuestion:
     """A question and what came of it. ``calls`` are names and arguments, ``fails`` is the service's name of an error.
 
     ``tokens`` are those of the question and of the answer.
     """
 
-    question: Question
+    question: ModelQuestion
     text: str = ""
     calls: tuple[tuple[str, str], ...] = ()
     finish: str = "stop"
@@ -93,15 +93,15 @@ class Answered:
         return ModelAnswer(self.text, calls=self.calls, finish=self.finish)
 
 
-class Source(Protocol):
+class AnswerSource(Protocol):
     """Answers the questions of one try, from several threads."""
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> Answered:
-        """The answer to a question in the wire form. Raises `AnswerStopped`, `PutOff` and `Stale`."""
+    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
+        """The answer to a question in the wire form. Raises `AnswerStopped`, `ModelUnavailable` and `StaleRecording`."""
         ...
 
 
-class Purse:
+class RunBudget:
     """The tokens that a run may use up, and those that it has. Safe for threads."""
 
     def __init__(self, most: int) -> None:
@@ -115,7 +115,7 @@ class Purse:
         if self.used + cost > self.most:
             left = self.most - self.used
             what = f"{left:,} of {self.most:,} tokens are left, and the next question may use up {cost:,}"
-            raise Stopped(f"{what}: allow more with --budget, or choose evaluations with -k")
+            raise EvaluationStopped(f"{what}: allow more with --budget, or choose evaluations with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
         """Count what was used up: the tokens of the question, and of the answer."""
@@ -132,15 +132,15 @@ class LiveModel:
     ``alone``: steps that name another model are answered by this one, too.
     """
 
-    def __init__(self, service: Completions, model: str, judge: str, purse: Purse, *, alone: bool) -> None:
+    def __init__(self, service: Completions, model: str, judge: str, purse: RunBudget, *, alone: bool) -> None:
         self.model = model
         self._service = service
         self._judge = judge
         self._purse = purse
         self._alone = alone
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> Answered:
-        """See `Source`."""
+    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
+        """See `AnswerSource`."""
         request = ChatRequest(
             self._judge if judges else self._named(body["model"]),
             body["messages"],
@@ -156,54 +156,54 @@ class LiveModel:
             completion = self._service.complete(request)
         except CompletionError as error:
             tokens, seconds = self._purse.take(error.usage), perf_counter() - began
-            return Answered(question, error.message, fails=_failing(error), tokens=tokens, seconds=seconds)
+            return AnsweredQuestion(question, error.message, fails=_failing(error), tokens=tokens, seconds=seconds)
         calls = tuple((call.name, call.arguments) for call in completion.calls)
         tokens, seconds = self._purse.take(completion.usage), round(perf_counter() - began, 3)
-        return Answered(question, completion.text, calls, completion.finish, tokens=tokens, seconds=seconds)
+        return AnsweredQuestion(question, completion.text, calls, completion.finish, tokens=tokens, seconds=seconds)
 
     def _named(self, model: str) -> str:
-        return self.model if self._alone or model == STAND_IN else model
+        return self.model if self._alone or model == STUB_MODEL else model
 
 
 def _failing(error: CompletionError) -> str:
     """What the bot is told of an error that it is to meet as it does in earnest: one of its question, or of the answer.
 
-    Raises `PutOff` or `AnswerStopped` for others.
+    Raises `ModelUnavailable` or `AnswerStopped` for others.
     """
     if isinstance(error, InvalidRequest):
         return type(error).code
     if isinstance(error, ExcessiveCalls):
         return _OF_THE_MODEL
     if isinstance(error, _PUTS_OFF):
-        raise PutOff(error) from error
-    raise Stopped(str(error)) from error
+        raise ModelUnavailable(error) from error
+    raise EvaluationStopped(str(error)) from error
 
 
 class RecordedModel:
     """The answers of one try that was recorded, to the same questions in the same order."""
 
-    def __init__(self, answers: Iterable[Answered]) -> None:
+    def __init__(self, answers: Iterable[AnsweredQuestion]) -> None:
         self._left = deque(answers)
         self._lock = threading.Lock()
 
-    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> Answered:
-        """See `Source`."""
+    def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
+        """See `AnswerSource`."""
         question = question_of(body, judges)
         with self._lock:
             if not self._left:
-                raise Stale(f'more is asked than was recorded: "{question.last}"')
+                raise StaleRecording(f'more is asked than was recorded: "{question.last}"')
             answered = self._left.popleft()
         if question != answered.question:
-            raise Stale(_changed(answered.question, question))
+            raise StaleRecording(_changed(answered.question, question))
         return answered
 
     def end(self) -> None:
-        """Raise `Stale` where not all has been asked for."""
+        """Raise `StaleRecording` where not all has been asked for."""
         if self._left:
-            raise Stale(f'less is asked than was recorded: "{self._left[0].question.last}"')
+            raise StaleRecording(f'less is asked than was recorded: "{self._left[0].question.last}"')
 
 
-def question_of(body: Mapping[str, Any], judges: bool = False) -> Question:
+def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
     """A question in short. Which model is asked, and what the service calls a call, is no part of it.
 
     ``judges``: it is one to the judge, behind the talk.
@@ -212,7 +212,7 @@ def question_of(body: Mapping[str, Any], judges: bool = False) -> Question:
     exchange = [_without_ids(message) for message in others]
     last = " ".join(asked(dict(body)).rpartition(THE_QUESTION if judges else "\0")[2].split())
     quoted = last if len(last) <= _QUOTED else f"{last[:_QUOTED]}…"
-    return Question(_short(first), _short(body.get("tools") or []), _short(exchange), quoted)
+    return ModelQuestion(_short(first), _short(body.get("tools") or []), _short(exchange), quoted)
 
 
 def _without_ids(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _short(value: Any) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:12]
 
 
-def _changed(then: Question, now: Question) -> str:
+def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
     """In what a question differs from the one that was recorded."""
     if then.instructions != now.instructions:
         return "what the model is told has changed: its instructions, the facts or the values that are known"
@@ -238,11 +238,11 @@ def _changed(then: Question, now: Question) -> str:
     return f'what came before "{now.last}" has changed: messages, or the results of tools'
 
 
-class Voice:
+class ModelProxy:
     """Speaks for the model in one try. ``answers`` is all that was asked; ``trouble`` is why the try counts for nothing."""
 
-    def __init__(self, source: Source) -> None:
-        self.answers: list[Answered] = []
+    def __init__(self, source: AnswerSource) -> None:
+        self.answers: list[AnsweredQuestion] = []
         self.trouble: BotError | None = None
         self._source = source
         self._lock = threading.Lock()
@@ -257,12 +257,12 @@ class Voice:
         answered = self._ask({"messages": list(messages), "temperature": 0}, judges=True)
         return "" if answered is None else answered.text
 
-    def _ask(self, body: Mapping[str, Any], *, judges: bool = False) -> Answered | None:
+    def _ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion | None:
         if self.trouble is not None:
             return None
         try:
             answered = self._source.ask(body, judges=judges)
-        except (Stopped, PutOff, Stale) as error:
+        except (EvaluationStopped, ModelUnavailable, StaleRecording) as error:
             with self._lock:
                 self.trouble = self.trouble or error
             return None
@@ -272,11 +272,11 @@ class Voice:
 
 
 SUFFIX = ".recorded.json"
-Tried = list[tuple[Answered, ...]]
+RecordedTries = list[tuple[AnsweredQuestion, ...]]
 """The answers of each try."""
 
 
-class Unreadable(BotError):
+class UnreadableRecording(BotError):
     """A file is no recording."""
 
 
@@ -285,13 +285,13 @@ class Recordings:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files: dict[Path, dict[str, dict[str, Tried]]] = {}
+        self._files: dict[Path, dict[str, dict[str, RecordedTries]]] = {}
 
-    def of(self, evaluation: Transcript) -> Mapping[str, Tried]:
+    def of(self, evaluation: Transcript) -> Mapping[str, RecordedTries]:
         """The recorded tries of an evaluation, by model. Raises `UnreadableTexts`."""
         return self._file(self.path(evaluation)).get(evaluation.name, {})
 
-    def keep(self, evaluation: Transcript, model: str, tries: Tried, names: Collection[str]) -> Path:
+    def keep(self, evaluation: Transcript, model: str, tries: RecordedTries, names: Collection[str]) -> Path:
         """Write an evaluation's tries with a model in place of those that are there. Raises `OSError`.
 
         ``names`` are those of all evaluations: what was recorded of others in that file is no longer wanted.
@@ -299,7 +299,7 @@ class Recordings:
         path = self.path(evaluation)
         try:
             known = self._file(path)
-        except Unreadable:
+        except UnreadableRecording:
             known = {}
         known = {name: models for name, models in known.items() if name in names}
         known[evaluation.name] = known.get(evaluation.name, {}) | {model: tries}
@@ -311,13 +311,13 @@ class Recordings:
         """The file that its recordings stand in, or will."""
         return (self._folder / evaluation.mark.path).with_suffix(SUFFIX)
 
-    def _file(self, path: Path) -> dict[str, dict[str, Tried]]:
+    def _file(self, path: Path) -> dict[str, dict[str, RecordedTries]]:
         if path not in self._files:
             self._files[path] = _read(path) if path.exists() else {}
         return self._files[path]
 
 
-def _read(path: Path) -> dict[str, dict[str, Tried]]:
+def _read(path: Path) -> dict[str, dict[str, RecordedTries]]:
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
         return {
@@ -326,10 +326,10 @@ def _read(path: Path) -> dict[str, dict[str, Tried]]:
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         advice = "delete it, or write it anew with `bot test --model --record`"
-        raise Unreadable(f"{path} cannot be read as a recording: {advice}") from error
+        raise UnreadableRecording(f"{path} cannot be read as a recording: {advice}") from error
 
 
-def _written(known: Mapping[str, Mapping[str, Tried]]) -> str:
+def _written(known: Mapping[str, Mapping[str, RecordedTries]]) -> str:
     """The file's text: one line for each answer, so that an edit shows as what it is."""
     named = []
     for name, models in sorted(known.items()):
@@ -341,7 +341,7 @@ def _written(known: Mapping[str, Mapping[str, Tried]]) -> str:
     return "{\n" + ",\n".join(named) + "\n}\n"
 
 
-def _line(answer: Answered) -> str:
+def _line(answer: AnsweredQuestion) -> str:
     return _json(_plain(answer))
 
 
@@ -349,16 +349,16 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _plain(answer: Answered) -> dict[str, Any]:
+def _plain(answer: AnsweredQuestion) -> dict[str, Any]:
     """An answer as it stands in the file: what it leaves out is as usual."""
-    usual = Answered(answer.question)
+    usual = AnsweredQuestion(answer.question)
     return {
         name: value for name, value in asdict(answer).items() if value != getattr(usual, name) or name == "question"
     }
 
 
-def _answered(plain: Mapping[str, Any]) -> Answered:
+def _answered(plain: Mapping[str, Any]) -> AnsweredQuestion:
     calls = tuple((str(name), str(arguments)) for name, arguments in plain.get("calls", ()))
     asked, answered = plain.get("tokens", (0, 0))
-    more = {"question": Question(**plain["question"]), "calls": calls, "tokens": (int(asked), int(answered))}
-    return Answered(**{**plain, **more})
+    more = {"question": ModelQuestion(**plain["question"]), "calls": calls, "tokens": (int(asked), int(answered))}
+    return AnsweredQuestion(**{**plain, **more})

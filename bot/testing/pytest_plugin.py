@@ -39,12 +39,12 @@ def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
     marker = request.node.get_closest_marker("bot")
     given: tuple[Any, ...] = () if marker is None else marker.args
     program, folder = _bot(request.config.rootpath, str(given[0] if given else request.config.getini(FOLDER)))
-    talk = Chat(program, folder, **({} if marker is None else marker.kwargs))
-    request.node.stash[_TALK] = talk
+    conversation = Chat(program, folder, **({} if marker is None else marker.kwargs))
+    request.node.stash[_TALK] = conversation
     try:
-        yield talk
+        yield conversation
     finally:
-        talk.close()
+        conversation.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,9 +52,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """A test that has passed fails still where the bot has said something that it did not expect."""
     __tracebackhide__ = True
     result = yield
-    talk = pyfuncitem.stash.get(_TALK, None)
-    if talk is not None:
-        talk.finish()
+    conversation = pyfuncitem.stash.get(_TALK, None)
+    if conversation is not None:
+        conversation.finish()
     return result
 
 

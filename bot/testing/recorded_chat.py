@@ -14,7 +14,7 @@ from bot.core.events import CallEnded, CallProgressed
 from bot.lang.wall_clock import UNITS, duration_words
 from bot.outgoing import Unreachable
 from bot.program import Program
-from bot.simulation.phone import Bubble, NotOnScreen
+from bot.simulation.phone import NotOnScreen, ShownMessage
 from bot.simulation.simulation import FIRST_CONTACT, Simulation
 from bot.store.trace_rows import TurnTraced
 from bot.testing.comparison import PARTS, asked_in
@@ -123,7 +123,7 @@ class RecordedSimulation(Simulation):
         new = [turn for turn in turns if turn.event_id not in self._seen]
         self._seen.update(turn.event_id for turn in new)
         self._lines.extend(_answers_in(new, asked_in(turns)))
-        self._lines.extend({"bot": _parts_of(bubble)} for bubble in self.heard())
+        self._lines.extend({"bot": _parts_of(message)} for message in self.heard())
         return len(self._lines) > known
 
     def _with_draws(self, program: Program) -> Program:
@@ -167,8 +167,8 @@ def _http(event: CallEnded) -> Mapping[str, Any]:
     return {"status": event.value["status"], **content}
 
 
-def _parts_of(bubble: Bubble) -> str | Mapping[str, Any]:
+def _parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
     """A message as a test says it: the text alone where there is nothing beside it."""
-    parts = {key: found for key, part in PARTS.items() if (found := part(bubble))}
+    parts = {key: found for key, part in PARTS.items() if (found := part(message))}
     text = parts.get("says")
     return text if len(parts) == 1 and isinstance(text, str) else parts

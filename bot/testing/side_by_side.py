@@ -12,7 +12,7 @@ NARROWEST = 20  # characters of a column
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """What stands on the left, and what there is beside it."""
 
     left: str
@@ -20,7 +20,7 @@ class Row:
     differs: bool
 
 
-def beside(rows: Sequence[Row], heads: tuple[str, str], paint: Paint, width: int) -> Iterator[str]:
+def beside(rows: Sequence[ComparedRow], heads: tuple[str, str], paint: Paint, width: int) -> Iterator[str]:
     """Two columns below their heads; between them stands where they differ."""
     half = max(NARROWEST, min((width - 5) // 2, max(len(line) for row in rows for line in _lines_of(row))))
     yield f"{heads[0]:{half}}   {heads[1]}"
@@ -34,7 +34,7 @@ def beside(rows: Sequence[Row], heads: tuple[str, str], paint: Paint, width: int
             yield f"{one} {between} {other}".rstrip()
 
 
-def _lines_of(row: Row) -> list[str]:
+def _lines_of(row: ComparedRow) -> list[str]:
     return [*row.left.split("\n"), *row.right.split("\n")]
 
 

@@ -11,7 +11,7 @@ from bot.lang.problems import Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.outgoing import AnswerTooLarge, RequestFailed, RequestTimedOut, Unreachable
 from bot.steps.call_step import UNDECLARED
-from bot.testing.transcript import Http, Known, Model, Result, Stage, Standing
+from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, ModelStub, StubAnswers, StubDefinitions
 
 MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")
 """The failures of a model that a test may script, by the service's names (spec: Errors)."""
@@ -25,25 +25,25 @@ _REQUEST = re.compile(r"[A-Z]+ \S+")
 _LEAST_STATUS, _MOST_STATUS = 100, 599
 
 
-def read_stage(fields: Fields, known: Known) -> Stage:
+def read_stubs(fields: Fields, known: KnownNames) -> StubDefinitions:
     """Read ``handlers``, ``http``, ``models`` (but of an evaluation) and ``random`` of a test."""
-    return Stage(
-        _read_standing(fields, "handlers", lambda name, node: _read_result(name, node, known, fields.problems)),
-        _read_standing(fields, "http", lambda request, node: _read_http_of(request, node, fields.problems)),
-        {} if known.evaluates else _read_standing(fields, "models", lambda _, node: read_model(node, fields.problems)),
+    return StubDefinitions(
+        _read_answers(fields, "handlers", lambda name, node: _read_result(name, node, known, fields.problems)),
+        _read_answers(fields, "http", lambda request, node: _read_http_of(request, node, fields.problems)),
+        {} if known.evaluates else _read_answers(fields, "models", lambda _, node: read_model(node, fields.problems)),
         _read_random(fields),
     )
 
 
-def read_model(node: Node, problems: Problems) -> Model:
+def read_model(node: Node, problems: Problems) -> ModelStub:
     """Read what a model answers: a text, or a map of `says`, `calls` and `fails`."""
     if not isinstance(node, Map):
-        return Model(text_of(node, problems, "model") or "")
+        return ModelStub(text_of(node, problems, "model") or "")
     fields = Fields(node, problems, "model")
     text, fails = fields.string("says") or "", fields.choice("fails", MODEL_FAILURES)
     calls = [named_value(item, problems) for item in fields.items("calls")]
     fields.close()
-    return Model(text, tuple(call for call in calls if call is not None), fails)
+    return ModelStub(text, tuple(call for call in calls if call is not None), fails)
 
 
 def named_value(node: Node, problems: Problems) -> tuple[str, Mapping[str, Any]] | None:
@@ -60,7 +60,7 @@ def named_value(node: Node, problems: Problems) -> tuple[str, Mapping[str, Any]]
     return None
 
 
-def read_request(node: Node, problems: Problems) -> tuple[str, Http] | None:
+def read_request(node: Node, problems: Problems) -> tuple[str, HttpStub] | None:
     """Read a request and its answer: ``{GET https://api.example/orders/1: {json: {...}}}``."""
     if isinstance(node, Map) and len(node.entries) == 1:
         (request, answer) = node.entries[0]
@@ -72,18 +72,18 @@ def read_request(node: Node, problems: Problems) -> tuple[str, Http] | None:
     return None
 
 
-def _read_standing(fields: Fields, key: str, read: Callable[[Scalar, Node], Any | None]) -> dict[str, Standing]:
+def _read_answers(fields: Fields, key: str, read: Callable[[Scalar, Node], Any | None]) -> dict[str, StubAnswers]:
     """A map of what is asked for: one answer for every time, or a list of answers for one time each."""
     inner = fields.fields(key)
-    found: dict[str, Standing] = {}
+    found: dict[str, StubAnswers] = {}
     for name, node in () if inner is None else inner.entries():
         turns = isinstance(node, List)
         answers = [read(name, item) for item in one_or_more(node)]
-        found[name.text] = Standing(tuple(answer for answer in answers if answer is not None), turns)
+        found[name.text] = StubAnswers(tuple(answer for answer in answers if answer is not None), turns)
     return found
 
 
-def _read_result(name: Scalar, node: Node, known: Known, problems: Problems) -> Result | None:
+def _read_result(name: Scalar, node: Node, known: KnownNames, problems: Problems) -> HandlerStub | None:
     spec = known.handlers.get(name.text)
     if spec is None and known.complete:
         fix = did_you_mean(name.text, known.handlers, "declare it in handlers.py")
@@ -96,14 +96,14 @@ def _read_result(name: Scalar, node: Node, known: Known, problems: Problems) -> 
     if fields.has("returns") == fields.has("fails"):
         problems.add("E601", node.mark, f"{fields.what}: what does it do?", "write either returns: or fails:")
         return None
-    return Result(None if returns is None else plain_of(returns, problems), fails)
+    return HandlerStub(None if returns is None else plain_of(returns, problems), fails)
 
 
 def _failures(spec: HandlerSpec) -> tuple[str, ...]:
     return (*spec.errors, *UNDECLARED)
 
 
-def _read_http_of(request: Scalar, node: Node, problems: Problems) -> Http | None:
+def _read_http_of(request: Scalar, node: Node, problems: Problems) -> HttpStub | None:
     if _REQUEST.fullmatch(request.text) is None:
         what = f'"{request.text}" is no request'
         problems.add("E601", request.mark, what, "write its method and address, like GET https://api.example/orders/*")
@@ -111,7 +111,7 @@ def _read_http_of(request: Scalar, node: Node, problems: Problems) -> Http | Non
     return _read_http(node, problems)
 
 
-def _read_http(node: Node, problems: Problems) -> Http:
+def _read_http(node: Node, problems: Problems) -> HttpStub:
     """A status alone, or a map of `status`, `json` or `text`, `headers`; or how it `fails`."""
     if isinstance(node, Scalar):
         node = Map(node.mark, ((Scalar(node.mark, "status", "status"), node),))
@@ -127,10 +127,10 @@ def _read_http(node: Node, problems: Problems) -> Http:
     body = (text or "").encode() if content is None else json.dumps(plain_of(content, problems)).encode()
     kind = "text/plain" if content is None else "application/json"
     told = {name.text.lower(): text_of(value, problems, f"http: headers: {name.text}") or "" for name, value in given}
-    return Http(status, body, kind, told, fails)
+    return HttpStub(status, body, kind, told, fails)
 
 
-def _read_random(fields: Fields) -> Standing | None:
+def _read_random(fields: Fields) -> StubAnswers | None:
     """One number for every draw, or a list of numbers for one draw each."""
     written = fields.raw("random")
     if written is None:
@@ -142,4 +142,4 @@ def _read_random(fields: Fields) -> Standing | None:
             numbers.append(float(value))
         else:
             fields.problems.add("E106", node.mark, "random: a number from 0 up to 1 is expected", "write one like 0.25")
-    return Standing(tuple(numbers), turns=isinstance(written, List))
+    return StubAnswers(tuple(numbers), turns=isinstance(written, List))

@@ -20,7 +20,7 @@ from bot.extensions.verbs import VerbSpec
 from bot.outgoing import HttpAnswer, NotAllowed
 from bot.program import Program
 from bot.testing.stub_reader import HTTP_FAILURES
-from bot.testing.transcript import Http, Model, Result, Stage, Standing, is_meant
+from bot.testing.transcript import HandlerStub, HttpStub, ModelStub, StubAnswers, StubDefinitions, is_meant
 
 
 class _TimedOut(Exception):
@@ -36,32 +36,32 @@ class _Undeclared(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ObservedCall:
     """A call of a handler, or a request, that the bot has made."""
 
     name: str
     arguments: Mapping[str, Any]
 
 
-class StandIns:
+class Stubs:
     """Plays what a test puts in place of the world. Called from many threads.
 
     ``calls`` are the calls and requests since they were cleared last; ``troubles`` is what was asked for and not
     answered by the test.
     """
 
-    def __init__(self, stage: Stage) -> None:
-        self.calls: list[Made] = []
+    def __init__(self, stub_definitions: StubDefinitions) -> None:
+        self.calls: list[ObservedCall] = []
         self.troubles: list[str] = []
         self._lock = threading.Lock()
-        self._calls = {name: _Turns(standing) for name, standing in stage.handlers.items()}
-        self._http = {request: _Turns(standing) for request, standing in stage.http.items()}
-        self._models = {part: _Turns(standing) for part, standing in stage.models.items()}
-        self._next: deque[tuple[str, Http]] = deque()
-        self._random = None if stage.random is None else _Turns(stage.random)
+        self._calls = {name: _AnswerQueue(standing) for name, standing in stub_definitions.handlers.items()}
+        self._http = {request: _AnswerQueue(standing) for request, standing in stub_definitions.http.items()}
+        self._models = {part: _AnswerQueue(standing) for part, standing in stub_definitions.models.items()}
+        self._next: deque[tuple[str, HttpStub]] = deque()
+        self._random = None if stub_definitions.random is None else _AnswerQueue(stub_definitions.random)
         self._results = Results(Extensions())
 
-    def script(self, request: str, answer: Http) -> None:
+    def script(self, request: str, answer: HttpStub) -> None:
         """Answer the next request of this form, after those that were scripted before."""
         with self._lock:
             self._next.append((request, answer))
@@ -87,7 +87,7 @@ class StandIns:
         """Answer an `http` step's request. Raises `bot.outgoing.RequestFailed`."""
         name = f"{request.method} {request.address}"
         with self._lock:
-            self.calls.append(Made(name, _parts(request)))
+            self.calls.append(ObservedCall(name, _parts(request)))
             answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
             if answer is None:
                 self.troubles.append(f"the bot asks {name}, and the test has no answer: write - http: {{{name}: ...}}")
@@ -105,7 +105,7 @@ class StandIns:
             return ModelAnswer(echo(request))
         return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
-    def _scripted(self, name: str) -> Http | None:
+    def _scripted(self, name: str) -> HttpStub | None:
         """The answer of the first line that means this request."""
         found = next((line for line in self._next if is_meant(line[0], name)), None)
         if found is None:
@@ -113,7 +113,7 @@ class StandIns:
         self._next.remove(found)
         return found[1]
 
-    def _turn(self, standing: Mapping[str, "_Turns"], means: Callable[[str], bool]) -> Any | None:
+    def _turn(self, standing: Mapping[str, "_AnswerQueue"], means: Callable[[str], bool]) -> Any | None:
         """The next answer of the first that is meant; None where there is none, or none is left."""
         found = next((turns for written, turns in standing.items() if means(written)), None)
         return None if found is None else found.take()
@@ -129,16 +129,16 @@ class StandIns:
         @functools.wraps(spec.function)
         def called(**given: Any) -> Any:
             arguments = {name: value for name, value in given.items() if name in spec.parameters}
-            result = self._note(Made(spec.name, arguments), turns)
+            result = self._note(ObservedCall(spec.name, arguments), turns)
             return spec.function(**given) if turns is None else self._results.of(spec.name, _ended(result, errors))
 
         providers = spec.providers if turns is None else ()
         return replace(spec, function=called, errors=errors, providers=providers)
 
-    def _note(self, made: Made, turns: "_Turns | None") -> Result | None:
+    def _note(self, made: ObservedCall, turns: "_AnswerQueue | None") -> HandlerStub | None:
         with self._lock:
             self.calls.append(made)
-            result: Result | None = None if turns is None else turns.take()
+            result: HandlerStub | None = None if turns is None else turns.take()
             if turns is not None and result is None:
                 self.troubles.append(f'the bot calls "{made.name}" more often than the test has answers')
             return result
@@ -153,10 +153,10 @@ class StandIns:
             return 0.0
 
 
-class _Turns:
+class _AnswerQueue:
     """Answers that stand for something: always the same, or one after another."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: StubAnswers) -> None:
         self._standing = standing
         self._left = deque(standing.answers)
 
@@ -167,12 +167,12 @@ class _Turns:
         return self._left.popleft() if self._left else None
 
 
-def calls_of(answer: Model) -> list[tuple[str, Mapping[str, Any]]]:
+def calls_of(answer: ModelStub) -> list[tuple[str, Mapping[str, Any]]]:
     """A model's calls by the names that it knows the tools by."""
     return [(name.replace(".", "_"), arguments) for name, arguments in answer.calls]
 
 
-def _ended(result: Result | None, errors: Mapping[str, type[BaseException]]) -> Any:
+def _ended(result: HandlerStub | None, errors: Mapping[str, type[BaseException]]) -> Any:
     """What a stand-in's function comes to. Raises what it fails with."""
     if result is None:
         raise _Undeclared("the test has no answer")

@@ -16,7 +16,7 @@ from bot.lang.source import Node
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelStub:
     """What a model answers: a text, calls of its tools, or a failure.
 
     ``calls`` are names of handlers, ``remember`` or ``leave``, each with its arguments.
@@ -28,7 +28,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Http:
+class HttpStub:
     """What a service answers: a status with JSON or a text, or a failure."""
 
     status: int = 200
@@ -39,7 +39,7 @@ class Http:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class HandlerStub:
     """What a handler's stand-in returns, or the error that it fails with, and what stands in that."""
 
     value: Any = None
@@ -48,7 +48,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StubAnswers:
     """What is answered wherever it is asked for. ``turns``: the answers are given one after another, once each."""
 
     answers: tuple[Any, ...]
@@ -56,23 +56,23 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StubDefinitions:
     """All that a test puts in place of the world, by what is asked for: a handler, a request, a part of a question.
 
     ``random`` is what is drawn, None: in earnest.
     """
 
-    handlers: Mapping[str, Standing] = field(default_factory=dict)
-    http: Mapping[str, Standing] = field(default_factory=dict)
-    models: Mapping[str, Standing] = field(default_factory=dict)
-    random: Standing | None = None
+    handlers: Mapping[str, StubAnswers] = field(default_factory=dict)
+    http: Mapping[str, StubAnswers] = field(default_factory=dict)
+    models: Mapping[str, StubAnswers] = field(default_factory=dict)
+    random: StubAnswers | None = None
 
 
 # What happens
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserLine:
     """The contact writes. ``late`` is how long the message was on its way."""
 
     mark: Mark
@@ -81,7 +81,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Tap:
+class TapLine:
     """The contact taps a button."""
 
     mark: Mark
@@ -90,7 +90,7 @@ class Tap:
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class PickLine:
     """The contact picks a row of a list."""
 
     mark: Mark
@@ -99,7 +99,7 @@ class Pick:
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendLine:
     """The contact sends a file, a place or a sticker. ``content`` None: a sample of the kind."""
 
     mark: Mark
@@ -111,7 +111,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitLine:
     """Time passes."""
 
     mark: Mark
@@ -119,7 +119,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Happens:
+class EventLine:
     """The gateway tells of something: an event by its name."""
 
     mark: Mark
@@ -128,7 +128,7 @@ class Happens:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartLine:
     """A program starts a flow."""
 
     mark: Mark
@@ -138,20 +138,20 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Restart:
+class RestartLine:
     """The bot is stopped and started again."""
 
     mark: Mark
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class AgainLine:
     """The gateway delivers its newest event once more."""
 
     mark: Mark
 
 
-Act = User | Tap | Pick | Send | Wait | Happens | Start | Restart | Again
+InputLine = UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | StartLine | RestartLine | AgainLine
 """A line by which something happens, and after which the bot may say something."""
 
 
@@ -159,7 +159,7 @@ Act = User | Tap | Pick | Send | Wait | Happens | Start | Restart | Again
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultLine:
     """The gateway does something wrong, so many times."""
 
     mark: Mark
@@ -172,7 +172,7 @@ class ModelLine:
     """What the model answers when it is asked next."""
 
     mark: Mark
-    answer: Model
+    answer: ModelStub
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +181,11 @@ class HttpLine:
 
     mark: Mark
     request: str
-    answer: Http
+    answer: HttpStub
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class BotLine:
     """The bot says something: ``parts`` by key, as far as they are written.
 
     ``alone``: the message has this text and nothing else.
@@ -197,21 +197,21 @@ class Says:
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
+class SilenceLine:
     """The bot says nothing."""
 
     mark: Mark
 
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class ExpectLine:
     """Where the contact is, and what the conversation knows, as far as it is written."""
 
     mark: Mark
     wanted: Mapping[str, Node]
 
 
-Line = Act | Fault | ModelLine | HttpLine | Says | Silence | Expect
+TranscriptLine = InputLine | FaultLine | ModelLine | HttpLine | BotLine | SilenceLine | ExpectLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +232,14 @@ class Transcript:
     name: str
     mark: Mark
     now: datetime
-    talk: tuple[Line, ...]
-    stage: Stage = field(default_factory=Stage)
+    conversation: tuple[TranscriptLine, ...]
+    stub_definitions: StubDefinitions = field(default_factory=StubDefinitions)
     contact: str | None = None
     tries: Tries | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """The bot of a test. ``complete`` is False where it could not be loaded: then no name can be called wrong.
 
     ``evaluates``: a model answers, not the test.

@@ -19,27 +19,27 @@ from bot.lang.problems import Mark, Problem, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
 from bot.settings.setting_values import problems_in
-from bot.simulation.gateway_events import HAPPENINGS
+from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.expectation_reader import read_expect, read_says
-from bot.testing.stub_reader import read_model, read_request, read_stage
+from bot.testing.stub_reader import read_model, read_request, read_stubs
 from bot.testing.transcript import (
-    Again,
-    Fault,
-    Happens,
+    AgainLine,
+    EventLine,
+    FaultLine,
     HttpLine,
-    Known,
-    Line,
+    KnownNames,
     ModelLine,
-    Pick,
-    Restart,
-    Send,
-    Silence,
-    Start,
-    Tap,
+    PickLine,
+    RestartLine,
+    SendLine,
+    SilenceLine,
+    StartLine,
+    TapLine,
     Transcript,
+    TranscriptLine,
     Tries,
-    User,
-    Wait,
+    UserLine,
+    WaitLine,
 )
 
 LATEST = timedelta(minutes=5)  # what was on its way for longer is refused, as the gateway's specification says
@@ -50,11 +50,11 @@ FAULTS = (
 )  # fmt: skip
 """The emulated gateway's faults, but for those that take real time: among them the codes of its refusals."""
 
-Reader = Callable[[Fields, Known], Line | None]
+LineReader = Callable[[Fields, KnownNames], TranscriptLine | None]
 
 
-def _read_contact_line(make: Callable[[Mark, str, timedelta], Line], key: str) -> Reader:
-    def read(fields: Fields, known: Known) -> Line | None:
+def _read_contact_line(make: Callable[[Mark, str, timedelta], TranscriptLine], key: str) -> LineReader:
+    def read(fields: Fields, known: KnownNames) -> TranscriptLine | None:
         text, late = fields.string(key), _read_late(fields)
         return None if text is None else make(fields.mark, text, late)
 
@@ -69,16 +69,16 @@ def _read_late(fields: Fields) -> timedelta:
     return late
 
 
-def _read_wait(fields: Fields, known: Known) -> Line | None:
+def _read_wait(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     duration = fields.duration("wait")
-    return None if duration is None else Wait(fields.mark, duration)
+    return None if duration is None else WaitLine(fields.mark, duration)
 
 
-def _read_send(fields: Fields, known: Known) -> Line | None:
+def _read_send(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     late = _read_late(fields)
     if not isinstance(fields.raw("send"), Map):
         kind = fields.choice("send", (*MEDIA_KINDS, "sticker")) if fields.has("send") else None
-        return None if kind is None else Send(fields.mark, kind, late=late)
+        return None if kind is None else SendLine(fields.mark, kind, late=late)
     inner = fields.fields("send")
     assert inner is not None
     inner.what = "send"
@@ -91,7 +91,7 @@ def _read_send(fields: Fields, known: Known) -> Line | None:
         fix = f"write one of {', '.join(MEDIA_KINDS)} or location"
         inner.problems.add("E601", inner.mark, "send: it is not said what", fix)
         return None
-    return Send(fields.mark, kinds[0], caption, content, location, late)
+    return SendLine(fields.mark, kinds[0], caption, content, location, late)
 
 
 def _read_location(fields: Fields) -> Mapping[str, Any] | None:
@@ -120,17 +120,17 @@ def _read_file(fields: Fields, key: str, folder: Path) -> bytes | None:
         return None
 
 
-def _read_event(fields: Fields, known: Known) -> Line | None:
+def _read_event(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     node = fields.raw("event")
     event = node.entries[0][0] if isinstance(node, Map) and len(node.entries) == 1 else node
-    if not isinstance(event, Scalar) or event.text not in HAPPENINGS:
+    if not isinstance(event, Scalar) or event.text not in GATEWAY_EVENTS:
         text = event.text if isinstance(event, Scalar) else "this"
-        fix = did_you_mean(text, HAPPENINGS, f"there are {', '.join(HAPPENINGS)}")
+        fix = did_you_mean(text, GATEWAY_EVENTS, f"there are {', '.join(GATEWAY_EVENTS)}")
         if text in EVENTS:
             fix = "that is what the contact does: write user:, send:, tap: or pick:"
         fields.problems.add("E109", fields.mark_of("event"), f"event: {text} is none that can be told of", fix)
         return None
-    return Happens(fields.mark, event.text, _read_data(fields, event.text) if isinstance(node, Map) else {})
+    return EventLine(fields.mark, event.text, _read_data(fields, event.text) if isinstance(node, Map) else {})
 
 
 def _read_data(fields: Fields, event: str) -> Mapping[str, Any]:
@@ -140,15 +140,15 @@ def _read_data(fields: Fields, event: str) -> Mapping[str, Any]:
     if inner is None:
         return {}
     inner.what = event
-    data = {key: inner.strings(key) if key == "tags" else inner.string(key) for key in HAPPENINGS[event].keys}
+    data = {key: inner.strings(key) if key == "tags" else inner.string(key) for key in GATEWAY_EVENTS[event].keys}
     inner.close()
     return {key: value for key, value in data.items() if inner.has(key)}
 
 
-def _read_fault(fields: Fields, known: Known) -> Line | None:
+def _read_fault(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     if not isinstance(fields.raw("fault"), Map):
         kind = fields.choice("fault", FAULTS) if fields.require("fault") else None
-        return None if kind is None else Fault(fields.mark, kind)
+        return None if kind is None else FaultLine(fields.mark, kind)
     inner = fields.fields("fault")
     assert inner is not None
     inner.what = "fault"
@@ -158,10 +158,10 @@ def _read_fault(fields: Fields, known: Known) -> Line | None:
         inner.problems.add("E601", inner.mark, "fault: one is expected", "write one like {rate_limited: 2}")
         return None
     ((kind, number),) = times.items()
-    return Fault(fields.mark, kind, number or 1)
+    return FaultLine(fields.mark, kind, number or 1)
 
 
-def _read_start(fields: Fields, known: Known) -> Line | None:
+def _read_start(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     if not isinstance(fields.raw("start"), Map):
         return _start(fields, "start", known, {}, "after")
     inner = fields.fields("start")
@@ -174,7 +174,7 @@ def _read_start(fields: Fields, known: Known) -> Line | None:
     return line
 
 
-def _start(fields: Fields, key: str, known: Known, data: Mapping[str, Any], busy: str) -> Line | None:
+def _start(fields: Fields, key: str, known: KnownNames, data: Mapping[str, Any], busy: str) -> TranscriptLine | None:
     target = fields.string(key)
     if target is None:
         return None
@@ -186,13 +186,13 @@ def _start(fields: Fields, key: str, known: Known, data: Mapping[str, Any], busy
     elif flow is not None and step and step not in flow.steps:
         fix = did_you_mean(step, flow.steps, f"there are {', '.join(flow.steps)}")
         fields.problems.add("E102", fields.mark_of(key), f'no step "{step}" in flow {name}', fix)
-    return Start(fields.mark, target, data, busy)
+    return StartLine(fields.mark, target, data, busy)
 
 
-ACTS: dict[str, Reader] = {
-    "user": _read_contact_line(User, "user"),
-    "tap": _read_contact_line(Tap, "tap"),
-    "pick": _read_contact_line(Pick, "pick"),
+INPUT_READERS: dict[str, LineReader] = {
+    "user": _read_contact_line(UserLine, "user"),
+    "tap": _read_contact_line(TapLine, "tap"),
+    "pick": _read_contact_line(PickLine, "pick"),
     "send": _read_send,
     "wait": _read_wait,
     "event": _read_event,
@@ -209,7 +209,7 @@ LEAST = 100  # per cent of the tries
 PER_CENT = "(100|[1-9][0-9]?) ?%"
 
 
-def read_transcript(node: Map, known: Known, problems: Problems) -> Transcript:
+def read_transcript(node: Map, known: KnownNames, problems: Problems) -> Transcript:
     """Read one test or evaluation; what is wrong with it becomes a problem."""
     fields = Fields(node, problems, "this document")
     kind = "evaluate" if node.entries and node.entries[0][0].text == "evaluate" else "test"
@@ -217,14 +217,14 @@ def read_transcript(node: Map, known: Known, problems: Problems) -> Transcript:
     name = fields.string(kind) or ""
     fields.what = f'{kind} "{name}"'
     tries = _read_tries(fields) if known.evaluates else None
-    now, contact, stage = _read_now(fields), _read_contact(fields), read_stage(fields, known)
+    now, contact, stub_definitions = _read_now(fields), _read_contact(fields), read_stubs(fields, known)
     items = fields.items("talk")
     if fields.require("talk") and isinstance(fields.raw("talk"), List) and not items:
         problems.add("E601", fields.mark_of("talk"), "nothing is said in this talk", "begin it with - user: hello")
     lines = [_read_line(item, known, problems) for item in items]
     fields.close()
-    talk = tuple(line for line in lines if line is not None)
-    return Transcript(name, node.mark, now, talk, stage, contact, tries)
+    conversation = tuple(line for line in lines if line is not None)
+    return Transcript(name, node.mark, now, conversation, stub_definitions, contact, tries)
 
 
 def _read_tries(fields: Fields) -> Tries:
@@ -261,36 +261,36 @@ def _read_contact(fields: Fields) -> str | None:
     return number
 
 
-def _read_line(node: Node, known: Known, problems: Problems) -> Line | None:
+def _read_line(node: Node, known: KnownNames, problems: Problems) -> TranscriptLine | None:
     if not isinstance(node, Map):
         return _read_word(node, problems)
     fields = Fields(node, problems, "talk")
-    verbs = [key.text for key, _ in node.entries if key.text in VERBS]
+    verbs = [key.text for key, _ in node.entries if key.text in LINE_READERS]
     if len(verbs) > 1:
         problems.add("E601", node.key_mark(verbs[1]), f'"{verbs[0]}" and "{verbs[1]}" in one line', "make two lines")
         return None
     if not verbs:
         first = node.entries[0][0].text if node.entries else ""
-        fix = did_you_mean(first, VERBS, f"begin it with one of {', '.join(VERBS)}")
+        fix = did_you_mean(first, LINE_READERS, f"begin it with one of {', '.join(LINE_READERS)}")
         problems.add("E601", node.mark, f'a line of a talk cannot begin with "{first}"', fix)
         return None
-    line = VERBS[verbs[0]](fields, known)
+    line = LINE_READERS[verbs[0]](fields, known)
     fields.close()
     return line
 
 
-def _read_word(node: Node, problems: Problems) -> Line | None:
+def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
     """A line that is one word."""
-    if isinstance(node, Scalar) and node.text in WORDS:
-        return WORDS[node.text](node.mark)
+    if isinstance(node, Scalar) and node.text in WORD_LINES:
+        return WORD_LINES[node.text](node.mark)
     written, fix = "a list", "write who does what, like user: hello"
     if isinstance(node, Scalar):
-        written, fix = f'"{node.text}"', did_you_mean(node.text, WORDS, fix)
+        written, fix = f'"{node.text}"', did_you_mean(node.text, WORD_LINES, fix)
     problems.add("E601", node.mark, f"{written} is no line of a talk", fix)
     return None
 
 
-def _read_model(fields: Fields, known: Known) -> Line | None:
+def _read_model(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     node = fields.raw("model")
     if known.evaluates:
         fix = "leave the line out, or begin the document with test:"
@@ -298,14 +298,14 @@ def _read_model(fields: Fields, known: Known) -> Line | None:
     return None if node is None else ModelLine(fields.mark, read_model(node, fields.problems))
 
 
-def _read_http(fields: Fields, known: Known) -> Line | None:
+def _read_http(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     node = fields.raw("http")
     found = None if node is None else read_request(node, fields.problems)
     return None if found is None else HttpLine(fields.mark, *found)
 
 
-VERBS: dict[str, Reader] = {
-    **ACTS,
+LINE_READERS: dict[str, LineReader] = {
+    **INPUT_READERS,
     "model": _read_model,
     "http": _read_http,
     "bot": read_says,
@@ -316,12 +316,16 @@ VERBS: dict[str, Reader] = {
 OF_TESTS = {"model"}
 """Those that no evaluation has."""
 
-WORDS: dict[str, Callable[[Mark], Line]] = {"silence": Silence, "restart": Restart, "again": Again}
+WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {
+    "silence": SilenceLine,
+    "restart": RestartLine,
+    "again": AgainLine,
+}
 """The lines of a talk that are one word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTests:
     """A bot with its tests, and every problem of all its files. Without problems ``program`` is there."""
 
     program: Program | None
@@ -329,7 +333,7 @@ class Loaded:
     problems: list[Problem]
 
 
-def load_with_tests(folder: Folder) -> Loaded:
+def load_with_tests(folder: Folder) -> LoadedTests:
     """Load a bot's handlers, flows and tests, and look at the settings in its bot.yml."""
     settings = folder.written("settings")
     found = Problems() if settings is None else problems_in(settings)
@@ -337,14 +341,14 @@ def load_with_tests(folder: Folder) -> Loaded:
         program = load_program(folder)
     except FaultyBot as error:
         tests = read_documents(folder.sources, Problems()).tests
-        unknown = Known(folder=folder.path, complete=False)
+        unknown = KnownNames(folder=folder.path, complete=False)
         transcripts = [read_transcript(node, unknown, found) for node in tests]
-        return Loaded(None, transcripts, sorted({*error.problems, *found.sorted()}))
+        return LoadedTests(None, transcripts, sorted({*error.problems, *found.sorted()}))
     library = program.library
-    known = Known(library.flows, program.extensions.calls, library.bot.languages, folder.path)
+    known = KnownNames(library.flows, program.extensions.calls, library.bot.languages, folder.path)
     transcripts = [read_transcript(node, known, found) for node in program.tests]
     _check_names(transcripts, found)
-    return Loaded(program, transcripts, found.sorted())
+    return LoadedTests(program, transcripts, found.sorted())
 
 
 def _check_names(transcripts: Iterable[Transcript], problems: Problems) -> None:

@@ -12,37 +12,42 @@ from bot.emulator.completion.completion_api import Speaker
 from bot.folder import Folder
 from bot.lang.problems import Mark
 from bot.program import Program, load_handlers
-from bot.simulation.phone import Bubble
+from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
-from bot.testing.comparison import PARTS, Difference, differences_of
+from bot.testing.comparison import PARTS, ExpectationDifference, differences_of
 from bot.testing.coverage import Coverage
-from bot.testing.player import Judge, Player, Spoken, TalkFailed
-from bot.testing.side_by_side import Paint, Row, beside
-from bot.testing.stubs import StandIns
-from bot.testing.transcript import Says, Stage, Transcript
+from bot.testing.player import ConversationFailed, Judge, Player, SpokenLine
+from bot.testing.side_by_side import ComparedRow, Paint, beside
+from bot.testing.stubs import Stubs
+from bot.testing.transcript import BotLine, StubDefinitions, Transcript
 
 Evaluating = tuple[Speaker, Judge]
 """Who speaks for the models in an evaluation, and who judges what the bot says."""
 
 
 @contextmanager
-def world(
-    program: Program, folder: Folder, now: datetime, stage: Stage, contact: str | None, by: Evaluating | None = None
+def isolated_simulation(
+    program: Program,
+    folder: Folder,
+    now: datetime,
+    stub_definitions: StubDefinitions,
+    contact: str | None,
+    by: Evaluating | None = None,
 ) -> Iterator[tuple[Simulation, Player]]:
     """Run a bot from ``now`` on, a time on its own clock, with what a test puts in place of the rest."""
     fresh, _ = load_handlers(folder)  # what the bot's Python remembers is no business of the next test
-    stand_ins = StandIns(stage)
-    program = stand_ins.play(replace(program, extensions=fresh))
+    stubs = Stubs(stub_definitions)
+    program = stubs.play(replace(program, extensions=fresh))
     clock = MovableClock(now.replace(tzinfo=program.library.bot.timezone))
-    speak, judge = by or (stand_ins.speak, None)
+    speak, judge = by or (stubs.speak, None)
     asks = by is not None
-    with Simulation(program, clock, requester=stand_ins.request, contact=contact, asks_models=asks) as simulation:
+    with Simulation(program, clock, requester=stubs.request, contact=contact, asks_models=asks) as simulation:
         simulation.service.answer_with(speak)
-        yield simulation, Player(simulation, stand_ins, judge)
+        yield simulation, Player(simulation, stubs, judge)
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedTest:
     """Why a test failed, and where. ``talk`` is what was said until then.
 
     ``expected`` are the messages that the test lists at that place, ``found`` those that came instead. ``complaints``
@@ -51,44 +56,49 @@ class Failure:
 
     mark: Mark
     what: str
-    differences: tuple[Difference, ...] = ()
-    talk: tuple[Spoken, ...] = ()
-    expected: tuple[Says, ...] = ()
-    found: tuple[Bubble, ...] = ()
+    differences: tuple[ExpectationDifference, ...] = ()
+    conversation: tuple[SpokenLine, ...] = ()
+    expected: tuple[BotLine, ...] = ()
+    found: tuple[ShownMessage, ...] = ()
     complaints: tuple[str, ...] = ()
 
 
-def run(transcript: Transcript, program: Program, folder: Folder, coverage: Coverage | None = None) -> Failure | None:
+def run(
+    transcript: Transcript, program: Program, folder: Folder, coverage: Coverage | None = None
+) -> FailedTest | None:
     """Run one test in a world of its own; None when it passes.
 
     ``coverage`` notes which steps and outcomes it took.
     """
-    with world(program, folder, transcript.now, transcript.stage, transcript.contact) as (simulation, player):
+    with isolated_simulation(program, folder, transcript.now, transcript.stub_definitions, transcript.contact) as (
+        simulation,
+        player,
+    ):
         failure = play(transcript, simulation, player)
         if coverage is not None:
             coverage.note(simulation.all_turns())
         return failure
 
 
-def play(transcript: Transcript, simulation: Simulation, player: Player) -> Failure | None:
+def play(transcript: Transcript, simulation: Simulation, player: Player) -> FailedTest | None:
     """Hold a talk in a world that is there; None when it goes as it is written."""
     mark = transcript.mark
     try:
-        for number, line in enumerate(transcript.talk, start=1):
+        for number, line in enumerate(transcript.conversation, start=1):
             mark = line.mark
-            player.take(line, transcript.talk[number:])
+            player.take(line, transcript.conversation[number:])
         player.finish()
     except BotError as error:
         return failure_of(error, mark, simulation, player)
     return None
 
 
-def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> Failure:
+def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> FailedTest:
     """What a talk came to that does not go on."""
-    talk, complaints = tuple(player.talk), tuple(simulation.complaints())
-    if not isinstance(error, TalkFailed):
-        return Failure(mark, str(error), talk=talk, complaints=complaints)
-    return Failure(mark, str(error), error.differences, talk, error.expected, error.found, complaints)
+    conversation, complaints = tuple(player.conversation), tuple(simulation.complaints())
+    if not isinstance(error, ConversationFailed):
+        return FailedTest(mark, str(error), conversation=conversation, complaints=complaints)
+    return FailedTest(mark, str(error), error.differences, conversation, error.expected, error.found, complaints)
 
 
 COLOURS = {"bot": "cyan", "wait": "yellow"}
@@ -101,9 +111,9 @@ def plain(text: str, colour: str) -> str:
     return text
 
 
-def explained(failure: Failure, paint: Paint = plain, width: int = WIDTH) -> Iterator[str]:
+def explained(failure: FailedTest, paint: Paint = plain, width: int = WIDTH) -> Iterator[str]:
     """The lines of a failure: the talk so far, both sides from where they differ, and what else went wrong."""
-    for spoken in failure.talk:
+    for spoken in failure.conversation:
         yield from _spoken(spoken, paint)
     rows = rows_of(failure)
     if rows:
@@ -114,28 +124,30 @@ def explained(failure: Failure, paint: Paint = plain, width: int = WIDTH) -> Ite
         yield f"Went wrong: {complaint}"
 
 
-def rows_of(failure: Failure) -> list[Row]:
+def rows_of(failure: FailedTest) -> list[ComparedRow]:
     """Both sides from where they differ: messages part by part, or what was expected of the conversation."""
     if failure.expected or failure.found:
         pairs = zip_longest(failure.expected, failure.found)
-        return [row for says, bubble in pairs for row in _message_rows(says, bubble)]
-    return [Row(f"{each.what}: {each.expected}", f"{each.what}: {each.found}", True) for each in failure.differences]
+        return [row for says, message in pairs for row in _message_rows(says, message)]
+    return [
+        ComparedRow(f"{each.what}: {each.expected}", f"{each.what}: {each.found}", True) for each in failure.differences
+    ]
 
 
-def _message_rows(says: Says | None, bubble: Bubble | None) -> Iterator[Row]:
+def _message_rows(says: BotLine | None, message: ShownMessage | None) -> Iterator[ComparedRow]:
     """A message that is expected and one that came, part by part; what is neither expected nor wrong is shown too."""
     wanted = {} if says is None else says.parts
-    there = {} if bubble is None else {key: part(bubble) for key, part in PARTS.items()}
+    there = {} if message is None else {key: part(message) for key, part in PARTS.items()}
     if "contains" in wanted:
         there["contains"] = there.pop("says", "")
-    if says is None or bubble is None:
+    if says is None or message is None:
         differing = {*wanted, *there}
     else:
-        differing = {difference.what for difference in differences_of(says, bubble)}
+        differing = {difference.what for difference in differences_of(says, message)}
     for key in ("contains", *PARTS):
         left, right = _part(key, wanted.get(key)), _part(key, there.get(key), found=True)
         if left or right:
-            yield Row(left, right, key in differing)
+            yield ComparedRow(left, right, key in differing)
 
 
 def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) -> str:
@@ -154,15 +166,15 @@ def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) ->
     return f"{key}: {value}"
 
 
-def _spoken(spoken: Spoken, paint: Paint) -> Iterator[str]:
+def _spoken(spoken: SpokenLine, paint: Paint) -> Iterator[str]:
     """A line of the talk: who, and what was said, with what there was to choose from."""
-    lines = [spoken.text] if spoken.bubble is None else lines_of(spoken.bubble) or [""]
+    lines = [spoken.text] if spoken.message is None else lines_of(spoken.message) or [""]
     for number, line in enumerate(lines):
         who = f"{spoken.who if number == 0 else '':{WHO_WIDTH}}"
         yield f"{paint(who, COLOURS.get(spoken.who, 'white'))}{line}".rstrip()
 
 
-def lines_of(bubble: Bubble) -> list[str]:
+def lines_of(message: ShownMessage) -> list[str]:
     """A message with all that there is to see of it."""
-    parts = [_part(key, part(bubble)) for key, part in PARTS.items()]
+    parts = [_part(key, part(message)) for key, part in PARTS.items()]
     return [line for part in parts if part for line in part.split("\n")]

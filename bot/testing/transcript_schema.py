@@ -32,11 +32,11 @@ from bot.keys.key_schemas import (
     with_key,
 )
 from bot.settings.keys import SETTINGS_KEYS
-from bot.simulation.gateway_events import HAPPENINGS
+from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.steps.custom_steps import all_kinds
 from bot.steps.message_parts import COORDINATES, LOCATION_KEYS
 from bot.testing.stub_reader import HTTP_FAILURES, MODEL_FAILURES
-from bot.testing.transcript_reader import FAULTS, MOST_TIMES, OF_TESTS, PER_CENT, TIMES, VERBS, WORDS
+from bot.testing.transcript_reader import FAULTS, LINE_READERS, MOST_TIMES, OF_TESTS, PER_CENT, TIMES, WORD_LINES
 
 _NULL: Schema = {"type": "null"}
 _CALL = either(ANY_TEXT, map_of(ANY))
@@ -74,7 +74,9 @@ _SENT: Schemas = {
     "caption": takes(ANY_TEXT, "The text below the file."),
 }
 _TOLD: Schemas = {"tags": one_or_several(ANY_TEXT)}
-_EVENTS: Schemas = {name: record({key: _TOLD.get(key, ANY_TEXT) for key in of.keys}) for name, of in HAPPENINGS.items()}
+_EVENTS: Schemas = {
+    name: record({key: _TOLD.get(key, ANY_TEXT) for key in of.keys}) for name, of in GATEWAY_EVENTS.items()
+}
 _START: Schemas = {
     "flow": takes(ANY_TEXT, "The flow, or FLOW/STEP."),
     "data": takes(map_of(ANY), "Values for its variables."),
@@ -124,7 +126,7 @@ _LINES: Schemas = {
         either(choice(*MEDIA_KINDS, "sticker"), record(_SENT)), "The contact sends a file, a place or a sticker."
     ),
     "wait": takes(DURATION, "Time passes."),
-    "event": takes(either(choice(*HAPPENINGS), record(_EVENTS, most=1)), "The gateway tells of something."),
+    "event": takes(either(choice(*GATEWAY_EVENTS), record(_EVENTS, most=1)), "The gateway tells of something."),
     "start": takes(either(ANY_TEXT, record(_START, "flow")), "A program starts a flow, or FLOW/STEP."),
     "fault": takes(
         either(choice(*FAULTS), record(dict.fromkeys(FAULTS, integer(1, 1000)), most=1)),
@@ -144,11 +146,11 @@ def _talk(*, evaluates: bool = False) -> Schema:
     )
     expected = {"expect": takes(record({**_EXPECTED, "says": said}), "Where the contact is, and what is known.")}
     known = {**_LINES, **expected}
-    verbs = [verb for verb in VERBS if not (evaluates and verb in OF_TESTS)]
+    verbs = [verb for verb in LINE_READERS if not (evaluates and verb in OF_TESTS)]
     late = {verb: _LATE if verb in _ON_ITS_WAY else {} for verb in verbs}
     lines = {verb: record({verb: known[verb], **late[verb]}, verb) for verb in verbs}
     begins = f"a line begins with one of {', '.join(verbs)}"
-    return list_of(either(choice(*WORDS), by_key(lines, begins)))
+    return list_of(either(choice(*WORD_LINES), by_key(lines, begins)))
 
 
 _STAGE: Schemas = {

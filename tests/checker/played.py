@@ -1,31 +1,31 @@
 """The test of a talk, run by the real path, as `bot test` does."""
 
-from bot.checker.counterexamples.counterexample import Talk
+from bot.checker.counterexamples.counterexample import Counterexample
 from bot.folder import Folder
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.program import Program
-from bot.testing.transcript import Act, Expect, Known, Says
+from bot.testing.transcript import BotLine, ExpectLine, InputLine, KnownNames
 from bot.testing.transcript_reader import read_transcript
 from bot.testing.transcript_run import run
 
 
-def why_not_shown(talk: Talk, program: Program, folder: Folder) -> str:
+def why_not_shown(conversation: Counterexample, program: Program, folder: Folder) -> str:
     """Why the test does not fail by the fault of the talk alone: it has to, at what is expected of its last turn."""
     problems = Problems()
-    (node,) = read("found.yml", talk.test, problems)
+    (node,) = read("found.yml", conversation.test, problems)
     assert isinstance(node, Map)
-    known = Known(program.library.flows, program.extensions.calls, program.library.bot.languages, folder.path)
+    known = KnownNames(program.library.flows, program.extensions.calls, program.library.bot.languages, folder.path)
     transcript = read_transcript(node, known, problems)
     if problems:
         return "\n".join(map(str, problems.sorted()))
     failure = run(transcript, program, folder)
     if failure is None:
         return "it passes"
-    lines = list(transcript.talk)
+    lines = list(transcript.conversation)
     number = next(number for number, line in enumerate(lines) if line.mark == failure.mark)
-    acts = sum(isinstance(line, Act) for line in lines[number:])
-    early = isinstance(lines[number], Expect) and acts == 1  # it is expected before the last thing that happens
-    if isinstance(lines[number], Says | Expect) and (acts == 0 or early):
+    acts = sum(isinstance(line, InputLine) for line in lines[number:])
+    early = isinstance(lines[number], ExpectLine) and acts == 1  # it is expected before the last thing that happens
+    if isinstance(lines[number], BotLine | ExpectLine) and (acts == 0 or early):
         return ""
     return f"it fails before its end, at line {failure.mark.line}: {failure.what}"

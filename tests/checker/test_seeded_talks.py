@@ -2,10 +2,10 @@
 
 import pytest
 
-from bot.checker.counterexamples.counterexample import Teller
-from bot.checker.counterexamples.fault_tests import FAULTS
+from bot.checker.counterexamples.counterexample import CounterexampleFinder
+from bot.checker.counterexamples.fault_tests import FAULT_TESTS
 from bot.checker.prove import prove
-from bot.testing.examples_from_tests import hints_of
+from bot.testing.examples_from_tests import examples_from
 from bot.testing.transcript_reader import load_with_tests
 from tests.checker.played import why_not_shown
 from tests.checker.test_seeded import MISTAKES, Mistake, with_mistake
@@ -29,7 +29,7 @@ def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) ->
     assert program is not None
     found = [each for each in prove(program.library, folder.sources) if (each.path, each.line) == (path, line)]
     assert mistake.code in {finding.code for finding in found}
-    teller = Teller(program.library, hints_of(program.extensions, loaded.transcripts))
+    teller = CounterexampleFinder(program.library, examples_from(program.extensions, loaded.transcripts))
     for finding in found:
         talk, _ = teller.tell(finding)
         assert talk is not None, finding
@@ -37,5 +37,5 @@ def test_a_mistake_is_told_as_a_talk_whose_test_fails_by_it(mistake: Mistake) ->
 
 
 def test_a_code_has_no_talk_or_a_fault_that_shows_in_one() -> None:
-    assert not FAULTS.keys() & NO_TALK.keys()
-    assert {mistake.code for mistake in TOLD.values()} <= FAULTS.keys()
+    assert not FAULT_TESTS.keys() & NO_TALK.keys()
+    assert {mistake.code for mistake in TOLD.values()} <= FAULT_TESTS.keys()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.drawing.drawing_model import Look
+from bot.checker.drawing.drawing_model import BoxKind
 from tests.cli.terminal import call
 from tests.docs.test_docs import ROOT
 
@@ -28,5 +28,5 @@ def test_a_command_prints_what_the_page_shows(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_every_kind_of_step_is_explained() -> None:
-    kinds = [look.value for look in Look if look not in (Look.START, Look.END, Look.FLOW)]
+    kinds = [look.value for look in BoxKind if look not in (BoxKind.START, BoxKind.END, BoxKind.FLOW)]
     assert re.findall(r"^\| \w+: ([a-z ]+) \|", TEXT, re.MULTILINE) == kinds

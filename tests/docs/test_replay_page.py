@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, FAILED
-from bot.checker.replaying.differences import Kind
-from bot.checker.replaying.migration_preview import Becomes
+from bot.checker.replaying.differences import DifferenceKind
+from bot.checker.replaying.migration_preview import MigrationKind
 from bot.cli.replay import UNREADABLE
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
@@ -54,6 +54,6 @@ def lines(text: str) -> list[str]:
 
 
 def test_the_page_tells_of_everything_that_the_commands_can_say() -> None:
-    said = [*(kind.value for kind in Kind), BEGUN_BEFORE, EDITED, FAILED, UNREADABLE]
-    said += [becomes.value for becomes in Becomes if becomes is not Becomes.UNCHANGED]
+    said = [*(kind.value for kind in DifferenceKind), BEGUN_BEFORE, EDITED, FAILED, UNREADABLE]
+    said += [becomes.value for becomes in MigrationKind if becomes is not MigrationKind.UNCHANGED]
     assert [each for each in said if each not in TEXT] == []

@@ -14,8 +14,8 @@ from bot.core.values import Location
 from bot.flow.library import name_of_event
 from bot.folder import read_folder
 from bot.program import Program, load_program
-from bot.simulation.gateway_events import HAPPENINGS, NothingYet
-from bot.simulation.phone import Bubble, NotOnScreen
+from bot.simulation.gateway_events import GATEWAY_EVENTS, NothingYet
+from bot.simulation.phone import NotOnScreen, ShownMessage
 from bot.simulation.simulation import Simulation
 from tests.cli.terminal import BOT, make_bot
 
@@ -43,8 +43,8 @@ def simulation(tmp_path: Path) -> Iterator[Simulation]:
         yield simulation
 
 
-def texts(bubbles: list[Bubble]) -> list[str]:
-    return [bubble.template or bubble.text for bubble in bubbles]
+def texts(bubbles: list[ShownMessage]) -> list[str]:
+    return [message.template or message.text for message in bubbles]
 
 
 def test_what_the_bot_says_is_heard_once(simulation: Simulation) -> None:
@@ -131,7 +131,7 @@ def test_an_event_that_is_delivered_again_is_taken_once(simulation: Simulation) 
     assert len(simulation.trace()) == 1
 
 
-@pytest.mark.parametrize("event", [event for event in HAPPENINGS if not event.startswith("message")])
+@pytest.mark.parametrize("event", [event for event in GATEWAY_EVENTS if not event.startswith("message")])
 def test_what_the_gateway_tells_of_a_contact_reaches_the_bot(simulation: Simulation, event: str) -> None:
     simulation.user("hi")
     simulation.happen(event, {})
@@ -139,7 +139,7 @@ def test_what_the_gateway_tells_of_a_contact_reaches_the_bot(simulation: Simulat
     assert not isinstance(told, dict) and name_of_event(told) == event
 
 
-@pytest.mark.parametrize("event", [event for event in HAPPENINGS if event.startswith("message")])
+@pytest.mark.parametrize("event", [event for event in GATEWAY_EVENTS if event.startswith("message")])
 def test_what_becomes_of_the_newest_message_reaches_the_bot(simulation: Simulation, event: str) -> None:
     with pytest.raises(NothingYet, match="no message has been sent"):
         simulation.happen(event, {})

@@ -9,9 +9,9 @@ import pytest
 from bot.core.values import Media, Record
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Node, read
-from bot.simulation.phone import Bubble, File, Link, Row
+from bot.simulation.phone import ListRow, ShownFile, ShownLink, ShownMessage
 from bot.testing.comparison import differences_of, fits
-from bot.testing.transcript import Says
+from bot.testing.transcript import BotLine
 
 MARK = Mark("t.yml", 1, 1)
 
@@ -66,37 +66,37 @@ def test_other_values_do_not(written: str, value: Any) -> None:
     assert not fits(node(written), value)
 
 
-def found(parts: dict[str, Any], bubble: Bubble, alone: bool = False) -> list[tuple[str, str, str]]:
-    return [(d.what, d.expected, d.found) for d in differences_of(Says(MARK, parts, alone), bubble)]
+def found(parts: dict[str, Any], message: ShownMessage, alone: bool = False) -> list[tuple[str, str, str]]:
+    return [(d.what, d.expected, d.found) for d in differences_of(BotLine(MARK, parts, alone), message)]
 
 
 def test_only_what_is_written_is_compared() -> None:
-    question = Bubble("What now?", header="Café", buttons=("Tea", "Coffee"))
+    question = ShownMessage("What now?", header="Café", buttons=("Tea", "Coffee"))
     assert found({"contains": ("now",)}, question) == []
     assert found({"says": "What now?", "buttons": ("Tea", "Coffee"), "header": "Café"}, question) == []
 
 
 def test_a_bare_text_is_the_whole_message() -> None:
-    assert found({"says": "What now?"}, Bubble("What now?"), alone=True) == []
-    assert found({"says": "What now?"}, Bubble("What now?", buttons=("Tea",)), alone=True) == [
+    assert found({"says": "What now?"}, ShownMessage("What now?"), alone=True) == []
+    assert found({"says": "What now?"}, ShownMessage("What now?", buttons=("Tea",)), alone=True) == [
         ("buttons", "nothing", "Tea")
     ]
 
 
 def test_each_part_of_a_message_can_be_expected() -> None:
-    shown = Bubble(
-        "Look", "Top", "Bottom", rows=(Row("One"), Row("Two")), link=Link("Map", "https://a.example"),
-        file=File("image", "https://a.example/1.png"), place="Home", template="t", language="en", body=("1", "2"),
+    shown = ShownMessage(
+        "Look", "Top", "Bottom", rows=(ListRow("One"), ListRow("Two")), link=ShownLink("Map", "https://a.example"),
+        file=ShownFile("image", "https://a.example/1.png"), place="Home", template="t", language="en", body=("1", "2"),
     )  # fmt: skip
     parts = {
         "says": "Look", "header": "Top", "footer": "Bottom", "rows": ("One", "Two"), "link": "https://a.example",
         "image": "https://a.example/1.png", "location": "Home", "template": "t", "language": "en", "body": ("1", "2"),
     }  # fmt: skip
     assert found(parts, shown) == []
-    assert [what for what, _, _ in found(parts, Bubble())] == list(parts)
+    assert [what for what, _, _ in found(parts, ShownMessage())] == list(parts)
     assert found({"video": "https://a.example/1.png"}, shown) == [("video", "https://a.example/1.png", "nothing")]
 
 
 def test_order_and_number_of_choices_matter() -> None:
-    assert found({"buttons": ("A", "B")}, Bubble(buttons=("B", "A"))) == [("buttons", "A | B", "B | A")]
-    assert found({"contains": ("a", "b")}, Bubble("only a")) == [("contains", "b", "only a")]
+    assert found({"buttons": ("A", "B")}, ShownMessage(buttons=("B", "A"))) == [("buttons", "A | B", "B | A")]
+    assert found({"contains": ("a", "b")}, ShownMessage("only a")) == [("contains", "b", "only a")]

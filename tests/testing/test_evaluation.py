@@ -11,10 +11,10 @@ from bot.ai.ai_client import Completions
 from bot.emulator.completion import CompletionService, EmulatedModel, ModelAnswer
 from bot.folder import Folder, read_folder
 from bot.program import Program
-from bot.simulation.phone import Bubble
-from bot.testing.evaluation import Evaluated, evaluate, judging, replay, verdict
-from bot.testing.model_sources import BUDGET, LiveModel, Purse, Stopped
-from bot.testing.player import Spoken
+from bot.simulation.phone import ShownMessage
+from bot.testing.evaluation import EvaluationResult, evaluate, judging, replay, verdict
+from bot.testing.model_sources import BUDGET, EvaluationStopped, LiveModel, RunBudget
+from bot.testing.player import SpokenLine
 from bot.testing.transcript import Transcript
 from bot.testing.transcript_reader import load_with_tests
 from tests.cli.terminal import make_bot
@@ -59,22 +59,22 @@ def service() -> Iterator[CompletionService]:
 class Shop:
     """A bot with one evaluation, and the service that its model is asked at."""
 
-    def __init__(self, folder: Path, service: CompletionService, head: str, talk: str) -> None:
-        text = f"evaluate: the model\n{head}\ntalk:{talk}"
+    def __init__(self, folder: Path, service: CompletionService, head: str, conversation: str) -> None:
+        text = f"evaluate: the model\n{head}\ntalk:{conversation}"
         self.bot: Folder = read_folder(make_bot(folder, FLOWS, HANDLERS, text))
         loaded = load_with_tests(self.bot)
         assert loaded.program is not None and not loaded.problems, loaded.problems
         self.program: Program = loaded.program
         self.evaluation: Transcript = loaded.transcripts[0]
-        self.purse = Purse(BUDGET)
+        self.purse = RunBudget(BUDGET)
         self.waited: list[float] = []
         self.client = Completions(service.url, service.key)
 
-    def held(self, model: str = SWIFT, judge: str = SWIFT) -> Evaluated:
+    def held(self, model: str = SWIFT, judge: str = SWIFT) -> EvaluationResult:
         source = LiveModel(self.client, model, judge, self.purse, alone=False)
         return evaluate(self.evaluation, self.program, self.bot, source, model, self.waited.append)
 
-    def again(self, before: Evaluated, program: Program | None = None) -> Evaluated:
+    def again(self, before: EvaluationResult, program: Program | None = None) -> EvaluationResult:
         tries = [each.answers for each in before.tries]
         return replay(self.evaluation, program or self.program, self.bot, before.model, tries)
 
@@ -86,7 +86,7 @@ def looks_up(body: dict[str, Any]) -> ModelAnswer | str:
     return ModelAnswer(calls=[("orders_find", {"number": 7})])
 
 
-def differences(evaluated: Evaluated) -> list[list[tuple[str, str, str]]]:
+def differences(evaluated: EvaluationResult) -> list[list[tuple[str, str, str]]]:
     """What each failed try came to."""
     failures = [each.failure for each in evaluated.tries if each.failure is not None]
     return [[(d.what, d.expected, d.found) for d in failure.differences] for failure in failures]
@@ -127,31 +127,31 @@ def test_a_value_that_is_checked_against_others_is_filled(
 def test_a_value_that_does_not_fit_is_not_filled(tmp_path: Path, service: CompletionService) -> None:
     service.say(calls=[("remember", {"number": "a few"})])
     service.say("Which one?")
-    talk = "\n  - user: hi\n  - expect: {filled: {number: null}, exit: null}\n"
-    assert Shop(tmp_path, service, "times: 1", talk).held().ok
+    conversation = "\n  - user: hi\n  - expect: {filled: {number: null}, exit: null}\n"
+    assert Shop(tmp_path, service, "times: 1", conversation).held().ok
 
 
 def test_so_many_tries_must_pass_as_it_says(tmp_path: Path, service: CompletionService) -> None:
-    talk = "\n  - user: hi\n  - expect: {says: {contains: good morning, without: [bye, farewell]}}\n"
+    conversation = "\n  - user: hi\n  - expect: {says: {contains: good morning, without: [bye, farewell]}}\n"
     for said in ("Good  Morning!", "Good morning, and bye", "good MORNING"):
         service.say(said)
-    shop = Shop(tmp_path, service, "pass: 66%", talk)
+    shop = Shop(tmp_path, service, "pass: 66%", conversation)
     held = shop.held()
     assert ([each.failure is None for each in held.tries], held.ok) == ([True, False, True], True)
     assert differences(held) == [[("says: without", "bye", "Good morning, and bye")]]
-    strict = Shop(tmp_path, service, "pass: 67%", talk)
-    assert not Evaluated(strict.evaluation, SWIFT, held.tries).ok
+    strict = Shop(tmp_path, service, "pass: 67%", conversation)
+    assert not EvaluationResult(strict.evaluation, SWIFT, held.tries).ok
 
 
 def test_failures_of_one_reason_are_one_with_the_numbers_of_their_tries(
     tmp_path: Path, service: CompletionService
 ) -> None:
-    talk = "\n  - user: hi\n  - expect: {says: {any: [yes, sure]}}\n"
+    conversation = "\n  - user: hi\n  - expect: {says: {any: [yes, sure]}}\n"
     for said in ("No", "Sure", "Never"):
         service.say(said)
-    ((failure, numbers),) = Shop(tmp_path, service, "", talk).held().failures()
+    ((failure, numbers),) = Shop(tmp_path, service, "", conversation).held().failures()
     assert numbers == [1, 3]
-    assert [(spoken.who, spoken.text) for spoken in failure.talk] == [("user", "hi"), ("bot", "No")]
+    assert [(spoken.who, spoken.text) for spoken in failure.conversation] == [("user", "hi"), ("bot", "No")]
 
 
 def test_the_bot_may_say_more_than_is_listed_and_is_silent_where_that_is_written(
@@ -195,10 +195,12 @@ def test_only_a_clear_yes_is_one(answer: str, why: str) -> None:
 
 
 def test_what_happens_stands_in_the_talk_that_is_judged() -> None:
-    asks = Bubble("Tea?", buttons=("Sure", "Never"))
-    asked = judging("Well?", [Spoken("user", "hi"), Spoken("bot", "Tea?", asks), Spoken("tap", "Sure")])[1]["content"]
-    talk, question = asked.split("The question: ")
-    assert json.loads(talk.removeprefix("The conversation:")) == [
+    asks = ShownMessage("Tea?", buttons=("Sure", "Never"))
+    asked = judging("Well?", [SpokenLine("user", "hi"), SpokenLine("bot", "Tea?", asks), SpokenLine("tap", "Sure")])[1][
+        "content"
+    ]
+    conversation, question = asked.split("The question: ")
+    assert json.loads(conversation.removeprefix("The conversation:")) == [
         {"who": "contact", "says": "hi"},
         {"who": "chatbot", "says": "Tea?\n[Sure] [Never]"},
         {"who": "contact", "says": "(tap) Sure"},
@@ -232,7 +234,7 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
 
 
 @pytest.mark.parametrize(
-    ("edited", "talk", "why"),
+    ("edited", "conversation", "why"),
     [
         (("a shop", "a bank"), FOUND, "what the model is told has changed"),
         (("tools: [orders.find, orders.cancel]", "tools: [orders.find]"), FOUND, "the tools or the exits"),
@@ -242,11 +244,11 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
     ],
 )
 def test_a_recording_of_other_questions_is_stale_and_says_why(
-    tmp_path: Path, service: CompletionService, edited: tuple[str, str], talk: str, why: str
+    tmp_path: Path, service: CompletionService, edited: tuple[str, str], conversation: str, why: str
 ) -> None:
     service.answer_with(looks_up)
     held = Shop(tmp_path / "before", service, "times: 1", FOUND).held()
-    now = Shop(tmp_path / "now", service, "times: 1", talk)
+    now = Shop(tmp_path / "now", service, "times: 1", conversation)
     (tmp_path / "now" / "flows" / "main.yml").write_text(FLOWS.replace(*edited))
     now.bot = read_folder(tmp_path / "now")
     again = now.again(held, load_with_tests(now.bot).program)
@@ -276,7 +278,7 @@ def test_a_service_that_goes_on_failing_stops_the_run(tmp_path: Path, service: C
     for _ in range(9):
         service.fail("server_error")
     shop = Shop(tmp_path, service, "times: 1", "\n  - user: hi\n")
-    with pytest.raises(Stopped, match=r"has failed 4 times in a row: server_error: .*BOT_AI_MODEL"):
+    with pytest.raises(EvaluationStopped, match=r"has failed 4 times in a row: server_error: .*BOT_AI_MODEL"):
         shop.held()
     assert len(service.requests()) == 4
 
@@ -289,7 +291,7 @@ def test_what_no_repetition_can_help_stops_the_run_at_once(
     tmp_path: Path, service: CompletionService, failure: dict[str, Any], what_to_do: str
 ) -> None:
     service.fail(**failure)
-    with pytest.raises(Stopped, match=what_to_do):
+    with pytest.raises(EvaluationStopped, match=what_to_do):
         Shop(tmp_path, service, "", "\n  - user: hi\n").held()
     assert len(service.requests()) == 1
 
@@ -305,8 +307,8 @@ def test_a_model_may_take_longer_than_a_handler(
 def test_no_question_is_asked_that_could_use_up_more_than_there_is(tmp_path: Path, service: CompletionService) -> None:
     service.answer_with(lambda body: "Hello")
     shop = Shop(tmp_path, service, "times: 9", "\n  - user: hi\n")
-    shop.purse = Purse(3000)  # an answer may have 1,024, a question has some hundreds
-    with pytest.raises(Stopped, match=r"of 3,000 tokens are left, .* --budget"):
+    shop.purse = RunBudget(3000)  # an answer may have 1,024, a question has some hundreds
+    with pytest.raises(EvaluationStopped, match=r"of 3,000 tokens are left, .* --budget"):
         shop.held()
     assert 1 < len(service.requests()) < 9
     assert shop.purse.used <= 3000

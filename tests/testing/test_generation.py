@@ -7,9 +7,9 @@ import pytest
 from bot.cli.generating import transcript_of
 from bot.folder import read_folder
 from bot.testing.coverage import Coverage
-from bot.testing.examples_from_tests import hints_of
-from bot.testing.generation import Generated, Generator, Paths
-from bot.testing.transcript_reader import Loaded, load_with_tests
+from bot.testing.examples_from_tests import examples_from
+from bot.testing.generation import ConversationGenerator, GeneratedTest, PathFinder
+from bot.testing.transcript_reader import LoadedTests, load_with_tests
 from bot.testing.transcript_run import run
 from tests.searches import search, tries
 
@@ -17,13 +17,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAST_PERCENT = 95
 
 
-def loaded(name: str) -> Loaded:
+def loaded(name: str) -> LoadedTests:
     return load_with_tests(read_folder(EXAMPLES / name))
 
 
-def generator(bot: Loaded) -> Generator:
+def generator(bot: LoadedTests) -> ConversationGenerator:
     assert bot.program is not None
-    return Generator(bot.program, hints_of(bot.program.extensions, bot.transcripts))
+    return ConversationGenerator(bot.program, examples_from(bot.program.extensions, bot.transcripts))
 
 
 @search
@@ -32,7 +32,7 @@ def test_the_talks_take_nearly_all_steps_and_outcomes(name: str) -> None:
     bot = loaded(name)
     assert bot.program is not None
     made = generator(bot)
-    paths = Paths(made.explorer, made.proposals, Coverage(bot.program.library), made.begins())
+    paths = PathFinder(made.explorer, made.proposals, Coverage(bot.program.library), made.begins())
     paths.explore()
     paths.aim()
     assert 100 * len(paths.taken) >= LEAST_PERCENT * Coverage(bot.program.library).total
@@ -50,7 +50,7 @@ def test_walks_hold_by_the_real_path() -> None:
 
 
 def test_what_is_made_is_the_same_each_time_and_another_seed_makes_other_walks() -> None:
-    def made(seed: int) -> list[Generated]:
+    def made(seed: int) -> list[GeneratedTest]:
         making = generator(loaded("survey"))
         return [*making.covering(), *making.walks(2, seed)]
 
@@ -70,8 +70,8 @@ def test_each_test_says_what_it_is_about_and_stands_in_its_flows_file() -> None:
 def test_what_a_bots_tests_know_is_known() -> None:
     bot = loaded("form")
     assert bot.program is not None
-    hints = hints_of(bot.program.extensions, bot.transcripts)
-    assert "Form bin-12" in hints.texts
-    assert {answer.status for answer in hints.responds("GET forms:/forms/BIN-13")} >= {404}
-    assert next(answer.json for answer in hints.responds("GET forms:/forms/BIN-14")) == {"closed": "2030-04-30"}
-    assert not hints.responds("GET other:/")
+    examples = examples_from(bot.program.extensions, bot.transcripts)
+    assert "Form bin-12" in examples.texts
+    assert {answer.status for answer in examples.responds("GET forms:/forms/BIN-13")} >= {404}
+    assert next(answer.json for answer in examples.responds("GET forms:/forms/BIN-14")) == {"closed": "2030-04-30"}
+    assert not examples.responds("GET other:/")

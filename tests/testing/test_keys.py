@@ -25,7 +25,7 @@ from bot.program import load_handlers
 from bot.settings.setting_values import problems_in
 from bot.steps import KINDS
 from bot.steps.step_options import SOME_HAVE
-from bot.testing.transcript import Known
+from bot.testing.transcript import KnownNames
 from bot.testing.transcript_reader import load_with_tests, read_transcript
 from bot.testing.transcript_schema import documents_schema
 from tests.made_documents import documents
@@ -145,7 +145,7 @@ def problems_of(document: Any, extensions: Extensions = NO_PYTHON) -> set[tuple[
     if node.get("flow") is not None:
         read_flow(node, NO_BOT, extensions, {}, found)
     elif node.get("test") is not None or node.get("evaluate") is not None:
-        read_transcript(node, Known(complete=False), found)
+        read_transcript(node, KnownNames(complete=False), found)
     else:
         read_bot(node, extensions, found)
     return {(problem.code, problem.what) for problem in found.sorted()}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bot.folder import read_folder
 from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import Failure, run
+from bot.testing.transcript_run import FailedTest, run
 from tests.cli.terminal import make_bot
 
 FLOWS = """
@@ -55,22 +55,22 @@ WHOLE = """
 """
 
 
-def results(folder: Path, *talks: str) -> list[Failure | None]:
-    tests = "---".join(f"\ntest: {number}\ntalk:{talk}" for number, talk in enumerate(talks))
+def results(folder: Path, *talks: str) -> list[FailedTest | None]:
+    tests = "---".join(f"\ntest: {number}\ntalk:{conversation}" for number, conversation in enumerate(talks))
     bot = read_folder(make_bot(folder, FLOWS, HANDLERS, tests))
     loaded = load_with_tests(bot)
     assert loaded.program is not None and not loaded.problems
     return [run(transcript, loaded.program, bot) for transcript in loaded.transcripts]
 
 
-def failure(folder: Path, talk: str) -> Failure:
-    (found,) = results(folder, talk)
+def failure(folder: Path, conversation: str) -> FailedTest:
+    (found,) = results(folder, conversation)
     assert found is not None
     return found
 
 
-def lines(talk: str) -> str:
-    return "".join(f"\n  - {line}" for line in talk.split("; ")) + "\n"
+def lines(conversation: str) -> str:
+    return "".join(f"\n  - {line}" for line in conversation.split("; ")) + "\n"
 
 
 def test_a_talk_that_goes_as_written_passes(tmp_path: Path) -> None:
@@ -85,8 +85,8 @@ def test_what_the_bot_says_and_the_test_does_not_list_fails(tmp_path: Path) -> N
     found = failure(tmp_path, lines("user: hi; bot: Hello; tap: Tea"))
     assert found.what == "the bot says something before this that the test does not list"
     assert (found.mark.path, found.mark.line) == ("flows/tests.yml", 6)
-    assert [(spoken.who, spoken.text) for spoken in found.talk] == [("user", "hi"), ("bot", "Hello")]
-    assert [bubble.text for bubble in found.found] == ["What would you like?"]
+    assert [(spoken.who, spoken.text) for spoken in found.conversation] == [("user", "hi"), ("bot", "Hello")]
+    assert [message.text for message in found.found] == ["What would you like?"]
 
 
 def test_what_the_bot_says_after_the_last_line_fails(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_what_the_bot_says_after_the_last_line_fails(tmp_path: Path) -> None:
 
 
 def test_what_the_test_lists_and_the_bot_does_not_say_fails(tmp_path: Path) -> None:
-    talk = lines("user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; bot: Really?")
-    found = failure(tmp_path, talk)
+    conversation = lines("user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; bot: Really?")
+    found = failure(tmp_path, conversation)
     assert found.what == "the bot says nothing here"
     assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Really?", "nothing")]
 
@@ -106,7 +106,7 @@ def test_other_words_fail_with_the_difference(tmp_path: Path) -> None:
     assert found.what == "the bot says something else"
     assert [(d.what, d.expected, d.found) for d in found.differences] == [("says", "Hallo", "Hello")]
     assert [says.parts for says in found.expected] == [{"says": "Hallo"}]
-    assert [bubble.text for bubble in found.found] == ["Hello", "What would you like?"]
+    assert [message.text for message in found.found] == ["Hello", "What would you like?"]
 
 
 def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_row_that_is_a_button_says_how_it_is_chosen(tmp_path: Path) -> None:
 
 
 def test_an_expectation_that_does_not_hold_fails(tmp_path: Path) -> None:
-    talk = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
-    found = failure(tmp_path, lines(talk + "expect: {flow: null, vars: {cups: 2}, tags: [guest]}"))
+    conversation = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
+    found = failure(tmp_path, lines(conversation + "expect: {flow: null, vars: {cups: 2}, tags: [guest]}"))
     assert found.what == "the conversation is not where it is expected"
     assert [(d.what, d.expected, d.found) for d in found.differences] == [
         ("flow", "null", "main"),
@@ -133,8 +133,8 @@ def test_an_expectation_that_does_not_hold_fails(tmp_path: Path) -> None:
 
 
 def test_a_wait_goes_through_all_that_falls_due_in_order(tmp_path: Path) -> None:
-    talk = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
-    assert results(tmp_path, lines(talk + "wait: 2d; bot: Still there?; expect: {flow: null}")) == [None]
+    conversation = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
+    assert results(tmp_path, lines(conversation + "wait: 2d; bot: Still there?; expect: {flow: null}")) == [None]
 
 
 def test_a_message_that_the_gateway_refuses_is_named_with_its_words(tmp_path: Path) -> None:

@@ -12,29 +12,29 @@ from bot.extensions.gathered import extensions_in
 from bot.lang.problems import Problems
 from bot.lang.source import Map, read
 from bot.testing.transcript import (
-    Again,
-    Expect,
-    Fault,
-    Happens,
-    Http,
+    AgainLine,
+    BotLine,
+    EventLine,
+    ExpectLine,
+    FaultLine,
+    HandlerStub,
     HttpLine,
-    Known,
-    Line,
-    Model,
+    HttpStub,
+    KnownNames,
     ModelLine,
-    Pick,
-    Restart,
-    Result,
-    Says,
-    Send,
-    Silence,
-    Standing,
-    Start,
-    Tap,
+    ModelStub,
+    PickLine,
+    RestartLine,
+    SendLine,
+    SilenceLine,
+    StartLine,
+    StubAnswers,
+    TapLine,
     Transcript,
+    TranscriptLine,
     Tries,
-    User,
-    Wait,
+    UserLine,
+    WaitLine,
 )
 from bot.testing.transcript_reader import NOW, read_transcript
 from tests.talk import library_of
@@ -57,10 +57,10 @@ def find(number: str) -> dict[str, Any]:
     return {}
 
 
-KNOWN = Known(FLOWS, extensions_in([{"find": find}]).calls, ("en", "id"), Path(__file__).parent)
+KNOWN = KnownNames(FLOWS, extensions_in([{"find": find}]).calls, ("en", "id"), Path(__file__).parent)
 
 
-def transcript_of(text: str, known: Known = KNOWN) -> tuple[Transcript, list[str]]:
+def transcript_of(text: str, known: KnownNames = KNOWN) -> tuple[Transcript, list[str]]:
     problems = Problems()
     (node,) = read("tests/t.yml", text, problems)
     assert isinstance(node, Map)
@@ -71,10 +71,10 @@ def problems_of(line: str) -> list[str]:
     return [problem.removeprefix("tests/t.yml:") for problem in transcript_of(f"test: t\ntalk:\n  - {line}\n")[1]]
 
 
-def line_of(text: str) -> Line:
+def line_of(text: str) -> TranscriptLine:
     transcript, problems = transcript_of(f"test: t\ntalk:\n  - {text}\n")
     assert problems == []
-    (line,) = transcript.talk
+    (line,) = transcript.conversation
     return line
 
 
@@ -97,23 +97,23 @@ talk:
     assert problems == []
     assert transcript.name == "all of it"
     assert transcript.now == datetime(2030, 1, 2, 3, 4)
-    user, tap, pick, wait, plain, rich, expect, *words = transcript.talk
-    assert isinstance(user, User) and user.text == "12"
-    assert isinstance(tap, Tap) and tap.title == "Yes, please"
-    assert isinstance(pick, Pick) and pick.title == "Tea"
-    assert isinstance(wait, Wait) and wait.duration == timedelta(days=5, hours=2)
-    assert isinstance(plain, Says) and plain.alone and plain.parts == {"says": "How many?"}
-    assert isinstance(rich, Says) and not rich.alone
+    user, tap, pick, wait, plain, rich, expect, *words = transcript.conversation
+    assert isinstance(user, UserLine) and user.text == "12"
+    assert isinstance(tap, TapLine) and tap.title == "Yes, please"
+    assert isinstance(pick, PickLine) and pick.title == "Tea"
+    assert isinstance(wait, WaitLine) and wait.duration == timedelta(days=5, hours=2)
+    assert isinstance(plain, BotLine) and plain.alone and plain.parts == {"says": "How many?"}
+    assert isinstance(rich, BotLine) and not rich.alone
     assert rich.parts == {"says": "Hi", "contains": ("H", "i"), "buttons": ("A", "B"), "link": "https://a.example"}
-    assert isinstance(expect, Expect) and list(expect.wanted) == ["flow"]
-    assert [type(word) for word in words] == [Silence, Restart, Again]
+    assert isinstance(expect, ExpectLine) and list(expect.wanted) == ["flow"]
+    assert [type(word) for word in words] == [SilenceLine, RestartLine, AgainLine]
 
 
 def test_what_the_contact_does_may_be_late() -> None:
     line = line_of("{user: hello, late: 2m}")
-    assert isinstance(line, User) and line.late == timedelta(minutes=2)
+    assert isinstance(line, UserLine) and line.late == timedelta(minutes=2)
     line = line_of("{tap: Yes, late: 5m}")
-    assert isinstance(line, Tap) and line.late == timedelta(minutes=5)
+    assert isinstance(line, TapLine) and line.late == timedelta(minutes=5)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_the_contact_does_may_be_late() -> None:
 )
 def test_a_contact_can_send_files_places_and_stickers(text: str, parts: tuple[Any, ...]) -> None:
     line = line_of(f"send: {text}")
-    assert isinstance(line, Send)
+    assert isinstance(line, SendLine)
     assert (line.kind, line.caption, line.content, line.location) == parts
 
 
@@ -145,34 +145,34 @@ def test_a_contact_can_send_files_places_and_stickers(text: str, parts: tuple[An
 )
 def test_an_event_has_what_it_is_told_of(text: str, event: str, data: Mapping[str, Any]) -> None:
     line = line_of(f"event: {text}")
-    assert isinstance(line, Happens) and (line.event, line.data) == (event, data)
+    assert isinstance(line, EventLine) and (line.event, line.data) == (event, data)
 
 
 def test_a_program_starts_a_flow_with_values_and_says_what_a_busy_contact_means() -> None:
     line = line_of("start: order")
-    assert isinstance(line, Start) and (line.flow, line.data, line.busy) == ("order", {}, "after")
+    assert isinstance(line, StartLine) and (line.flow, line.data, line.busy) == ("order", {}, "after")
     line = line_of("start: order/bye")
-    assert isinstance(line, Start) and line.flow == "order/bye"
+    assert isinstance(line, StartLine) and line.flow == "order/bye"
     line = line_of("start: {flow: order, data: {cups: 2}, busy: skip}")
-    assert isinstance(line, Start) and (line.flow, line.data, line.busy) == ("order", {"cups": 2}, "skip")
+    assert isinstance(line, StartLine) and (line.flow, line.data, line.busy) == ("order", {"cups": 2}, "skip")
 
 
 def test_a_fault_happens_once_or_so_many_times() -> None:
     line = line_of("fault: send_failed")
-    assert isinstance(line, Fault) and (line.kind, line.times) == ("send_failed", 1)
+    assert isinstance(line, FaultLine) and (line.kind, line.times) == ("send_failed", 1)
     line = line_of("fault: {rate_limited: 3}")
-    assert isinstance(line, Fault) and (line.kind, line.times) == ("rate_limited", 3)
+    assert isinstance(line, FaultLine) and (line.kind, line.times) == ("rate_limited", 3)
 
 
 def test_a_line_answers_for_a_model_or_a_service() -> None:
     line = line_of("model: {says: One moment., calls: [{shop.find: {number: 1}}, {leave: done}]}")
     assert isinstance(line, ModelLine)
-    assert line.answer == Model("One moment.", (("shop.find", {"number": 1}), ("leave_done", {})))
+    assert line.answer == ModelStub("One moment.", (("shop.find", {"number": 1}), ("leave_done", {})))
     line = line_of('http: {"GET https://a.example/*": {json: [1], headers: {ETag: x}}}')
     assert isinstance(line, HttpLine) and line.request == "GET https://a.example/*"
-    assert line.answer == Http(200, b"[1]", "application/json", {"etag": "x"})
+    assert line.answer == HttpStub(200, b"[1]", "application/json", {"etag": "x"})
     line = line_of('http: {"GET crm:/orders": 404}')
-    assert isinstance(line, HttpLine) and line.answer == Http(404)
+    assert isinstance(line, HttpLine) and line.answer == HttpStub(404)
     line = line_of('http: {"GET crm:/orders": {fails: timeout}}')
     assert isinstance(line, HttpLine) and line.answer.fails == "timeout"
 
@@ -188,12 +188,14 @@ random: [0, 0.5]
 talk: [user: hi]
 """)
     assert problems == []
-    stage = transcript.stage
-    turns = Standing((Result({"state": "new"}), Result(fails="SoldOut"), Result(fails="timeout")), turns=True)
+    stage = transcript.stub_definitions
+    turns = StubAnswers(
+        (HandlerStub({"state": "new"}), HandlerStub(fails="SoldOut"), HandlerStub(fails="timeout")), turns=True
+    )
     assert stage.handlers == {"shop.find": turns}
-    assert stage.http == {"GET crm:/a": Standing((Http(200, b"hello"),))}
-    assert stage.models == {"opening": Standing((Model("We open at nine."),))}
-    assert stage.random == Standing((0.0, 0.5), turns=True)
+    assert stage.http == {"GET crm:/a": StubAnswers((HttpStub(200, b"hello"),))}
+    assert stage.models == {"opening": StubAnswers((ModelStub("We open at nine."),))}
+    assert stage.random == StubAnswers((0.0, 0.5), turns=True)
 
 
 def test_a_test_without_a_time_has_a_fixed_one() -> None:
@@ -277,7 +279,7 @@ def test_each_mistake_in_a_stand_in_is_named_at_its_place(stage: str, problem: s
 
 def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
     text = "test: t\nhandlers: {a: {returns: 1}}\ntalk: [start: b, expect: {flow: c, vars: {d: 1}}]\n"
-    assert transcript_of(text, Known(complete=False))[1] == []
+    assert transcript_of(text, KnownNames(complete=False))[1] == []
 
 
 @pytest.mark.parametrize("now", ["tomorrow", "2030-05-06T10:00+07:00"])

@@ -6,7 +6,7 @@ import pytest
 
 from bot.folder import read_folder
 from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import Failure, run
+from bot.testing.transcript_run import FailedTest, run
 from tests.cli.terminal import BOT, make_bot
 
 FLOWS = """
@@ -69,7 +69,7 @@ def find(number: int) -> dict:
 CRM = BOT + "http: {crm: {base: 'https://crm.example'}}\n"
 
 
-def failures(folder: Path, tests: str) -> list[Failure | None]:
+def failures(folder: Path, tests: str) -> list[FailedTest | None]:
     bot = read_folder(make_bot(folder, FLOWS, HANDLERS, tests, bot=CRM))
     loaded = load_with_tests(bot)
     assert loaded.program is not None and not loaded.problems, loaded.problems

@@ -9,14 +9,14 @@ from datetime import datetime
 from itertools import groupby
 
 from bot.checker.analysis.reachability import Reachability
-from bot.checker.counterexamples.fault_tests import BEHIND_ITS_STORY, FAULTS
-from bot.checker.counterexamples.finding_case import Case, Fault, Shown
-from bot.checker.counterexamples.transcript_writer import CONTACT, document, happened, heading, talk
-from bot.checker.exploring.examples import NO_HINTS, Hints
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.message_view import said
+from bot.checker.counterexamples.fault_tests import FAULT_TESTS, ONLY_AFTER_ROUTE
+from bot.checker.counterexamples.finding_case import FaultTest, FindingCase, VisibleFault
+from bot.checker.counterexamples.transcript_writer import CONTACT, conversation_lines, document, heading, move_lines
+from bot.checker.exploring.examples import NO_EXAMPLES, Examples
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.message_view import message_sentence
 from bot.checker.exploring.proposals import Proposals
-from bot.checker.exploring.search import Search
+from bot.checker.exploring.search import MoveSearch
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Graph, Place
 from bot.flow.library import Library
@@ -30,63 +30,63 @@ MOST_TURNS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Counterexample:
     """A conversation that shows a fault: sentences for people, and a test that fails for this reason alone."""
 
     sentences: tuple[str, ...]
     test: str
 
 
-def tell(library: Library, finding: Finding, hints: Hints = NO_HINTS) -> Talk | None:
+def find_counterexample(library: Library, finding: Finding, examples: Examples = NO_EXAMPLES) -> Counterexample | None:
     """The conversation that shows a finding; None where none was found, or the code has none.
 
     ``hints`` are what tests of the bot know of its world.
     """
-    return Teller(library, hints).tell(finding)[0]
+    return CounterexampleFinder(library, examples).tell(finding)[0]
 
 
-class Teller:
+class CounterexampleFinder:
     """Tells the findings of one bot."""
 
-    def __init__(self, library: Library, hints: Hints = NO_HINTS) -> None:
+    def __init__(self, library: Library, examples: Examples = NO_EXAMPLES) -> None:
         self._library = library
         self._graph = Graph(library)
         self._passing = self._graph.fact(Reachability)
-        self._hints = hints
+        self._examples = examples
 
-    def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Talk | None, int]:
+    def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
         """The conversation that shows a finding, and how many turns it took to find it.
 
         None where so many turns have found none, or the code has none.
         """
-        fault = FAULTS.get(finding.code)
+        fault = FAULT_TESTS.get(finding.code)
         if fault is None:
             return None, 0
-        explorer = Explorer(self._library, self._hints.extensions)
+        explorer = Explorer(self._library, self._examples.extensions)
         case = self._case(explorer.library, finding)
         state = self._find(explorer, case, fault, turns)
         shown = None if state is None else fault(state, case)
         if state is None or shown is None:
             return None, explorer.taken
         test = self._test(state, finding, shown, explorer)
-        return Talk(tuple(_sentences(state, shown)), test), explorer.taken
+        return Counterexample(tuple(_sentences(state, shown)), test), explorer.taken
 
-    def _case(self, library: Library, finding: Finding) -> Case:
+    def _case(self, library: Library, finding: Finding) -> FindingCase:
         place = self.place_of(finding) or (finding.story[-1].source if finding.story else None)
-        return Case.of(library, finding, place, _way_on(finding, place))
+        return FindingCase.of(library, finding, place, _way_on(finding, place))
 
-    def _find(self, explorer: Explorer, case: Case, fault: Fault, turns: int) -> State | None:
+    def _find(self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int) -> ExploredState | None:
         """A state at which a fault shows: on the way of the finding, or where it has none, on one to its step."""
         finding = case.finding
-        proposals = Proposals(self._graph, self._hints, large=finding.code.startswith(_LARGE))
+        proposals = Proposals(self._graph, self._examples, large=finding.code.startswith(_LARGE))
         begins = [explorer.begin(CONTACT, BEGINS.replace(tzinfo=self._library.bot.timezone))]
         story = finding.story if case.way is None else finding.story[:-1]
-        return Search(explorer, proposals).find(
+        return MoveSearch(explorer, proposals).find(
             begins,
             story or self._way_to(case.place),
             lambda state: fault(state, case) is not None,
             turns,
-            whole=finding.code in BEHIND_ITS_STORY,
+            whole=finding.code in ONLY_AFTER_ROUTE,
         )
 
     def _way_to(self, place: Place | None) -> tuple[Edge, ...]:
@@ -101,19 +101,19 @@ class Teller:
         step = max(steps, key=lambda step: step.mark.line, default=None)
         return None if flow is None or step is None else (flow.name, step.name)
 
-    def _test(self, state: State, finding: Finding, shown: Shown, explorer: Explorer) -> str:
+    def _test(self, state: ExploredState, finding: Finding, shown: VisibleFault, explorer: Explorer) -> str:
         assert state.before is not None
         rested = self._rested(explorer, state)
         zone = self._library.bot.timezone
         head = heading(rested, f"{finding.code}: {finding.what}", drew=explorer.drew, zone=zone)
-        until = list(talk(state.before)) if state.before.move is not None else []
-        happens = [line for each in rested.path()[len(state.path()) - 1 :] for line in happened(each)]
+        until = list(conversation_lines(state.before)) if state.before.move is not None else []
+        happens = [line for each in rested.path()[len(state.path()) - 1 :] for line in move_lines(each)]
         last = [*shown.expected, *happens] if shown.early else [*happens, *shown.expected]
         return f"# {finding}\n{document(head, [*until, *last])}"
 
-    def _rested(self, explorer: Explorer, state: State) -> State:
+    def _rested(self, explorer: Explorer, state: ExploredState) -> ExploredState:
         """The same when the world has answered all that is asked: a test has to say what."""
-        proposals = Proposals(self._graph, self._hints)
+        proposals = Proposals(self._graph, self._examples)
         for _ in range(_MOST_ANSWERS):
             if state.awaited is not None:
                 state = explorer.take(state, proposals.moves(state)[0])
@@ -143,7 +143,7 @@ _LARGE = ("W4", "W6")
 """The codes that need large values."""
 
 
-def _sentences(state: State, shown: Shown) -> Iterator[str]:
+def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
     """What happened, one thing after the other; what happens again and again is told once."""
     for beat, again in groupby(map(_beat, state.path())):
         times = len(list(again))
@@ -153,10 +153,10 @@ def _sentences(state: State, shown: Shown) -> Iterator[str]:
     yield shown.sentence
 
 
-def _beat(state: State) -> tuple[str, ...]:
+def _beat(state: ExploredState) -> tuple[str, ...]:
     """What one move came to."""
     assert state.move is not None
-    told = [f"the bot {said(sent.shown)}" for sent in state.sent if sent.shown is not None]
+    told = [f"the bot {message_sentence(sent.shown)}" for sent in state.sent if sent.shown is not None]
     if len(told) > _MOST_MESSAGES:
         told[_MOST_MESSAGES:] = [f"the bot sends {len(told) - _MOST_MESSAGES} more messages"]
     return state.move.sentence, *told

@@ -1,26 +1,194 @@
 """How each fault shows in what a conversation has come to. A code that does not stand here has no counterexample."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.counterexamples.finding_case import REFUSED, Case, Fault, Shown, messages, messages_before
-from bot.checker.counterexamples.unset_faults import MARK, show_misfit, show_unset
-from bot.checker.exploring.explorer import Sent, State
-from bot.checker.exploring.message_view import parts_of, quoted, short, spelt_out
+from bot.checker.counterexamples.finding_case import (
+    REFUSED,
+    SOMETHING,
+    FaultTest,
+    FindingCase,
+    VisibleFault,
+    messages,
+    messages_before,
+)
+from bot.checker.counterexamples.transcript_writer import YamlLine
+from bot.checker.exploring.explorer import ExploredSend, ExploredState
+from bot.checker.exploring.message_view import approximate_duration, message_parts, quoted, short
 from bot.checker.graph import Place
 from bot.checker.rules.gateway_limits import PER_MINUTE
 from bot.core.effects import Send
+from bot.core.errors import BotError
 from bot.core.turn import StepTaken
 from bot.expressions.templates import Expression, Template
 from bot.flow.definition import Step
 from bot.steps.step_facts import Offered, SentText
 from bot.steps.transition import END
 
+_MISMATCH = ": mismatch: "
+_Way = Callable[[ExploredState, FindingCase, Template | Expression, str], VisibleFault | None]
+
+
+def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
+    """A text that could not be worked out, or one with a hole in it."""
+    for text in case.texts:
+        names = (name for name in sorted(text.names) if f'"{name}" may be null' in case.finding.what)
+        for name in names:
+            if (shown := _first_shown(state, case, text, name)) is not None:
+                return shown
+    return None
+
+
+def _first_shown(
+    state: ExploredState, case: FindingCase, text: Template | Expression, name: str
+) -> VisibleFault | None:
+    found = (way(state, case, text, name) for way in _WAYS)
+    return next((shown for shown in found if shown is not None), None)
+
+
+def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
+    """A value that is not taken, or a text that cannot be worked out."""
+    refused = (note.partition(_MISMATCH)[2] for note in _notes(state) if case.is_of_step(note) and _MISMATCH in note)
+    note = _note_of(state, case) or next(refused, None)
+    if note is None:
+        return None
+    what = "".join(f"`{short(text.source)}` " for text in case.texts[:1])
+    return VisibleFault(f"{what or 'this value '}never fits: {note}", (*messages(state), {"bot": MARK}))
+
+
+def _note_of(state: ExploredState, case: FindingCase) -> str | None:
+    """What the engine notes of the text that stands where the finding is."""
+    place = f"{case.finding.path}:{case.finding.line}:{case.finding.column}: "
+    return next((note.partition(place)[2] for note in _notes(state) if place in note), None)
+
+
+def _failed(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
+    """The text cannot be worked out, or is empty where one is needed."""
+    note = _note_of(state, case)
+    if note is not None:
+        sentence = f"`{short(text.source)}` cannot be worked out: {note}"
+        return VisibleFault(sentence, (*messages(state), _has_value(name)))
+    refused = any(case.is_of_step(note) and REFUSED in note for note in _notes(state))
+    if refused and isinstance(text, Template) and _is_empty(text, name):
+        sentence = f"nothing stands in `{short(text.source)}`, and the gateway would refuse the message"
+        known = _is_null(state, case, name)
+        return VisibleFault(sentence, (*messages(state), _has_value(name) if known else {"bot": MARK}))
+    return None
+
+
+def _is_empty(text: Template, name: str) -> bool:
+    """Whether a text is nothing but its variables."""
+    try:
+        return not text.render({**dict.fromkeys(text.names), name: None}).strip()
+    except BotError:
+        return False
+
+
+def _notes(state: ExploredState) -> Iterator[str]:
+    return (note for turn in state.turns for note in turn.trace.notes)
+
+
+def _holed_message(
+    state: ExploredState, case: FindingCase, text: Template | Expression, name: str
+) -> VisibleFault | None:
+    """A message in which nothing stands for the variable."""
+    lines = list(messages(state)) if isinstance(text, Template) and case.is_passed(state) else []
+    for number, sent in enumerate(state.sent if lines else ()):
+        parts = message_parts(sent.message)
+        says = parts if isinstance(parts, str) else str(parts.get("says", ""))
+        whole = _whole(text, says, name)
+        if whole is not None:
+            lines[number] = {"bot": whole if isinstance(parts, str) else {**parts, "says": whole}}
+            return VisibleFault(f'nothing stands there for "{name}"', tuple(lines))
+    return None
+
+
+def _holed_tag(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
+    """A tag in which nothing stands for the variable."""
+    if not isinstance(text, Template) or not case.is_tag(text) or not case.is_passed(state):
+        return None
+    tags = state.session.tags
+    whole = [_whole(text, tag, name) or tag for tag in tags]
+    if _is_empty(text, name) and not any(each.strip() for each in case.rendered(text, state)):
+        whole = [*tags, MARK]  # one without a text is none
+    if whole == [*tags]:
+        return None
+    return VisibleFault(f'nothing stands in a tag for "{name}"', (*messages(state), {"expect": {"tags": whole}}))
+
+
+def _whole(text: Template | Expression, said: str, name: str) -> str | None:
+    wordings = text.wordings if isinstance(text, Template) else ()
+    return next((found for each in wordings if (found := filled(each, said, name)) is not None), None)
+
+
+def _null_after(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
+    """It is null when all is done, where the text is for nobody to read."""
+    if not case.is_passed(state) or not _is_null(state, case, name):
+        return None
+    return VisibleFault(_null_in(text, name), (*messages(state), _has_value(name)))
+
+
+def _null_before(
+    state: ExploredState, case: FindingCase, text: Template | Expression, name: str
+) -> VisibleFault | None:
+    """It is null just before, where nobody knows of it any more when all is done."""
+    if state.before is None or not case.is_passed(state) or not _is_null(state.before, case, name):
+        return None
+    return VisibleFault(_null_in(text, name), (_has_value(name),), early=True)
+
+
+def _null_in(text: Template | Expression, name: str) -> str:
+    return f'"{name}" is null in `{short(text.source)}`'
+
+
+def _is_null(state: ExploredState, case: FindingCase, name: str) -> bool:
+    """Whether a conversation is in the flow, and the variable is null."""
+    frame = state.frame
+    here = frame is not None and (case.place is None or frame.flow == case.place[0])
+    return frame is not None and here and frame.vars.get(name, SOMETHING) is None
+
+
+def _has_value(name: str) -> YamlLine:
+    return {"expect": {"vars": {name: SOMETHING}}}
+
+
+_WAYS: tuple[_Way, ...] = (_failed, _holed_message, _holed_tag, _null_after, _null_before)
+
+
+_VALUE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+MARK = "…"
+
+
+def filled(text: Template, said: str, name: str) -> str | None:
+    """What was said with `MARK` where nothing stands for a variable; None where this is not what was said.
+
+    A text with conditions or loops in it is not looked through.
+    """
+    if "{%" in text.source or "{#" in text.source:
+        return None
+    constants = _VALUE.split(text.source)[::2]
+    values = [_is_of(value, name) for value in _VALUE.findall(text.source)]
+    pattern = re.escape(constants[0]) + "".join(
+        ("()" if hole else "(.*?)") + re.escape(constant) for hole, constant in zip(values, constants[1:], strict=True)
+    )
+    found = re.fullmatch(pattern, said, re.DOTALL)
+    if found is None or not any(values):
+        return None
+    parts = [MARK if hole else value for hole, value in zip(values, found.groups(), strict=True)]
+    return constants[0] + "".join(part + constant for part, constant in zip(parts, constants[1:], strict=True))
+
+
+def _is_of(value: str, name: str) -> bool:
+    """Whether a value is a variable, or something of it."""
+    return re.match(rf"\s*{re.escape(name)}\b", value) is not None
+
+
 _MOST = 10  # steps that are followed
 
 
-def show_always(state: State, case: Case) -> Shown | None:
+def show_always(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A branch that is left by a condition: where it would lead otherwise, nobody comes."""
     for taken, step in _passed(state, case):
         outcomes = list(step.outcomes)
@@ -31,7 +199,7 @@ def show_always(state: State, case: Case) -> Shown | None:
     return None
 
 
-def show_never(state: State, case: Case) -> Shown | None:
+def show_never(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A branch that is not left by a condition, or fails with it: where it would lead, nobody comes."""
     for taken, step in _passed(state, case):
         for text in _conditions(case):
@@ -41,7 +209,7 @@ def show_never(state: State, case: Case) -> Shown | None:
     return show_misfit(state, case)
 
 
-def _passed(state: State, case: Case) -> Iterator[tuple[StepTaken, Step]]:
+def _passed(state: ExploredState, case: FindingCase) -> Iterator[tuple[StepTaken, Step]]:
     """Each time that the last turns pass the step."""
     for turn in state.turns:
         for taken in turn.trace.steps:
@@ -49,7 +217,7 @@ def _passed(state: State, case: Case) -> Iterator[tuple[StepTaken, Step]]:
                 yield taken, case.library.flows[taken.flow].steps[taken.step]
 
 
-def _conditions(case: Case) -> list[Expression]:
+def _conditions(case: FindingCase) -> list[Expression]:
     return [text for text in case.texts if isinstance(text, Expression)]
 
 
@@ -59,15 +227,17 @@ def _asks(step: Step, outcome: str, condition: Expression) -> bool:
     return bool(given) and given[-1].condition is condition and given[-1].holds
 
 
-def _shown(state: State, taken: StepTaken, case: Case, outcome: str | None, sentence: str) -> Shown | None:
+def _shown(
+    state: ExploredState, taken: StepTaken, case: FindingCase, outcome: str | None, sentence: str
+) -> VisibleFault | None:
     """What would come if the step were left by another outcome: its first message, or the end of the conversation."""
     steps = case.library.flows[taken.flow].steps
     target = None if outcome is None else steps[taken.step].transitions[outcome].target
     said = None if target in (None, END, taken.target) else _first_said(steps, target)
     if said is not None:
-        return Shown(sentence, (*messages_before(state, taken), {"bot": {"says": said}}))
+        return VisibleFault(sentence, (*messages_before(state, taken), {"bot": {"says": said}}))
     if target == END and state.frame is not None:
-        return Shown(sentence, (*messages(state), {"expect": {"flow": None}}))
+        return VisibleFault(sentence, (*messages(state), {"expect": {"flow": None}}))
     return None
 
 
@@ -87,7 +257,7 @@ def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
 _ELLIPSIS, _SECOND = "…", " (2)"
 
 
-def show_cut(state: State, case: Case) -> Shown | None:
+def show_cut(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A text of which the contact sees the beginning alone."""
     lines = list(messages(state))
     for text in case.texts:
@@ -96,7 +266,7 @@ def show_cut(state: State, case: Case) -> Shown | None:
                 mended = _replaced(line["bot"], lambda part, whole=whole: whole if _is_cut(part, whole) else part)
                 if mended != line["bot"]:
                     lines[number] = {"bot": mended}
-                    return Shown(f"{quoted(whole)} has {len(whole)} characters, and is cut", tuple(lines))
+                    return VisibleFault(f"{quoted(whole)} has {len(whole)} characters, and is cut", tuple(lines))
     return None
 
 
@@ -104,7 +274,7 @@ def _is_cut(part: str, whole: str) -> bool:
     return part.endswith(_ELLIPSIS) and part != whole and whole.startswith(part.removesuffix(_ELLIPSIS))
 
 
-def show_alike(state: State, case: Case) -> Shown | None:
+def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """Two titles that are the same, so that one of them gets a number."""
     if not case.is_passed(state):
         return None
@@ -113,11 +283,13 @@ def show_alike(state: State, case: Case) -> Shown | None:
         mended = _replaced(line["bot"], lambda part: part.removesuffix(_SECOND))
         if mended != line["bot"]:
             lines[number] = {"bot": mended}
-            return Shown("two choices read the same: one is sent with a number, and nobody knows why", tuple(lines))
+            return VisibleFault(
+                "two choices read the same: one is sent with a number, and nobody knows why", tuple(lines)
+            )
     return None
 
 
-def show_empty(state: State, case: Case) -> Shown | None:
+def show_empty(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A message without a text, which is not sent."""
     notes = [note for turn in state.turns for note in turn.trace.notes if REFUSED in note]
     if case.place is None or not any(map(case.is_of_step, notes)):
@@ -126,10 +298,10 @@ def show_empty(state: State, case: Case) -> Shown | None:
     if state.frame is not None and (state.frame.flow, state.frame.step) == case.place:
         return None
     expected = (*messages(state), {"expect": {"flow": flow, "step": step}})
-    return Shown("the text is empty, and the gateway would refuse the message", expected)
+    return VisibleFault("the text is empty, and the gateway would refuse the message", expected)
 
 
-def show_few(state: State, case: Case) -> Shown | None:
+def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A question that asks for more answers than there are to choose from."""
     if case.place is None or not case.is_passed(state):
         return None
@@ -142,7 +314,7 @@ def show_few(state: State, case: Case) -> Shown | None:
         count = 0 if key is None else len(titles & {*parts[key]})
         if key is not None and count < least:
             lines[number] = {"bot": {**parts, key: [*parts[key], *[MARK] * (least - count)]}}
-            return Shown(f"{least} answers are asked for, and there are {count} to choose from", tuple(lines))
+            return VisibleFault(f"{least} answers are asked for, and there are {count} to choose from", tuple(lines))
     return None
 
 
@@ -158,15 +330,15 @@ def _replaced(parts: Any, replace: Any) -> Any:
     return parts
 
 
-def _late(state: State, case: Case) -> Shown | None:
+def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A message of the step that came after the 24 hours."""
     late = next((sent for place, sent in _sent_by(state) if sent.is_late and case.place in (None, place)), None)
     if late is None:
         return None
-    return Shown(f"the bot may not {_would(late)}: {_why(late.silence)}", tuple(messages(state)))
+    return VisibleFault(f"the bot may not {_would(late)}: {_why(late.silence)}", tuple(messages(state)))
 
 
-def _sent_by(state: State) -> Iterator[tuple[Place | None, Sent]]:
+def _sent_by(state: ExploredState) -> Iterator[tuple[Place | None, ExploredSend]]:
     """The messages of the last turns, each with the step that sent it, or at which it was sent on the way on."""
     sent = iter(state.sent)
     for turn in state.turns:
@@ -176,8 +348,8 @@ def _sent_by(state: State) -> Iterator[tuple[Place | None, Sent]]:
                 yield (before[-1].flow, before[-1].step) if before else None, next(sent)
 
 
-def _would(sent: Sent) -> str:
-    parts = parts_of(sent.message)
+def _would(sent: ExploredSend) -> str:
+    parts = message_parts(sent.message)
     text = parts if isinstance(parts, str) else parts.get("says")
     return f"write {quoted(text)} any more" if text else "send this message any more"
 
@@ -185,27 +357,27 @@ def _would(sent: Sent) -> str:
 def _why(silence: timedelta | None) -> str:
     if silence is None:
         return "you have never written to it"
-    return f"the last message from you is {spelt_out(silence)} old"
+    return f"the last message from you is {approximate_duration(silence)} old"
 
 
-def _endless(state: State, case: Case) -> Shown | None:
+def _endless(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """A conversation that has gone round, and is where it was."""
     if state.frame is None or not case.is_passed(state):
         return None
     sentence = f"the conversation is at {state.frame.flow}/{state.frame.step} again, and nothing ends it"
-    return Shown(sentence, (*messages(state), {"expect": {"flow": None}}))
+    return VisibleFault(sentence, (*messages(state), {"expect": {"flow": None}}))
 
 
-def _heavy(state: State, case: Case) -> Shown | None:
+def _heavy(state: ExploredState, case: FindingCase) -> VisibleFault | None:
     """More messages at once than the gateway takes in a minute."""
     if len(state.sent) <= PER_MINUTE or not case.is_passed(state):
         return None
     before = sum(sent.shown is not None for each in state.path()[:-1] for sent in each.sent)
     sentence = f"these are {len(state.sent)} messages at once, and the gateway takes {PER_MINUTE} a minute"
-    return Shown(sentence, ({"expect": {"sent": before + PER_MINUTE}},))
+    return VisibleFault(sentence, ({"expect": {"sent": before + PER_MINUTE}},))
 
 
-FAULTS: Mapping[str, Fault] = {
+FAULT_TESTS: Mapping[str, FaultTest] = {
     "W102": _endless,
     "W301": show_unset,
     "W302": show_always,
@@ -221,5 +393,5 @@ FAULTS: Mapping[str, Fault] = {
 }
 """By the code of the rule."""
 
-BEHIND_ITS_STORY = ("W102",)
+ONLY_AFTER_ROUTE = ("W102",)
 """The codes that show on the way of the finding alone."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.checker.counterexamples.transcript_writer import Line
-from bot.checker.exploring.explorer import State
-from bot.checker.exploring.message_view import parts_of
+from bot.checker.counterexamples.transcript_writer import YamlLine
+from bot.checker.exploring.explorer import ExploredState
+from bot.checker.exploring.message_view import message_parts
 from bot.checker.exploring.search import is_taken
 from bot.checker.findings import Finding
 from bot.checker.graph import Edge, Place
@@ -27,7 +27,7 @@ REFUSED = "a message that the gateway does not take"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class FindingCase:
     """A finding of a bot, the step at which it shows, if that is known, and the texts that stand where the finding is.
 
     ``way``: it shows on this way on from the step, which may fail by it and then is not taken.
@@ -40,7 +40,7 @@ class Case:
     texts: tuple[Template | Expression, ...]
 
     @classmethod
-    def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "Case":
+    def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "FindingCase":
         """Look up what stands there: of a step, or of a flow or the bot, which a step inherits."""
         here = (finding.path, finding.line, finding.column)
         used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
@@ -62,7 +62,7 @@ class Case:
         """Whether a turn's note is about the step."""
         return self.place is not None and note.startswith(f"{'/'.join(self.place)}: ")
 
-    def rendered(self, text: Template, state: State) -> Iterator[str]:
+    def rendered(self, text: Template, state: ExploredState) -> Iterator[str]:
         """What a text comes to with what is known after the last turns, or was before them."""
         for session in (state.session, *(() if state.before is None else (state.before.session,))):
             event = TimeReached("", session.contact, state.now)
@@ -71,7 +71,7 @@ class Case:
             except BotError:
                 continue
 
-    def is_passed(self, state: State) -> bool:
+    def is_passed(self, state: ExploredState) -> bool:
         """Whether the last turns pass the step, and take the way."""
         steps = (step for turn in state.turns for step in turn.trace.steps)
         if self.way is not None:
@@ -80,28 +80,28 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class VisibleFault:
     """A fault that has shown: as a sentence for people, and as what a test expects and does not get.
 
     ``early``: it is expected before the last thing that happens.
     """
 
     sentence: str
-    expected: tuple[Line, ...]
+    expected: tuple[YamlLine, ...]
     early: bool = False
 
 
-Fault = Callable[[State, Case], Shown | None]
+FaultTest = Callable[[ExploredState, FindingCase], VisibleFault | None]
 """What shows of a fault in the last turns of a conversation."""
 
 
-def messages(state: State) -> Iterator[Mapping[str, Any]]:
+def messages(state: ExploredState) -> Iterator[Mapping[str, Any]]:
     """All messages of the last turns, as if they had all been sent."""
     for sent in state.sent:
-        yield {"bot": parts_of(sent.shown or sent.message)}
+        yield {"bot": message_parts(sent.shown or sent.message)}
 
 
-def messages_before(state: State, taken: StepTaken) -> list[Mapping[str, Any]]:
+def messages_before(state: ExploredState, taken: StepTaken) -> list[Mapping[str, Any]]:
     """Those of them that were sent before a turn came to a step."""
     count = 0
     for turn in state.turns:

@@ -4,10 +4,9 @@
 leaves it to others to lay it out; `svg` does so itself, by `layers`, `mesh`, `order`, `columns` and `layout`.
 """
 
-from bot.checker.drawing.bot_drawing import draw_bot
-from bot.checker.drawing.finding_index import Flags
-from bot.checker.drawing.flow_drawing import draw_flow
+from bot.checker.drawing.finding_index import FindingIndex
+from bot.checker.drawing.flow_drawing import draw_bot, draw_flow
 from bot.checker.drawing.mermaid import mermaid
 from bot.checker.drawing.svg import svg
 
-__all__ = ["Flags", "draw_bot", "draw_flow", "mermaid", "svg"]
+__all__ = ["FindingIndex", "draw_bot", "draw_flow", "mermaid", "svg"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 
-class Look(Enum):
+class BoxKind(Enum):
     """What a box stands for. Steps differ by what a conversation does there."""
 
     START = "start"
@@ -28,7 +28,7 @@ class Stroke(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class BoxFinding:
     """A finding at a box: its rule in a few words, and all that is said of it."""
 
     code: str
@@ -44,15 +44,15 @@ class Box:
     """
 
     name: str
-    look: Look
+    look: BoxKind
     title: str
     lines: tuple[str, ...] = ()
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[BoxFinding, ...] = ()
     refers: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnLine:
     """From one box to another. ``labels`` are all that lead there, in full."""
 
     source: str
@@ -68,17 +68,17 @@ class Drawing:
     title: str
     about: str
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
 
 
 @dataclass
-class Sketch:
+class DrawingBuilder:
     """A drawing in the making: it makes up names, and keeps lines between the same two boxes together."""
 
     boxes: list[Box] = field(default_factory=list)
     _labels: dict[tuple[str, str, Stroke], dict[str, None]] = field(default_factory=dict)
 
-    def box(self, look: Look, title: str, lines: tuple[str, ...] = (), flags: tuple[Flag, ...] = ()) -> str:
+    def box(self, look: BoxKind, title: str, lines: tuple[str, ...] = (), flags: tuple[BoxFinding, ...] = ()) -> str:
         """Add a box, and return its name."""
         name = f"n{len(self.boxes) + 1}"
         self.boxes.append(Box(name, look, title, lines, flags))
@@ -93,7 +93,8 @@ class Sketch:
     def drawing(self, title: str, about: str) -> Drawing:
         """What has come of it."""
         lines = (
-            Line(source, target, tuple(labels), stroke) for (source, target, stroke), labels in self._labels.items()
+            DrawnLine(source, target, tuple(labels), stroke)
+            for (source, target, stroke), labels in self._labels.items()
         )
         return Drawing(title, about, tuple(self.boxes), tuple(lines))
 
@@ -128,7 +129,7 @@ def listed(texts: Sequence[str], most: int = LISTED) -> str:
     return ", ".join([*shown, f"+{len(texts) - most}"] if len(texts) > most else shown)
 
 
-def of_outcome(outcome: str) -> str:
+def outcome_label(outcome: str) -> str:
     """What a way out is called on its line: nothing where it is the one that needs no name."""
     made_up = _MADE_UP.fullmatch(outcome)
     if made_up is None:

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bot.checker.drawing.drawing_model import Flag
+from bot.checker.drawing.drawing_model import BoxFinding
 from bot.checker.findings import Finding
 from bot.checker.rules import TITLES
 from bot.flow.library import Library
@@ -15,34 +15,34 @@ Owner = tuple[str, str]
 
 
 @dataclass
-class Flags:
+class FindingIndex:
     """The findings of a bot by what they are at."""
 
-    _found: dict[Owner, list[Flag]] = field(default_factory=dict)
+    _found: dict[Owner, list[BoxFinding]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, library: Library, findings: Iterable[Finding]) -> "Flags":
+    def of(cls, library: Library, findings: Iterable[Finding]) -> "FindingIndex":
         """Give each finding to what it stands in."""
         flags, owners = cls(), _owners(library)
         for finding in findings:
             owner = _owner(owners.get(finding.path, []), finding)
             text = f"{finding.what} ({finding.fix})" if finding.fix else finding.what
-            flags._found.setdefault(owner, []).append(Flag(finding.code, TITLES[finding.code], text))
+            flags._found.setdefault(owner, []).append(BoxFinding(finding.code, TITLES[finding.code], text))
         return flags
 
-    def at_step(self, flow: str, step: str) -> tuple[Flag, ...]:
+    def at_step(self, flow: str, step: str) -> tuple[BoxFinding, ...]:
         """Those of a step."""
         return tuple(self._found.get((flow, step), ()))
 
-    def at_flow(self, flow: str) -> tuple[Flag, ...]:
+    def at_flow(self, flow: str) -> tuple[BoxFinding, ...]:
         """Those of what a flow says beside its steps."""
         return self.at_step(flow, "")
 
-    def in_flow(self, flow: str) -> tuple[Flag, ...]:
+    def in_flow(self, flow: str) -> tuple[BoxFinding, ...]:
         """Those of a flow and of its steps."""
         return tuple(flag for owner, flags in self._found.items() if owner[0] == flow for flag in flags)
 
-    def elsewhere(self) -> Mapping[str, tuple[Flag, ...]]:
+    def elsewhere(self) -> Mapping[str, tuple[BoxFinding, ...]]:
         """Those that are in no flow, by their files."""
         return {path: tuple(flags) for (flow, path), flags in self._found.items() if not flow}
 

@@ -4,38 +4,39 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bot.checker.drawing.drawing_model import Drawing, Look, Sketch, Stroke, listed, of_outcome, short
-from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.drawing_model import BoxKind, Drawing, DrawingBuilder, Stroke, listed, outcome_label, short
+from bot.checker.drawing.finding_index import FindingIndex
 from bot.checker.graph import Edge, Graph, Opening, Place, Root
 from bot.flow.definition import FIRST, Flow, Step, Trigger
+from bot.flow.documents import BOT_FILE
 from bot.steps.step_facts import RestFor
 from bot.steps.transition import END
 
 SAID = 68  # characters of what a step says
 OTHERWISE = "otherwise"
 _BY_REST = {
-    RestFor.CONTACT: Look.ASKS,
-    RestFor.TIME: Look.WAITS,
-    RestFor.PERSON: Look.WAITS,
-    RestFor.RESULT: Look.CALLS,
-    RestFor.FLOW: Look.CALLS,
+    RestFor.CONTACT: BoxKind.ASKS,
+    RestFor.TIME: BoxKind.WAITS,
+    RestFor.PERSON: BoxKind.WAITS,
+    RestFor.RESULT: BoxKind.CALLS,
+    RestFor.FLOW: BoxKind.CALLS,
 }
 OPENS = {Opening.RUN: "runs", Opening.PLAN: "schedules"}
 
 
-def draw_flow(graph: Graph, name: str, flags: Flags, *, everything: bool = False) -> Drawing:
+def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool = False) -> Drawing:
     """Draw a flow. What its steps inherit is left out unless ``everything`` is wanted. Raises `KeyError`."""
     return _FlowDrawing(graph, graph.library.flows[name], flags, everything).drawn()
 
 
-def look_of(step: Step) -> Look:
+def box_kind(step: Step) -> BoxKind:
     """What a conversation does at a step."""
     kind = step.kind
     if kind.rest is not None and kind.rest.what is not RestFor.RESULT:
         return _BY_REST[kind.rest.what]
     if kind.most_messages:
-        return Look.SAYS
-    return Look.WORKS if kind.rest is None else Look.CALLS
+        return BoxKind.SAYS
+    return BoxKind.WORKS if kind.rest is None else BoxKind.CALLS
 
 
 @dataclass
@@ -44,9 +45,9 @@ class _FlowDrawing:
 
     graph: Graph
     flow: Flow
-    flags: Flags
+    flags: FindingIndex
     everything: bool
-    sketch: Sketch = field(default_factory=Sketch)
+    sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
     steps: dict[Place, str] = field(default_factory=dict)  # the boxes of its steps
     leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # those of where a step leads out of it
 
@@ -67,22 +68,22 @@ class _FlowDrawing:
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
         begun = self._begun.get(place)
-        start = None if begun is None else self.sketch.box(Look.START, begun[0], begun[1:], of_flow)
+        start = None if begun is None else self.sketch.box(BoxKind.START, begun[0], begun[1:], of_flow)
         said = short(step.written, SAID)
         lines = (step.kind.verb, said) if said else (step.kind.verb,)
-        self.steps[place] = self.sketch.box(look_of(step), step.name, lines, flags if start else of_flow + flags)
+        self.steps[place] = self.sketch.box(box_kind(step), step.name, lines, flags if start else of_flow + flags)
         if start is not None:
             self.sketch.line(start, self.steps[place])
 
     @cached_property
     def _begun(self) -> dict[Place, tuple[str, ...]]:
-        return beginnings(self.graph, self.flow.name, everything=self.everything)
+        return entry_points(self.graph, self.flow.name, everything=self.everything)
 
     def _ways(self, place: Place, step: Step) -> None:
-        edges = [edge for edge in self.graph.edges[place] if self.everything or telling(self.graph, edge)]
+        edges = [edge for edge in self.graph.edges[place] if self.everything or is_significant(self.graph, edge)]
         for edge in edges:
             aside = not edge.success or edge.word is not None
-            label = of_outcome(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
+            label = outcome_label(edge.outcome) or (OTHERWISE if _others(edge, edges) else "")
             self.sketch.line(
                 self.steps[place], self._end_of(edge, step), label, Stroke.DASHED if aside else Stroke.SOLID
             )
@@ -92,15 +93,15 @@ class _FlowDrawing:
         if edge.target is not None and edge.target in self.steps:
             return self.steps[edge.target]
         if edge.target is not None:
-            return self._out(edge.source, Look.FLOW, name_of(self.graph, edge.target))
-        return self._out(edge.source, Look.END, _written(edge, step))
+            return self._out(edge.source, BoxKind.FLOW, name_of(self.graph, edge.target))
+        return self._out(edge.source, BoxKind.END, _written(edge, step))
 
     def _opens(self, place: Place) -> None:
         for root in self.graph.roots_by.get(place, ()):
-            target = self._out(place, Look.FLOW, name_of(self.graph, root.place))
+            target = self._out(place, BoxKind.FLOW, name_of(self.graph, root.place))
             self.sketch.line(self.steps[place], target, OPENS[root.opening], Stroke.DOTTED)
 
-    def _out(self, source: Place, look: Look, title: str) -> str:
+    def _out(self, source: Place, look: BoxKind, title: str) -> str:
         if (source, title) not in self.leaving:
             self.leaving[source, title] = self.sketch.box(look, title)
         return self.leaving[source, title]
@@ -128,7 +129,7 @@ WORDS_SHOWN = 3
 PLACES_SHOWN = 3
 
 
-def said(start: Trigger | None) -> Iterator[str]:
+def start_conditions(start: Trigger | None) -> Iterator[str]:
     """What contacts do to start a flow."""
     if start is None:
         return
@@ -144,7 +145,7 @@ def said(start: Trigger | None) -> Iterator[str]:
         yield "for the first time" if start.contact == FIRST else "not for the first time"
 
 
-def beginnings(graph: Graph, name: str, *, everything: bool = False) -> dict[Place, tuple[str, ...]]:
+def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[Place, tuple[str, ...]]:
     """The steps of a flow at which conversations come in, and how: from elsewhere, or from any step.
 
     With ``everything``, what comes from any step is drawn from each of them.
@@ -154,7 +155,7 @@ def beginnings(graph: Graph, name: str, *, everything: bool = False) -> dict[Pla
         if root.place[0] == name and root.opening is not Opening.TAP:
             found.setdefault(root.place, []).extend(_opened(graph, root))
     for place in ((name, step) for step in graph.library.flows[name].steps):
-        sources = [edge.source for edge in graph.edges_to[place] if crossing(graph, edge)]
+        sources = [edge.source for edge in graph.edges_to[place] if leads_elsewhere(graph, edge)]
         if sources:
             named = ["/".join(source) for source in dict.fromkeys(sources)]
             found.setdefault(place, []).append(f"from {listed(named, PLACES_SHOWN)}")
@@ -169,15 +170,15 @@ def _inherited(graph: Graph, place: Place) -> Iterator[str]:
         if edge.source == place or edge.source[0] != place[0] or edge.transition is None or edge.returns:
             continue
         of_bot = edge.word is not None and any(word.mark == edge.mark for word in graph.library.bot.words.values())
-        if not of_bot and not telling(graph, edge):
-            yield of_outcome(edge.outcome)
+        if not of_bot and not is_significant(graph, edge):
+            yield outcome_label(edge.outcome)
 
 
 def _opened(graph: Graph, root: Root) -> Iterator[str]:
     by = "" if root.by is None else "/".join(root.by)
     match root.opening:
         case Opening.WORDS | Opening.EVENT:
-            yield from said(graph.flow(root.place).trigger)
+            yield from start_conditions(graph.flow(root.place).trigger)
         case Opening.WORD:
             yield from (f"word {word.text}" for word in graph.library.bot.words.values() if word.mark == root.mark)
         case Opening.RUN:
@@ -191,7 +192,7 @@ def _opened(graph: Graph, root: Root) -> Iterator[str]:
 _INHERITED = ("retry", "remind", "timeout", "errors")
 
 
-def telling(graph: Graph, edge: Edge) -> bool:
+def is_significant(graph: Graph, edge: Edge) -> bool:
     """Whether an edge says something of its own step: it is neither inherited, nor a way to stay, nor a way back."""
     step = graph.steps[edge.source]
     if edge.word is not None:
@@ -203,12 +204,12 @@ def telling(graph: Graph, edge: Edge) -> bool:
     return edge.outcome.partition(".")[0] not in _INHERITED or _own_transition(step, edge)
 
 
-def crossing(graph: Graph, edge: Edge) -> bool:
+def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
     """Whether an edge that tells something leads from its flow into another, the flow's words included."""
     if edge.target is None or edge.target[0] == edge.source[0] or edge.returns:
         return False
     if edge.word is None:
-        return telling(graph, edge)
+        return is_significant(graph, edge)
     return all(word.mark != edge.mark for word in graph.library.bot.words.values())
 
 
@@ -220,3 +221,75 @@ def _own_word(step: Step, edge: Edge) -> bool:
 def _own_transition(step: Step, edge: Edge) -> bool:
     """Whether the step itself says where an inheritable outcome leads; what it leaves out has the inherited mark."""
     return any(transition.mark == edge.mark for _, transition in step.options.defaults.transitions())
+
+
+ABOUT = 68  # characters
+STARTED = "▶ "  # before what starts a flow
+
+
+def draw_bot(graph: Graph, flags: FindingIndex, *, everything: bool = False) -> Drawing:
+    """Draw how the flows of a bot lead to, run, schedule and interrupt each other.
+
+    Ways that every step has are left out, and which flow may cut in on which, unless ``everything`` is wanted.
+    """
+    return _Overview(graph, flags, everything).drawn()
+
+
+@dataclass
+class _Overview:
+    """The drawing in the making."""
+
+    graph: Graph
+    flags: FindingIndex
+    everything: bool
+    sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
+    flows: dict[str, str] = field(default_factory=dict)  # the boxes of the flows
+
+    def drawn(self) -> Drawing:
+        """All of it."""
+        elsewhere = dict(self.flags.elsewhere())
+        heard = list(self._heard_everywhere())
+        if heard:
+            words = self.sketch.box(BoxKind.START, "at any time", (), elsewhere.pop(BOT_FILE, ()))
+        for path, flags in elsewhere.items():
+            self.sketch.box(BoxKind.START, path, (), flags)
+        for flow in self.graph.library.flows.values():
+            self.flows[flow.name] = self._flow(flow)
+        for word, target in heard:
+            self.sketch.line(words, self.flows[target], word, Stroke.DASHED)
+        for name in self.flows:
+            self._lead_over(name)
+        if self.everything:
+            self._interrupt()
+        return self.sketch.drawing(self.graph.library.bot.name, "")
+
+    def _flow(self, flow: Flow) -> str:
+        lines = [short(flow.about, ABOUT)] if flow.about else []
+        started = ", ".join(start_conditions(flow.trigger))
+        lines += [STARTED + started] if started else []
+        lines += [f"interrupted: {flow.interrupted}"] if flow.interrupted else []
+        return self.sketch.box(BoxKind.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name))
+
+    def _heard_everywhere(self) -> Iterator[tuple[str, str]]:
+        """The bot's words that lead to a flow, each with it; what means the same in other languages is one word."""
+        for word in dict.fromkeys(self.graph.library.bot.words.values()):
+            target = "" if word.transition.then is None else word.transition.then.text
+            if target.startswith("/"):
+                yield word.text, self.graph.opened_by(target)[0]
+
+    def _lead_over(self, name: str) -> None:
+        for step in self.graph.library.flows[name].steps.values():
+            for edge in self.graph.edges[name, step.name]:
+                over = edge.target is not None and edge.target[0] != name
+                if edge.target is not None and (over if self.everything else leads_elsewhere(self.graph, edge)):
+                    stroke = Stroke.SOLID if edge.success and edge.word is None else Stroke.DASHED
+                    self.sketch.line(self.flows[name], self.flows[edge.target[0]], outcome_label(edge.outcome), stroke)
+            for root in self.graph.roots_by.get((name, step.name), ()):
+                self.sketch.line(self.flows[name], self.flows[root.place[0]], OPENS[root.opening], Stroke.DOTTED)
+
+    def _interrupt(self) -> None:
+        opened = dict.fromkeys(r.place[0] for r in self.graph.roots if r.opening is Opening.INTERRUPTION)
+        for flow in self.graph.library.flows.values():
+            for other in opened if flow.interrupted is not None else ():
+                if other != flow.name:
+                    self.sketch.line(self.flows[flow.name], self.flows[other], "interrupted by", Stroke.DOTTED)

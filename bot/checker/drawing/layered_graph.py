@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-Ends = tuple[int, int]
+LineEnds = tuple[int, int]
 """Where a line begins and ends, by the numbers of the boxes."""
 
 
-def rows(widths: Sequence[float], ends: Sequence[Ends], widest: float) -> list[int]:
+def rows(widths: Sequence[float], ends: Sequence[LineEnds], widest: float) -> list[int]:
     """The row of each box: below whatever leads there, but for lines that close a circle, and where there is room.
 
     Boxes are taken in their order, so that the same drawing always looks the same.
@@ -27,7 +27,7 @@ def rows(widths: Sequence[float], ends: Sequence[Ends], widest: float) -> list[i
     return [used[row] for row in filled.row]
 
 
-def _without_circles(count: int, ends: Sequence[Ends]) -> list[Ends]:
+def _without_circles(count: int, ends: Sequence[LineEnds]) -> list[LineEnds]:
     """The lines, those that lead back to where a walk came from left out."""
     leading: list[list[int]] = [[] for _ in range(count)]
     for source, target in ends:
@@ -54,7 +54,7 @@ def _without_circles(count: int, ends: Sequence[Ends]) -> list[Ends]:
 class _Rows:
     """The rows while they are filled: which box is where, and how much room is taken. No line closes a circle."""
 
-    def __init__(self, widths: Sequence[float], forward: Sequence[Ends], widest: float) -> None:
+    def __init__(self, widths: Sequence[float], forward: Sequence[LineEnds], widest: float) -> None:
         self.row = [0] * len(widths)
         self._widths, self._widest = widths, widest
         self._taken: defaultdict[int, float] = defaultdict(float)
@@ -102,14 +102,14 @@ class _Rows:
                 self.put(box, row)
 
 
-PASSING = 6.0  # pixels of width that a line takes in a row which it passes
+LINE_WIDTH = 6.0  # pixels of width that a line takes in a row which it passes
 
 
 @dataclass
-class Mesh:
-    """Boxes and what stands in for lines, both called knots. Even rows are for boxes, odd ones for labels.
+class LayeredGraph:
+    """Boxes and what stands in for lines, both called nodes. Even rows are for boxes, odd ones for labels.
 
-    ``chains`` are the knots of each line from its upper end to its lower one, ``above`` and ``below`` each knot's
+    ``chains`` are the nodes of each line from its upper end to its lower one, ``above`` and ``below`` each node's
     neighbours in the next rows.
     """
 
@@ -117,33 +117,35 @@ class Mesh:
     row_of: list[int]
     rows: list[list[int]] = field(default_factory=list)
     chains: list[list[int]] = field(default_factory=list)
-    labels: list[int | None] = field(default_factory=list)  # the knot with each line's label
+    labels: list[int | None] = field(default_factory=list)  # the node with each line's label
     above: list[list[int]] = field(default_factory=list)
     below: list[list[int]] = field(default_factory=list)
     boxes: int = 0
 
     @property
     def place(self) -> dict[int, int]:
-        """How many knots stand left of each in its row."""
-        return {knot: index for row in self.rows for index, knot in enumerate(row)}
+        """How many nodes stand left of each in its row."""
+        return {node: index for row in self.rows for index, node in enumerate(row)}
 
     @classmethod
-    def of(cls, widths: Sequence[float], row: Sequence[int], ends: Sequence[Ends], labels: Sequence[float]) -> "Mesh":
+    def of(
+        cls, widths: Sequence[float], row: Sequence[int], ends: Sequence[LineEnds], labels: Sequence[float]
+    ) -> "LayeredGraph":
         """Make it, with the width of each line's label; 0: it has none. No line leads to its own row."""
-        mesh = cls(list(widths), [2 * number for number in row], boxes=len(widths))
+        graph = cls(list(widths), [2 * number for number in row], boxes=len(widths))
         for line, label in zip(ends, labels, strict=True):
-            mesh._chain(line, label)
-        mesh.above, mesh.below = [[] for _ in mesh.widths], [[] for _ in mesh.widths]
-        for chain in mesh.chains:
+            graph._chain(line, label)
+        graph.above, graph.below = [[] for _ in graph.widths], [[] for _ in graph.widths]
+        for chain in graph.chains:
             for upper, lower in pairwise(chain):
-                mesh.below[upper].append(lower)
-                mesh.above[lower].append(upper)
-        mesh.rows = [[] for _ in range(max(mesh.row_of, default=-1) + 1)]
-        for knot in mesh._met():
-            mesh.rows[mesh.row_of[knot]].append(knot)
-        return mesh
+                graph.below[upper].append(lower)
+                graph.above[lower].append(upper)
+        graph.rows = [[] for _ in range(max(graph.row_of, default=-1) + 1)]
+        for node in graph._met():
+            graph.rows[graph.row_of[node]].append(node)
+        return graph
 
-    def _chain(self, line: Ends, label: float) -> None:
+    def _chain(self, line: LineEnds, label: float) -> None:
         """The label stands beside the line's beginning, which may be its lower end."""
         upper, lower = sorted(line, key=lambda box: self.row_of[box])
         first, last = self.row_of[upper] + 1, self.row_of[lower] - 1
@@ -151,63 +153,63 @@ class Mesh:
         chain = [upper]
         for row in range(first, last + 1):
             chain.append(len(self.widths))
-            self.widths.append(label if row == labelled else PASSING)
+            self.widths.append(label if row == labelled else LINE_WIDTH)
             self.row_of.append(row)
         self.chains.append([*chain, lower])
         self.labels.append(None if labelled is None else chain[labelled - first + 1])
 
     def _met(self) -> list[int]:
-        """All knots in the order in which a walk from the top meets them: neighbours stand near each other."""
+        """All nodes in the order in which a walk from the top meets them: neighbours stand near each other."""
         met: dict[int, None] = {}
         for start in sorted(range(self.boxes), key=lambda box: self.row_of[box]):
             walk = [start]
             while walk:
-                knot = walk.pop()
-                if knot not in met:
-                    met[knot] = None
-                    walk += reversed(self.below[knot])
+                node = walk.pop()
+                if node not in met:
+                    met[node] = None
+                    walk += reversed(self.below[node])
         return list(met)
 
 
 SWEEPS = 12
 
 
-def put_in_order(mesh: Mesh) -> None:
-    """Order the knots of each row. The best order that was met stays."""
-    best, least = [list(row) for row in mesh.rows], crossings(mesh)
+def reduce_crossings(graph: LayeredGraph) -> None:
+    """Order the nodes of each row. The best order that was met stays."""
+    best, least = [list(row) for row in graph.rows], crossings(graph)
     for sweep in range(SWEEPS):
         if not least:
             break
-        _sweep(mesh, down=sweep % 2 == 0, turned=sweep % 4 > 1)
-        found = crossings(mesh)
+        _sweep(graph, down=sweep % 2 == 0, turned=sweep % 4 > 1)
+        found = crossings(graph)
         if found < least:
-            best, least = [list(row) for row in mesh.rows], found
-    mesh.rows = best
+            best, least = [list(row) for row in graph.rows], found
+    graph.rows = best
 
 
-def _sweep(mesh: Mesh, *, down: bool, turned: bool) -> None:
-    """Each row in the order of the middles of what its knots have in the row before; equal ones may be ``turned``."""
-    neighbours = mesh.above if down else mesh.below
-    place = [0.0] * len(mesh.widths)
-    for row in mesh.rows if down else reversed(mesh.rows):
-        middles = {knot: _middle(place, neighbours[knot], index) for index, knot in enumerate(row)}
+def _sweep(graph: LayeredGraph, *, down: bool, turned: bool) -> None:
+    """Each row in the order of the middles of what its nodes have in the row before; equal ones may be ``turned``."""
+    neighbours = graph.above if down else graph.below
+    place = [0.0] * len(graph.widths)
+    for row in graph.rows if down else reversed(graph.rows):
+        middles = {node: _middle(place, neighbours[node], index) for index, node in enumerate(row)}
         if turned:
             row.reverse()
         row.sort(key=middles.__getitem__)
-        for index, knot in enumerate(row):
-            place[knot] = float(index)
+        for index, node in enumerate(row):
+            place[node] = float(index)
 
 
 def _middle(place: Sequence[float], neighbours: Sequence[int], own: int) -> float:
-    return sum(place[knot] for knot in neighbours) / len(neighbours) if neighbours else float(own)
+    return sum(place[node] for node in neighbours) / len(neighbours) if neighbours else float(own)
 
 
-def crossings(mesh: Mesh) -> int:
+def crossings(graph: LayeredGraph) -> int:
     """How often two lines cross between one row and the next."""
-    place = mesh.place
+    place = graph.place
     return sum(
-        _inversions([low for knot in row for low in sorted(place[other] for other in mesh.below[knot])])
-        for row in mesh.rows
+        _inversions([low for node in row for low in sorted(place[other] for other in graph.below[node])])
+        for row in graph.rows
     )
 
 

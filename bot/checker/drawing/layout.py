@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from bot.checker.drawing.layered_graph import PASSING, Ends, Mesh, put_in_order, rows
+from bot.checker.drawing.layered_graph import LINE_WIDTH, LayeredGraph, LineEnds, reduce_crossings, rows
 
 GAP = 14.0  # pixels between two rows, at least
 STEEP = 0.07  # how much more there is for each pixel that a line goes sideways there
@@ -29,7 +29,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class LineRoute:
     """The way of a line from its beginning: pairs of points, straight down or up within each, bent between them.
 
     ``label`` is the middle of its label, if it has one.
@@ -44,183 +44,189 @@ class Layout:
     """The middles of all boxes, the ways of all lines, and the size of the page."""
 
     boxes: tuple[Point, ...]
-    routes: tuple[Route, ...]
+    routes: tuple[LineRoute, ...]
     size: Size
 
 
-def lay_out(boxes: Sequence[Size], ends: Sequence[Ends], labels: Sequence[Size | None], widest: float) -> Layout:
+def lay_out(boxes: Sequence[Size], ends: Sequence[LineEnds], labels: Sequence[Size | None], widest: float) -> Layout:
     """Lay boxes out in rows that are about so wide at most. No line may lead to its own box."""
     row = rows([box.width for box in boxes], ends, widest)
-    mesh = Mesh.of([box.width for box in boxes], row, ends, [0.0 if size is None else size.width for size in labels])
-    put_in_order(mesh)
-    return _Page(mesh, boxes, labels).layout(ends)
+    graph = LayeredGraph.of(
+        [box.width for box in boxes], row, ends, [0.0 if size is None else size.width for size in labels]
+    )
+    reduce_crossings(graph)
+    return _Page(graph, boxes, labels).layout(ends)
 
 
 class _Page:
     """The page on which a mesh is put."""
 
-    def __init__(self, mesh: Mesh, boxes: Sequence[Size], labels: Sequence[Size | None]) -> None:
-        self._mesh, self._x = mesh, x_coordinates(mesh)
-        self._height = [0.0] * len(mesh.widths)
-        for knot, size in zip((*range(len(boxes)), *mesh.labels), (*boxes, *labels), strict=True):
-            if knot is not None and size is not None:
-                self._height[knot] = size.height
+    def __init__(self, graph: LayeredGraph, boxes: Sequence[Size], labels: Sequence[Size | None]) -> None:
+        self._graph, self._x = graph, x_coordinates(graph)
+        self._height = [0.0] * len(graph.widths)
+        for node, size in zip((*range(len(boxes)), *graph.labels), (*boxes, *labels), strict=True):
+            if node is not None and size is not None:
+                self._height[node] = size.height
         self._tops, self._bottoms = self._bands()
-        self._ports = {**self._sides(mesh.below), **self._sides(mesh.above)}
+        self._ports = {**self._sides(graph.below), **self._sides(graph.above)}
 
-    def layout(self, ends: Sequence[Ends]) -> Layout:
+    def layout(self, ends: Sequence[LineEnds]) -> Layout:
         """What is where."""
-        mesh = self._mesh
+        graph = self._graph
         routes = tuple(self._route(index, line[0]) for index, line in enumerate(ends))
-        right = max((x + width / 2 for x, width in zip(self._x, mesh.widths, strict=True)), default=0.0)
+        right = max((x + width / 2 for x, width in zip(self._x, graph.widths, strict=True)), default=0.0)
         return Layout(
-            tuple(map(self._middle, range(mesh.boxes))), routes, Size(right, self._bottoms[-1] if mesh.rows else 0.0)
+            tuple(map(self._middle, range(graph.boxes))), routes, Size(right, self._bottoms[-1] if graph.rows else 0.0)
         )
 
     def _bands(self) -> tuple[list[float], list[float]]:
         """The top and the bottom of each row."""
         tops, bottoms, y = [], [], 0.0
-        for number, row in enumerate(self._mesh.rows):
+        for number, row in enumerate(self._graph.rows):
             tops.append(y)
             stubs = 0.0 if number % 2 else 2 * STUB
-            bottoms.append(y + stubs + max((self._height[knot] for knot in row), default=0.0))
+            bottoms.append(y + stubs + max((self._height[node] for node in row), default=0.0))
             y = bottoms[-1] + GAP + min(STEEPEST, STEEP * max(map(self._aside, row), default=0.0))
         return tops, bottoms
 
-    def _aside(self, knot: int) -> float:
-        """How far sideways the lines below a knot go before the next row."""
-        return max((abs(self._x[knot] - self._x[other]) for other in self._mesh.below[knot]), default=0.0)
+    def _aside(self, node: int) -> float:
+        """How far sideways the lines below a node go before the next row."""
+        return max((abs(self._x[node] - self._x[other]) for other in self._graph.below[node]), default=0.0)
 
-    def _middle(self, knot: int) -> Point:
-        row = self._mesh.row_of[knot]
-        return self._x[knot], (self._tops[row] + self._bottoms[row]) / 2
+    def _middle(self, node: int) -> Point:
+        row = self._graph.row_of[node]
+        return self._x[node], (self._tops[row] + self._bottoms[row]) / 2
 
     def _sides(self, neighbours: Sequence[Sequence[int]]) -> dict[tuple[int, int], float]:
-        """Where each line leaves or meets its box, from left to right as they come, by the box and the next knot."""
+        """Where each line leaves or meets its box, from left to right as they come, by the box and the next node."""
         ports = {}
-        for box in range(self._mesh.boxes):
+        for box in range(self._graph.boxes):
             others = sorted(neighbours[box], key=lambda other: (self._x[other], other))
-            apart = min(PORTS, 0.7 * self._mesh.widths[box] / max(1, len(others)))
+            apart = min(PORTS, 0.7 * self._graph.widths[box] / max(1, len(others)))
             for index, other in enumerate(others):
                 ports[box, other] = self._x[box] + (index - (len(others) - 1) / 2) * apart
         return ports
 
-    def _route(self, line: int, begin: int) -> Route:
-        chain, label = self._mesh.chains[line], self._mesh.labels[line]
+    def _route(self, line: int, begin: int) -> LineRoute:
+        chain, label = self._graph.chains[line], self._graph.labels[line]
         (upper, *passed, lower), points = chain, self._end(chain[0], chain[1], below=True)
         last = self._end(lower, chain[-2], below=False)[::-1]
-        for knot, after in zip(passed, chain[2:], strict=True):
+        for node, after in zip(passed, chain[2:], strict=True):
             beyond = last[0][0] if after == lower else self._x[after]
-            if knot == label or not self._free(knot, points[-1][0], beyond):
-                row = self._mesh.row_of[knot]
-                points += [(self._x[knot], self._tops[row]), (self._x[knot], self._bottoms[row])]
+            if node == label or not self._free(node, points[-1][0], beyond):
+                row = self._graph.row_of[node]
+                points += [(self._x[node], self._tops[row]), (self._x[node], self._bottoms[row])]
         points += last
         down = points if begin == upper else points[::-1]
-        return Route(tuple(down), None if label is None else self._middle(label))
+        return LineRoute(tuple(down), None if label is None else self._middle(label))
 
-    def _free(self, knot: int, left: float, right: float) -> bool:
-        """Whether a line may pass a knot's row anywhere between these two: in a row of labels, where none is near."""
-        mesh, (left, right) = self._mesh, sorted((left, right))
-        row = mesh.row_of[knot]
+    def _free(self, node: int, left: float, right: float) -> bool:
+        """Whether a line may pass a node's row anywhere between these two: in a row of labels, where none is near."""
+        graph, (left, right) = self._graph, sorted((left, right))
+        row = graph.row_of[node]
         return row % 2 == 1 and not any(
-            left < self._x[other] + mesh.widths[other] / 2 and self._x[other] - mesh.widths[other] / 2 < right
-            for other in mesh.rows[row]
-            if mesh.widths[other] > PASSING
+            left < self._x[other] + graph.widths[other] / 2 and self._x[other] - graph.widths[other] / 2 < right
+            for other in graph.rows[row]
+            if graph.widths[other] > LINE_WIDTH
         )
 
     def _end(self, box: int, other: int, *, below: bool) -> list[Point]:
         """From the edge of a box to the edge of its row, which is higher than some of its boxes."""
-        x, (_, y), row = self._ports[box, other], self._middle(box), self._mesh.row_of[box]
+        x, (_, y), row = self._ports[box, other], self._middle(box), self._graph.row_of[box]
         half = self._height[box] / 2
         return [(x, y + half), (x, self._bottoms[row])] if below else [(x, y - half), (x, self._tops[row])]
 
 
-APART, CLOSE = 22.0, 10.0  # pixels between two knots of a row; where one is a line that passes
+APART, CLOSE = 22.0, 10.0  # pixels between two nodes of a row; where one is a line that passes
 SWEEPS = 24
 _STRAIGHT = 8.0  # how much more a line that passes wants to be straight than a box to be in the middle
 _SHORT, _LONG = 4.0, 0.5  # how hard a line pushes aside what is beside it: one to the next boxes, one that goes on
 
 
-def x_coordinates(mesh: Mesh) -> list[float]:
-    """The middle of each knot. The order of each row stays, and so does the distance."""
-    x = [0.0] * len(mesh.widths)
-    for row in mesh.rows:
-        offsets = _offsets(mesh, row)
-        for knot, offset in zip(row, offsets, strict=True):
-            x[knot] = offset - (offsets[-1] / 2 if offsets else 0)
-    both = [above + below for above, below in zip(mesh.above, mesh.below, strict=True)]
-    weights = _weights(mesh)
+def x_coordinates(graph: LayeredGraph) -> list[float]:
+    """The middle of each node. The order of each row stays, and so does the distance."""
+    x = [0.0] * len(graph.widths)
+    for row in graph.rows:
+        offsets = _offsets(graph, row)
+        for node, offset in zip(row, offsets, strict=True):
+            x[node] = offset - (offsets[-1] / 2 if offsets else 0)
+    both = [above + below for above, below in zip(graph.above, graph.below, strict=True)]
+    weights = _weights(graph)
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
-        neighbours = both if sweep >= SWEEPS // 2 else mesh.above if down else mesh.below
-        for row in mesh.rows if down else reversed(mesh.rows):
-            _settle(mesh, x, row, neighbours, weights)
-    place = mesh.place
+        neighbours = both if sweep >= SWEEPS // 2 else graph.above if down else graph.below
+        for row in graph.rows if down else reversed(graph.rows):
+            _settle(graph, x, row, neighbours, weights)
+    place = graph.place
     for _ in range(2):  # what was in one line's way may have gone when all others have been moved
-        for _, *passing, _ in mesh.chains:
-            _straighten(mesh, x, place, passing)
-    left = min((x[knot] - mesh.widths[knot] / 2 for knot in range(len(x))), default=0.0)
+        for _, *passing, _ in graph.chains:
+            _straighten(graph, x, place, passing)
+    left = min((x[node] - graph.widths[node] / 2 for node in range(len(x))), default=0.0)
     return [middle - left for middle in x]
 
 
-def _offsets(mesh: Mesh, row: Sequence[int]) -> list[float]:
-    """How far right of the first each knot stands where they stand as close as they may."""
+def _offsets(graph: LayeredGraph, row: Sequence[int]) -> list[float]:
+    """How far right of the first each node stands where they stand as close as they may."""
     offsets = [0.0] * len(row[:1])
     for one, other in pairwise(row):
-        offsets.append(offsets[-1] + _least(mesh, one, other))
+        offsets.append(offsets[-1] + _least(graph, one, other))
     return offsets
 
 
-def _least(mesh: Mesh, one: int, other: int) -> float:
-    """How far apart the middles of two knots in a row are at least."""
-    apart = CLOSE if PASSING in (mesh.widths[one], mesh.widths[other]) else APART
-    return (mesh.widths[one] + mesh.widths[other]) / 2 + apart
+def _least(graph: LayeredGraph, one: int, other: int) -> float:
+    """How far apart the middles of two nodes in a row are at least."""
+    apart = CLOSE if LINE_WIDTH in (graph.widths[one], graph.widths[other]) else APART
+    return (graph.widths[one] + graph.widths[other]) / 2 + apart
 
 
-def _weights(mesh: Mesh) -> list[float]:
-    """How hard each knot pushes aside what is beside it."""
-    weights = [1.0] * len(mesh.widths)
-    for _, *passing, _ in mesh.chains:
-        for knot in passing:
-            weights[knot] = _SHORT if len(passing) == 1 else _LONG
+def _weights(graph: LayeredGraph) -> list[float]:
+    """How hard each node pushes aside what is beside it."""
+    weights = [1.0] * len(graph.widths)
+    for _, *passing, _ in graph.chains:
+        for node in passing:
+            weights[node] = _SHORT if len(passing) == 1 else _LONG
     return weights
 
 
 def _settle(
-    mesh: Mesh, x: list[float], row: Sequence[int], neighbours: Sequence[Sequence[int]], weights: Sequence[float]
+    graph: LayeredGraph,
+    x: list[float],
+    row: Sequence[int],
+    neighbours: Sequence[Sequence[int]],
+    weights: Sequence[float],
 ) -> None:
-    """Put the knots of a row as near as they can be to the middle of their neighbours."""
-    offsets, wanted = _offsets(mesh, row), []
-    for knot, offset in zip(row, offsets, strict=True):
-        pulls = [_STRAIGHT if min(knot, other) >= mesh.boxes else 1.0 for other in neighbours[knot]]
-        middle = sum(pull * x[other] for pull, other in zip(pulls, neighbours[knot], strict=True))
-        wanted.append((middle / sum(pulls) if pulls else x[knot]) - offset)
-    shifts = _rising(wanted, [weights[knot] for knot in row])
-    for knot, offset, shift in zip(row, offsets, shifts, strict=True):
-        x[knot] = offset + shift
+    """Put the nodes of a row as near as they can be to the middle of their neighbours."""
+    offsets, wanted = _offsets(graph, row), []
+    for node, offset in zip(row, offsets, strict=True):
+        pulls = [_STRAIGHT if min(node, other) >= graph.boxes else 1.0 for other in neighbours[node]]
+        middle = sum(pull * x[other] for pull, other in zip(pulls, neighbours[node], strict=True))
+        wanted.append((middle / sum(pulls) if pulls else x[node]) - offset)
+    shifts = _rising(wanted, [weights[node] for node in row])
+    for node, offset, shift in zip(row, offsets, shifts, strict=True):
+        x[node] = offset + shift
 
 
-def _straighten(mesh: Mesh, x: list[float], place: Mapping[int, int], passing: Sequence[int]) -> None:
+def _straighten(graph: LayeredGraph, x: list[float], place: Mapping[int, int], passing: Sequence[int]) -> None:
     """Put what stands for a line in as few columns as there is room for."""
     left, right, straight = -inf, inf, list[int]()
-    for knot in (*passing, None):
-        room = (inf, -inf) if knot is None else _room(mesh, x, place, knot)
+    for node in (*passing, None):
+        room = (inf, -inf) if node is None else _room(graph, x, place, node)
         if straight and max(left, room[0]) > min(right, room[1]):
             middle = sum(x[each] for each in straight) / len(straight)
             for each in straight:
                 x[each] = min(max(middle, left), right)
             left, right, straight = -inf, inf, []
-        if knot is not None:
+        if node is not None:
             left, right = max(left, room[0]), min(right, room[1])
-            straight.append(knot)
+            straight.append(node)
 
 
-def _room(mesh: Mesh, x: Sequence[float], place: Mapping[int, int], knot: int) -> tuple[float, float]:
-    """How far left and right a knot could stand between those beside it."""
-    row, at = mesh.rows[mesh.row_of[knot]], place[knot]
-    left = x[row[at - 1]] + _least(mesh, row[at - 1], knot) if at else -inf
-    right = x[row[at + 1]] - _least(mesh, knot, row[at + 1]) if at + 1 < len(row) else inf
-    return min(left, x[knot]), max(right, x[knot])  # it stands where it does, to the last digit
+def _room(graph: LayeredGraph, x: Sequence[float], place: Mapping[int, int], node: int) -> tuple[float, float]:
+    """How far left and right a node could stand between those beside it."""
+    row, at = graph.rows[graph.row_of[node]], place[node]
+    left = x[row[at - 1]] + _least(graph, row[at - 1], node) if at else -inf
+    right = x[row[at + 1]] - _least(graph, node, row[at + 1]) if at + 1 < len(row) else inf
+    return min(left, x[node]), max(right, x[node])  # it stands where it does, to the last digit
 
 
 def _rising(wanted: Sequence[float], weights: Sequence[float]) -> list[float]:

@@ -3,9 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from bot.checker.drawing.drawing_model import Box, Drawing, Line, Look, Stroke, listed, plain
+from bot.checker.drawing.drawing_model import Box, BoxKind, Drawing, DrawnLine, Stroke, listed, plain
 
-_SHAPES = {Look.START: ("([", "])"), Look.END: ("([", "])"), Look.FLOW: ("[[", "]]"), Look.WORKS: ("{{", "}}")}
+_SHAPES = {
+    BoxKind.START: ("([", "])"),
+    BoxKind.END: ("([", "])"),
+    BoxKind.FLOW: ("[[", "]]"),
+    BoxKind.WORKS: ("{{", "}}"),
+}
 _STEP = ("[", "]")
 _ARROWS = {Stroke.SOLID: "-->", Stroke.DASHED: "-.->", Stroke.DOTTED: "-.->"}
 _TAKEN = re.compile(  # what Mermaid, Markdown, HTML or a formula's marks might be seen in
@@ -13,14 +18,14 @@ _TAKEN = re.compile(  # what Mermaid, Markdown, HTML or a formula's marks might 
     re.VERBOSE,
 )
 CLASSES = {
-    Look.START: "fill:#e8eaed,stroke:#5f6368,color:#202124",
-    Look.END: "fill:#e8eaed,stroke:#5f6368,color:#202124",
-    Look.FLOW: "fill:#f3e8fd,stroke:#7627bb,color:#202124",
-    Look.ASKS: "fill:#d2e3fc,stroke:#1967d2,color:#202124",
-    Look.SAYS: "fill:#ceead6,stroke:#137333,color:#202124",
-    Look.WAITS: "fill:#feefc3,stroke:#b06000,color:#202124",
-    Look.CALLS: "fill:#fde2cf,stroke:#a8470a,color:#202124",
-    Look.WORKS: "fill:#ffffff,stroke:#5f6368,color:#202124",
+    BoxKind.START: "fill:#e8eaed,stroke:#5f6368,color:#202124",
+    BoxKind.END: "fill:#e8eaed,stroke:#5f6368,color:#202124",
+    BoxKind.FLOW: "fill:#f3e8fd,stroke:#7627bb,color:#202124",
+    BoxKind.ASKS: "fill:#d2e3fc,stroke:#1967d2,color:#202124",
+    BoxKind.SAYS: "fill:#ceead6,stroke:#137333,color:#202124",
+    BoxKind.WAITS: "fill:#feefc3,stroke:#b06000,color:#202124",
+    BoxKind.CALLS: "fill:#fde2cf,stroke:#a8470a,color:#202124",
+    BoxKind.WORKS: "fill:#ffffff,stroke:#5f6368,color:#202124",
 }
 FOUND = "stroke:#c5221f,stroke-width:4px"
 
@@ -36,7 +41,7 @@ def _lines(drawing: Drawing) -> Iterator[str]:
         yield f"  {_box(box)}"
     for line in drawing.lines:
         yield f"  {_line(line)}"
-    for look in Look:
+    for look in BoxKind:
         if any(box.look is look for box in drawing.boxes):
             yield f"  classDef {_class(look)} {CLASSES[look]}"
     found = [box.name for box in drawing.boxes if box.flags]
@@ -52,13 +57,13 @@ def _box(box: Box) -> str:
     return f'{box.name}{before}"{label}"{behind}:::{_class(box.look)}'
 
 
-def _line(line: Line) -> str:
+def _line(line: DrawnLine) -> str:
     arrow = _ARROWS[line.stroke]
     label = f'|"{escaped(listed(line.labels))}"|' if line.labels else ""
     return f"{line.source} {arrow}{label} {line.target}"
 
 
-def _class(look: Look) -> str:
+def _class(look: BoxKind) -> str:
     """A class's name: Mermaid knows words of its own, such as ``end``."""
     return f"is_{look.name.lower()}"
 

@@ -1,13 +1,111 @@
 """A drawing as SVG: one file that needs nothing else, in light and dark, with no script in it."""
 
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from html import escape
 
-from bot.checker.drawing.drawing_model import Box, Drawing, Line, Look, listed, plain
+from bot.checker.drawing.drawing_model import Box, BoxKind, Drawing, DrawnLine, listed, plain
 from bot.checker.drawing.layered_graph import rows
-from bot.checker.drawing.layout import Point, Route, lay_out
-from bot.checker.drawing.text_boxes import LEADING, TEXT, Face, face, label_size, width
+from bot.checker.drawing.layout import LineRoute, Point, Size, lay_out
+
+TITLE, TEXT, LABEL = 14.0, 12.0, 11.0  # pixels of letters
+LEADING = 1.35
+ROOM, LEAST = 210.0, 60.0  # pixels of width for texts
+MOST_LINES = 4
+PADDING = 10.0
+BOLD = 1.1  # how much wider it is
+_PILLS = (BoxKind.START, BoxKind.END)
+
+
+@dataclass(frozen=True, slots=True)
+class TextRow:
+    """One line of a box: ``kind`` is ``title``, ``text`` or ``flag``; ``base`` how far its letters stand below the top."""
+
+    kind: str
+    text: str
+    base: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextBox:
+    """A box as it is written."""
+
+    box: Box
+    rows: tuple[TextRow, ...]
+    size: Size
+
+
+def text_box(box: Box) -> TextBox:
+    """Write a box."""
+    written = [("title", line) for line in _lines(box.title, TITLE * BOLD, 2)]
+    written += [("text", line) for text in box.lines for line in _lines(text, TEXT, MOST_LINES)]
+    written += [("flag", line) for flag in box.flags for line in _lines(f"⚠ {flag.code}: {flag.rule}", TEXT * BOLD, 3)]
+    rows, y, widest = [], PADDING, LEAST
+    for kind, line in written:
+        letters = TITLE if kind == "title" else TEXT
+        rows.append(TextRow(kind, line, y + letters))
+        y += letters * LEADING
+        widest = max(widest, width(line, letters) * (1.0 if kind == "text" else BOLD))
+    slack = 2.4 if box.look in _PILLS else 2.0
+    return TextBox(box, tuple(rows), Size(widest + slack * PADDING, y + PADDING))
+
+
+def _lines(text: str, letters: float, most: int) -> list[str]:
+    lines = wrapped(plain(text), letters, ROOM)
+    return lines if len(lines) <= most else [*lines[: most - 1], lines[most - 1] + "…"]
+
+
+def label_size(label: str) -> Size | None:
+    """The size of a line's label; None where there is none."""
+    return Size(width(label, LABEL) + 8, LABEL * LEADING + 4) if label else None
+
+
+_NARROW, _WIDE = frozenset("ijltfrI.,:;'|!()[]{} "), frozenset("mwMW@%—…→▶")
+
+
+def width(text: str, size: float) -> float:
+    """The width of a text in pixels, in letters of so many pixels."""
+    return size * sum(map(_share, text))
+
+
+def _share(char: str) -> float:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Cf"):
+        return 0.0
+    if unicodedata.east_asian_width(char) in "WF":
+        return 1.15
+    if char in _NARROW:
+        return 0.4
+    if char in _WIDE:
+        return 1.0
+    return 0.74 if char.isupper() else 0.63
+
+
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """A text in lines that have room. A word that is longer than a line is cut."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        if line and width(f"{line} {word}", size) > room:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}" if line else word
+        while width(line, size) > room:
+            head = _fitting(line, size, room)
+            lines.append(line[:head])
+            line = line[head:]
+    return [*lines, line] if line else lines
+
+
+def _fitting(word: str, size: float, room: float) -> int:
+    """How many characters of a word have room: one at least."""
+    taken = 0.0
+    for index, char in enumerate(word):
+        taken += size * _share(char)
+        if taken > room and index:
+            return index
+    return len(word)
+
 
 WIDEST = 1500.0  # pixels
 MARGIN = 24.0
@@ -21,23 +119,23 @@ TIP = (
 
 def svg(drawing: Drawing) -> str:
     """The drawing as the text of an SVG file. All text is escaped."""
-    return "\n".join(Picture(drawing).elements()) + "\n"
+    return "\n".join(SvgPicture(drawing).elements()) + "\n"
 
 
-class Picture:
+class SvgPicture:
     """A drawing, laid out. What is far away is replaced by signs."""
 
     def __init__(self, drawing: Drawing) -> None:
-        drawing = with_jumps(drawing, [face(box).size.width for box in drawing.boxes], WIDEST)
+        drawing = with_jumps(drawing, [text_box(box).size.width for box in drawing.boxes], WIDEST)
         number = {box.name: index for index, box in enumerate(drawing.boxes)}
         self._drawing = drawing
-        self._faces = [face(box) for box in drawing.boxes]
+        self._faces = [text_box(box) for box in drawing.boxes]
         self._written = [listed(line.labels) for line in drawing.lines]
         self.sizes = [each.size for each in self._faces]
         self.ends = [(number[line.source], number[line.target]) for line in drawing.lines]
         self.labels = list(map(label_size, self._written))
         self.layout = lay_out(self.sizes, self.ends, self.labels, WIDEST)
-        self._looks = [look for look in Look if any(box.look is look for box in drawing.boxes)]
+        self._looks = [look for look in BoxKind if any(box.look is look for box in drawing.boxes)]
         self._top = MARGIN + HEAD * LEADING + (TEXT * 2 if drawing.about else 0) + SWATCH * 3
 
     def elements(self) -> Iterator[str]:
@@ -92,10 +190,10 @@ class Picture:
             x += SWATCH + width(look.value, TEXT) + 24
 
 
-def _box(each: Face, middle: Point) -> Iterator[str]:
+def _box(each: TextBox, middle: Point) -> Iterator[str]:
     box, size = each.box, each.size
     left, top = middle[0] - size.width / 2, middle[1] - size.height / 2
-    round_ = {Look.START: size.height / 2, Look.END: size.height / 2, Look.FLOW: 2.0}.get(box.look, 8.0)
+    round_ = {BoxKind.START: size.height / 2, BoxKind.END: size.height / 2, BoxKind.FLOW: 2.0}.get(box.look, 8.0)
     found = " found" if box.flags else ""
     told = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
     yield f'<a href="#{box.refers}">' if box.refers else "<g>"
@@ -109,7 +207,7 @@ def _box(each: Face, middle: Point) -> Iterator[str]:
     yield "</a>" if box.refers else "</g>"
 
 
-def _line(line: Line, route: Route) -> str:
+def _line(line: DrawnLine, route: LineRoute) -> str:
     (x, y), *rest = route.points
     way, bent = [f"M{x:.1f} {y:.1f}"], False
     for to_x, to_y in rest:
@@ -120,7 +218,7 @@ def _line(line: Line, route: Route) -> str:
     return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" d="{"".join(way)}">{told}</path>'
 
 
-def _label(line: Line, label: str, middle: Point) -> Iterator[str]:
+def _label(line: DrawnLine, label: str, middle: Point) -> Iterator[str]:
     size = label_size(label)
     assert size is not None
     x, y = middle[0] - size.width / 2, middle[1] - size.height / 2
@@ -133,34 +231,34 @@ def _text(kind: str, x: float, y: float, text: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'
 
 
-def _class(look: Look) -> str:
+def _class(look: BoxKind) -> str:
     return look.name.lower()
 
 
-LIGHT: dict[Look, tuple[str, str]] = {  # fill, stroke
-    Look.START: ("#eceef1", "#5f6368"),
-    Look.END: ("#f7f8f9", "#9aa0a6"),
-    Look.FLOW: ("#f1e7fd", "#8430ce"),
-    Look.ASKS: ("#dbe8fd", "#1a66d6"),
-    Look.SAYS: ("#d9f2e0", "#188038"),
-    Look.WAITS: ("#fdefc8", "#b06000"),
-    Look.CALLS: ("#fde3d3", "#b3470f"),
-    Look.WORKS: ("#ffffff", "#80868b"),
+LIGHT: dict[BoxKind, tuple[str, str]] = {  # fill, stroke
+    BoxKind.START: ("#eceef1", "#5f6368"),
+    BoxKind.END: ("#f7f8f9", "#9aa0a6"),
+    BoxKind.FLOW: ("#f1e7fd", "#8430ce"),
+    BoxKind.ASKS: ("#dbe8fd", "#1a66d6"),
+    BoxKind.SAYS: ("#d9f2e0", "#188038"),
+    BoxKind.WAITS: ("#fdefc8", "#b06000"),
+    BoxKind.CALLS: ("#fde3d3", "#b3470f"),
+    BoxKind.WORKS: ("#ffffff", "#80868b"),
 }
-DARK: dict[Look, tuple[str, str]] = {
-    Look.START: ("#33373c", "#9aa0a6"),
-    Look.END: ("#26292d", "#80868b"),
-    Look.FLOW: ("#382a4d", "#c58af9"),
-    Look.ASKS: ("#1f3350", "#8ab4f8"),
-    Look.SAYS: ("#1d3a29", "#81c995"),
-    Look.WAITS: ("#443717", "#fdd663"),
-    Look.CALLS: ("#47291a", "#fcad70"),
-    Look.WORKS: ("#202327", "#9aa0a6"),
+DARK: dict[BoxKind, tuple[str, str]] = {
+    BoxKind.START: ("#33373c", "#9aa0a6"),
+    BoxKind.END: ("#26292d", "#80868b"),
+    BoxKind.FLOW: ("#382a4d", "#c58af9"),
+    BoxKind.ASKS: ("#1f3350", "#8ab4f8"),
+    BoxKind.SAYS: ("#1d3a29", "#81c995"),
+    BoxKind.WAITS: ("#443717", "#fdd663"),
+    BoxKind.CALLS: ("#47291a", "#fcad70"),
+    BoxKind.WORKS: ("#202327", "#9aa0a6"),
 }
 _FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif'
 
 
-def _colours(boxes: dict[Look, tuple[str, str]], page: str, ink: str, faint: str, found: str) -> str:
+def _colours(boxes: dict[BoxKind, tuple[str, str]], page: str, ink: str, faint: str, found: str) -> str:
     rules = [f".{look.name.lower()}{{fill:{fill};stroke:{stroke}}}" for look, (fill, stroke) in boxes.items()]
     rules += [f".page{{fill:{page}}}", f"text{{fill:{ink}}}", f".text,.about,.key,.label{{fill:{faint}}}"]
     rules += [
@@ -210,6 +308,6 @@ def with_jumps(drawing: Drawing, widths: Sequence[float], widest: float) -> Draw
     return Drawing(drawing.title, drawing.about, tuple(boxes), tuple(lines))
 
 
-def _sign(number: int, line: Line, target: Box) -> Box:
+def _sign(number: int, line: DrawnLine, target: Box) -> Box:
     title = SELF if line.source == line.target else f"→ {target.title}"
-    return Box(f"n{number + 1}", Look.END, title, refers=target.name)
+    return Box(f"n{number + 1}", BoxKind.END, title, refers=target.name)

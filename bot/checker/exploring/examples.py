@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from bot.checker.exploring.moves import Responds, Returns, Speaks, Starts
+from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, StartMove
 from bot.checker.exploring.sample_values import words_for
 from bot.expressions.templates import Expression, Template
 from bot.extensions.gathered import Extensions
@@ -22,26 +22,26 @@ _PATH = re.compile(r"[a-z_][\w.]*")
 _MOST_CONSTANTS = 12
 
 
-def _nothing(request: str) -> Sequence[Responds]:
+def _nothing(request: str) -> Sequence[HttpResult]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class Examples:
     """What tests of the bot say: ``texts`` that somebody writes, and answers by the name of what is asked."""
 
     texts: tuple[str, ...] = ()
-    returns: Mapping[str, tuple[Returns, ...]] = field(default_factory=dict)
-    responds: Callable[[str], Sequence[Responds]] = _nothing
-    speaks: tuple[Speaks, ...] = ()
-    starts: tuple[Starts, ...] = ()
+    returns: Mapping[str, tuple[HandlerResult, ...]] = field(default_factory=dict)
+    responds: Callable[[str], Sequence[HttpResult]] = _nothing
+    speaks: tuple[ModelResult, ...] = ()
+    starts: tuple[StartMove, ...] = ()
     extensions: Extensions = field(default_factory=Extensions)
 
 
-NO_HINTS = Hints()
+NO_EXAMPLES = Examples()
 
 
-class Read:
+class FlowReads:
     """What a flow reads of its values: constants that it compares with, and the shapes of lists and maps."""
 
     def __init__(self, flow: Flow, library: Library) -> None:

@@ -11,23 +11,23 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from json import dumps
 from typing import Any
 
-from bot.checker.exploring.message_view import Option, options_of
+from bot.checker.exploring.message_view import TapOption, options_of
 from bot.checker.exploring.moves import (
     PLACE,
-    Act,
-    Answer,
-    Happens,
-    Keeps,
+    EffectResult,
+    EventMove,
+    FileResult,
+    HandlerResult,
+    HttpResult,
+    InputMove,
+    ModelResult,
     Move,
-    Responds,
-    Returns,
-    Sends,
-    Speaks,
-    Spoils,
-    Starts,
-    Taps,
-    Waits,
-    Writes,
+    RefusalMove,
+    SendMove,
+    StartMove,
+    TapMove,
+    WaitMove,
+    WriteMove,
 )
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Send
 from bot.core.events import (
@@ -53,57 +53,59 @@ from bot.extensions.annotations import Results
 from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
 
-Asked = Call | Complete | Fetch | HttpRequest
+ExternalEffect = Call | Complete | Fetch | HttpRequest
 """What the world is asked, and what somebody waits for."""
 
 _MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
 
 
-def event_of(act: Act, event_id: str, contact: str, now: datetime) -> Event:
+def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Event:
     """The event that an act is. Raises `TypeError` for one that is none: for a wait, and for a fault."""
     match act:
-        case Writes(text):
+        case WriteMove(text):
             return MessageReceived(event_id, contact, now, now, "text", text)
-        case Taps(reply, title):
+        case TapMove(reply, title):
             return Tapped(event_id, contact, now, now, reply, title)
-        case Sends(kind):
+        case SendMove(kind):
             media = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
             place = Location(PLACE["latitude"], PLACE["longitude"]) if kind == "location" else None
             return MessageReceived(event_id, contact, now, now, kind, media=media, location=place)
-        case Happens(event):
-            return _HAPPENINGS[event](event_id, contact, now)
-        case Starts(flow, data):
+        case EventMove(event):
+            return _EVENTS[event](event_id, contact, now)
+        case StartMove(flow, data):
             return StartRequested(event_id, contact, now, flow, dict(data))
     raise TypeError(f"{act} is no event")
 
 
-def end_of(answer: Answer, awaited: tuple[str, Asked], contact: str, now: datetime, results: Results) -> CallEnded:
+def end_of(
+    answer: EffectResult, awaited: tuple[str, ExternalEffect], contact: str, now: datetime, results: Results
+) -> CallEnded:
     """The end of what is awaited."""
     ref, asked = awaited
     outcome, value = _ended(answer, asked, results)
     return CallEnded(f"call:{ref}", contact, now, ref, outcome, value)
 
 
-def _ended(answer: Answer, asked: Asked, results: Results) -> tuple[str, Any]:
+def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tuple[str, Any]:
     match answer:
-        case Returns(name, value, None):
+        case HandlerResult(name, value, None):
             return "done", results.of(name, value)
-        case Responds(status=status, fails=None):
+        case HttpResult(status=status, fails=None):
             value = {"status": status, "answer": answer.json if answer.text is None else answer.text}
             return ("done" if 200 <= status < 300 else str(status)), value
-        case Speaks(fails=None):
+        case ModelResult(fails=None):
             return "done", _said(answer)
-        case Keeps():
+        case FileResult():
             assert isinstance(asked, Fetch)
             return "done", replace(asked.media, file=asked.media.kind, type=asked.media.kind)
-        case Speaks(fails=str(failure)):
+        case ModelResult(fails=str(failure)):
             return _MODEL_FAILURES[failure], None
-        case Returns(fails=str(failure)) | Responds(fails=str(failure)):
+        case HandlerResult(fails=str(failure)) | HttpResult(fails=str(failure)):
             return failure, None
     raise TypeError(f"{answer} is no answer")
 
 
-def _said(speaks: Speaks) -> Mapping[str, Any]:
+def _said(speaks: ModelResult) -> Mapping[str, Any]:
     """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
     calls = [
         {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
@@ -113,7 +115,7 @@ def _said(speaks: Speaks) -> Mapping[str, Any]:
     return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
 
 
-_HAPPENINGS: Mapping[str, Callable[[str, str, datetime], Event]] = {
+_EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
     "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
     "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
     "conversation.opened": ConversationOpened,
@@ -130,7 +132,7 @@ WINDOW = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class ExploredSend:
     """A message, and what became of it: ``sent``, ``replaced`` (``shown`` is the template), ``covered``, ``failed``.
 
     ``silence`` is the time since the contact's last message; None: they have never written.
@@ -149,7 +151,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ExploredState:
     """A conversation at rest, or while the world's answer is awaited. What has led here is ``before``, by a ``move``,
     which made these ``turns``.
     """
@@ -157,19 +159,19 @@ class State:
     session: Session
     now: datetime
     wake_at: datetime | None = None
-    asked: Mapping[str, Asked] = field(default_factory=dict)  # what the world has not answered yet
-    options: tuple[Option, ...] = ()  # what can be tapped, the newest last
-    spoiled: bool = False  # the gateway refuses the next message
+    asked: Mapping[str, ExternalEffect] = field(default_factory=dict)  # what the world has not answered yet
+    options: tuple[TapOption, ...] = ()  # what can be tapped, the newest last
+    next_send_refused: bool = False  # the gateway refuses the next message
     replaced: datetime | None = None  # when a template went in place of a message
     cached: Mapping[str, tuple[datetime, Any]] = field(default_factory=dict)  # answers, by address, and until when
     number: int = 0  # of the events until now
     turns: tuple[Turn, ...] = ()
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[ExploredSend, ...] = ()
     move: Move | None = None
-    before: "State | None" = None
+    before: "ExploredState | None" = None
 
     @property
-    def awaited(self) -> tuple[str, Asked] | None:
+    def awaited(self) -> tuple[str, ExternalEffect] | None:
         """What the conversation waits for the world to answer, by its name."""
         frame = self.session.frame
         asked = None if frame is None or frame.awaited_effect is None else self.asked.get(frame.awaited_effect)
@@ -190,10 +192,10 @@ class State:
         """The time in a zone."""
         return self.now.astimezone(zone)
 
-    def path(self) -> list["State"]:
+    def path(self) -> list["ExploredState"]:
         """The states from the first move on; this one is the last."""
-        found: list[State] = []
-        state: State | None = self
+        found: list[ExploredState] = []
+        state: ExploredState | None = self
         while state is not None and state.move is not None:
             found.append(state)
             state = state.before
@@ -216,29 +218,29 @@ class Explorer:
         self.drew = False
         self._results = Results(extensions or Extensions())
 
-    def begin(self, contact: str, now: datetime) -> State:
+    def begin(self, contact: str, now: datetime) -> ExploredState:
         """A contact who has never written. ``now`` is aware."""
-        return State(Session(contact), now.astimezone(UTC))
+        return ExploredState(Session(contact), now.astimezone(UTC))
 
-    def possible(self, state: State, move: Move) -> Move | None:
+    def possible(self, state: ExploredState, move: Move) -> Move | None:
         """A move of another conversation, as it can be made in this one; None where it cannot be made."""
         asked = None if state.awaited is None else state.awaited[1]
         match move:
-            case Returns(name):
+            case HandlerResult(name):
                 return move if isinstance(asked, Call) and asked.handler == name else None
-            case Responds(request):
+            case HttpResult(request):
                 fits = isinstance(asked, HttpRequest) and f"{asked.method} {asked.address}" == request
                 return move if fits else None
-            case Speaks():
+            case ModelResult():
                 return move if isinstance(asked, Complete) else None
-            case Keeps():
+            case FileResult():
                 return move if isinstance(asked, Fetch) else None
-            case Taps(title=title):
+            case TapMove(title=title):
                 newest = next((each for each in reversed(state.options) if each.title == title), None)
-                return None if newest is None or asked else Taps(newest.reply, title, newest.picked)
+                return None if newest is None or asked else TapMove(newest.reply, title, newest.picked)
         return None if asked else move
 
-    def take_all(self, state: State, moves: Iterable[Move]) -> State | None:
+    def take_all(self, state: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
         """What comes of moves of another conversation, one after another; None where one cannot be made."""
         for move in moves:
             possible = self.possible(state, move)
@@ -247,25 +249,25 @@ class Explorer:
             state = self.take(state, possible)
         return state
 
-    def take(self, state: State, move: Move) -> State:
+    def take(self, state: ExploredState, move: Move) -> ExploredState:
         """What comes of a move, when all rests again or waits for the world.
 
         A wait ends when something is due: the state's ``move`` is as long as it was.
         """
-        if isinstance(move, Waits) and state.wake_at is not None:
-            move = Waits(min(move.duration, _whole(state.wake_at - state.now)))
+        if isinstance(move, WaitMove) and state.wake_at is not None:
+            move = WaitMove(min(move.duration, _whole(state.wake_at - state.now)))
         after = replace(state, turns=(), sent=(), move=move, before=state)
         match move:
-            case Spoils():
-                return replace(after, spoiled=True)
-            case Waits(duration):
+            case RefusalMove():
+                return replace(after, next_send_refused=True)
+            case WaitMove(duration):
                 return self._settle(replace(after, now=state.now + duration), ())
         event = self._event(after, move)
         return self._settle(_cached(after, event), (event,))
 
-    def _event(self, state: State, move: Move) -> Event:
+    def _event(self, state: ExploredState, move: Move) -> Event:
         contact, now = state.session.contact, state.now
-        if not isinstance(move, Answer):
+        if not isinstance(move, EffectResult):
             return event_of(move, _id(state), contact, now)
         assert state.awaited is not None, "nothing is asked of the world"
         return end_of(move, state.awaited, contact, now, self._results)
@@ -274,7 +276,7 @@ class Explorer:
         self.drew = True
         return 0.0
 
-    def _settle(self, state: State, events: tuple[Event, ...]) -> State:
+    def _settle(self, state: ExploredState, events: tuple[Event, ...]) -> ExploredState:
         """Take events, and what follows from them by itself."""
         waiting = deque(events)
         for _ in range(_MOST_TURNS):
@@ -288,7 +290,7 @@ class Explorer:
             waiting += ended
         return state
 
-    def _turn(self, state: State, event: Event) -> tuple[State, list[Event]]:
+    def _turn(self, state: ExploredState, event: Event) -> tuple[ExploredState, list[Event]]:
         """One turn, and the ends of its sends that somebody is told of."""
         turn = advance(self.library, state.session, event)
         self.taken += 1
@@ -311,12 +313,12 @@ class Explorer:
                     ended.append(
                         SendEnded(f"sent:{ref}", state.session.contact, state.now, ref, outcome, message=refused)
                     )
-            elif isinstance(effect, Asked):
+            elif isinstance(effect, ExternalEffect):
                 state = replace(state, asked={**state.asked, ref: effect})
                 ended += _known(state, ref, effect)
         return state, ended
 
-    def _send(self, state: State, effect: Send) -> tuple[State, str]:
+    def _send(self, state: ExploredState, effect: Send) -> tuple[ExploredState, str]:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
@@ -324,26 +326,29 @@ class Explorer:
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if shut and covered:
-            return _noted(state, Sent(effect.message, "covered", None, silence)), "covered"
+            return _noted(state, ExploredSend(effect.message, "covered", None, silence)), "covered"
         if shut and effect.instead is None:
-            return _noted(state, Sent(effect.message, "failed", None, silence)), "failed"
-        if state.spoiled:
-            outcome, state = ("failed" if shut else "refused"), (state if shut else replace(state, spoiled=False))
-            return _noted(state, Sent(effect.message, outcome, None, silence)), outcome
+            return _noted(state, ExploredSend(effect.message, "failed", None, silence)), "failed"
+        if state.next_send_refused:
+            outcome, state = (
+                ("failed" if shut else "refused"),
+                (state if shut else replace(state, next_send_refused=False)),
+            )
+            return _noted(state, ExploredSend(effect.message, outcome, None, silence)), outcome
         if shut and effect.instead is not None:
             state, outcome, shown = replace(state, replaced=now), "replaced", effect.instead
         options = tuple(options_of(shown, self.library))
         again = {option.reply for option in options}  # a phone shows each where it came last
         before = [option for option in state.options if option.reply not in again]
         state = replace(state, options=(*before, *options)[-_MOST_OPTIONS:])
-        return _noted(state, Sent(effect.message, outcome, shown, silence)), outcome
+        return _noted(state, ExploredSend(effect.message, outcome, shown, silence)), outcome
 
 
-def _noted(state: State, sent: Sent) -> State:
+def _noted(state: ExploredState, sent: ExploredSend) -> ExploredState:
     return replace(state, sent=(*state.sent, sent))
 
 
-def _cached(state: State, event: Event) -> State:
+def _cached(state: ExploredState, event: Event) -> ExploredState:
     """Keep a service's answer for as long as its step says."""
     request = None if state.awaited is None else state.awaited[1]
     if not isinstance(event, CallEnded) or not isinstance(request, HttpRequest) or event.outcome != "done":
@@ -352,7 +357,7 @@ def _cached(state: State, event: Event) -> State:
     return replace(state, cached={**state.cached, request.address: (until, event.value)}) if request.cache else state
 
 
-def _known(state: State, ref: str, effect: Asked) -> list[Event]:
+def _known(state: ExploredState, ref: str, effect: ExternalEffect) -> list[Event]:
     """The end of a request whose answer is kept."""
     if not isinstance(effect, HttpRequest) or not effect.cache:
         return []
@@ -365,5 +370,5 @@ def _whole(duration: timedelta) -> timedelta:
     return -(-duration // timedelta(seconds=1)) * timedelta(seconds=1)
 
 
-def _id(state: State) -> str:
+def _id(state: ExploredState) -> str:
     return f"e{state.number}"

@@ -20,7 +20,7 @@ from bot.steps.step_results import ReplyId
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class TapOption:
     """Something that can be tapped; ``picked`` where it is a row of a list."""
 
     reply: str
@@ -28,18 +28,18 @@ class Option:
     picked: bool = False
 
 
-def options_of(message: Message, library: Library) -> Iterator[Option]:
+def options_of(message: Message, library: Library) -> Iterator[TapOption]:
     """What can be tapped of a message. Of a template, its step knows the titles."""
     match message:
         case Buttons(buttons=buttons):
-            yield from (Option(button.id, button.title) for button in buttons)
+            yield from (TapOption(button.id, button.title) for button in buttons)
         case ListMessage(sections=sections):
-            yield from (Option(row.id, row.title, picked=True) for section in sections for row in section.rows)
+            yield from (TapOption(row.id, row.title, picked=True) for section in sections for row in section.rows)
         case TemplateMessage(replies=replies):
             for reply in replies:
                 title = _title_of(reply, library)
                 if title is not None:
-                    yield Option(reply, title)
+                    yield TapOption(reply, title)
 
 
 def _title_of(reply: str, library: Library) -> str | None:
@@ -50,7 +50,7 @@ def _title_of(reply: str, library: Library) -> str | None:
     return titles[tap.choice] if tap.choice < len(titles) else None
 
 
-def parts_of(message: Message) -> str | Mapping[str, Any]:
+def message_parts(message: Message) -> str | Mapping[str, Any]:
     """A message as a test expects it: the text alone where there is nothing beside it."""
     parts = {key: part for key, part in _parts(message).items() if part}
     text = parts.get("says")
@@ -81,7 +81,7 @@ def _parameter(parameter: Mapping[str, Any]) -> str:
     return str(value) if not isinstance(value, Mapping) else str(value.get("link") or value.get("fallback_value"))
 
 
-def said(message: Message) -> str:
+def message_sentence(message: Message) -> str:
     """What the bot does with a message, for people: ``says "Thank you."``, ``asks "Which one?" [Tea] [Coffee]``."""
     match message:
         case Buttons(body, buttons):
@@ -120,7 +120,7 @@ def short(value: Any) -> str:
 _LONGEST = 120  # characters
 
 
-def spelt_out(duration: timedelta) -> str:
+def approximate_duration(duration: timedelta) -> str:
     """A duration for people: ``26 hours``, ``3 days and 2 hours``, ``1 minute``."""
     left, parts = round(duration.total_seconds()), []
     units = _UNITS if left >= 2 * _UNITS["day"] else {unit: _UNITS[unit] for unit in ("hour", "minute", "second")}

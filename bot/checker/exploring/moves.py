@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.exploring.message_view import quoted, short, spelt_out
+from bot.checker.exploring.message_view import approximate_duration, quoted, short
 from bot.lang.wall_clock import UNITS, duration_words
 
 AnswerLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Returns:
+class HandlerResult:
     """A handler, or a verb of the bot's own, returns a value, or it ends with an error by its name.
 
     ``value`` is as a test writes it: text, numbers, lists, maps.
@@ -40,7 +40,7 @@ class Returns:
 
 
 @dataclass(frozen=True, slots=True)
-class Responds:
+class HttpResult:
     """A service answers a request: a status with JSON or a text, or it fails."""
 
     request: str
@@ -68,7 +68,7 @@ class Responds:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaks:
+class ModelResult:
     """A model says something, calls tools by their names, or fails."""
 
     text: str = ""
@@ -93,26 +93,26 @@ class Speaks:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeps:
+class FileResult:
     """The file that the contact sent is kept."""
 
     sentence: str = "the file is kept"
 
 
-Answer = Returns | Responds | Speaks | Keeps
+EffectResult = HandlerResult | HttpResult | ModelResult | FileResult
 
 
-Line = Mapping[str, Any]
+YamlLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Writes:
+class WriteMove:
     """The contact writes."""
 
     text: str
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"user": self.text}
 
@@ -123,7 +123,7 @@ class Writes:
 
 
 @dataclass(frozen=True, slots=True)
-class Taps:
+class TapMove:
     """The contact taps a button, or picks a row of a list."""
 
     reply: str
@@ -131,7 +131,7 @@ class Taps:
     picks: bool = False
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"pick" if self.picks else "tap": self.title}
 
@@ -142,13 +142,13 @@ class Taps:
 
 
 @dataclass(frozen=True, slots=True)
-class Sends:
+class SendMove:
     """The contact sends a file, a sticker or a place."""
 
     kind: str
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"send": {"location": dict(PLACE)} if self.kind == "location" else self.kind}
 
@@ -164,54 +164,54 @@ PLACE: Mapping[str, float] = {"latitude": 38.7, "longitude": -9.1}
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitMove:
     """Nothing happens for a while."""
 
     duration: timedelta
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"wait": duration_words(self.duration, len(UNITS))}
 
     @property
     def sentence(self) -> str:
         """The same for people."""
-        return f"you wait {spelt_out(self.duration)}"
+        return f"you wait {approximate_duration(self.duration)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Happens:
+class EventMove:
     """The gateway tells of something: an event by its name."""
 
     event: str
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"event": self.event}
 
     @property
     def sentence(self) -> str:
         """The same for people."""
-        return _HAPPENINGS.get(self.event, f"the gateway tells of {self.event}")
+        return _EVENT_SENTENCES.get(self.event, f"the gateway tells of {self.event}")
 
 
-_HAPPENINGS = {
+_EVENT_SENTENCES = {
     "conversation.resolved": "a person gives the conversation back to the bot",
     "conversation.assigned": "a person takes the conversation over",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
+class StartMove:
     """A program starts a flow, with values for its variables."""
 
     flow: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"start": {"flow": self.flow, "data": dict(self.data)} if self.data else self.flow}
 
@@ -222,11 +222,11 @@ class Starts:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoils:
+class RefusalMove:
     """The gateway will refuse the next message."""
 
     @property
-    def line(self) -> Line:
+    def line(self) -> YamlLine:
         """The line of a test."""
         return {"fault": "send_failed"}
 
@@ -236,5 +236,5 @@ class Spoils:
         return "the gateway will refuse the next message"
 
 
-Act = Writes | Taps | Sends | Waits | Happens | Starts | Spoils
-Move = Act | Answer
+InputMove = WriteMove | TapMove | SendMove | WaitMove | EventMove | StartMove | RefusalMove
+Move = InputMove | EffectResult

@@ -5,25 +5,33 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from bot.checker.exploring.examples import NO_HINTS, Hints, Read
-from bot.checker.exploring.explorer import State
+from bot.checker.exploring.examples import NO_EXAMPLES, Examples, FlowReads
+from bot.checker.exploring.explorer import ExploredState
 from bot.checker.exploring.moves import (
-    Act,
-    Answer,
-    Happens,
-    Keeps,
+    EffectResult,
+    EventMove,
+    FileResult,
+    HandlerResult,
+    HttpResult,
+    InputMove,
+    ModelResult,
     Move,
-    Responds,
-    Returns,
-    Sends,
-    Speaks,
-    Spoils,
-    Starts,
-    Taps,
-    Waits,
-    Writes,
+    RefusalMove,
+    SendMove,
+    StartMove,
+    TapMove,
+    WaitMove,
+    WriteMove,
 )
-from bot.checker.exploring.sample_values import NAME, answers_to, lengthened, text_like, value_by, values_for, values_of
+from bot.checker.exploring.sample_values import (
+    NAME,
+    lengthened,
+    sample_texts,
+    text_matching,
+    value_for_schema,
+    values_for_annotation,
+    values_for_variable,
+)
 from bot.checker.graph import Graph, Opening
 from bot.core.effects import Call, Complete, Fetch, HttpRequest
 from bot.core.errors import BotError
@@ -53,124 +61,124 @@ _MOST_ANSWERS = 12  # texts that are tried of a variable
 class Proposals:
     """What could happen at each state of a bot's conversations. ``large``: values are as large as may be, too."""
 
-    def __init__(self, graph: Graph, hints: Hints = NO_HINTS, *, large: bool = False) -> None:
+    def __init__(self, graph: Graph, examples: Examples = NO_EXAMPLES, *, large: bool = False) -> None:
         library = self._library = graph.library
         self._by_programs = {root.place[0] for root in graph.roots if root.opening is Opening.PROGRAM}
-        self._hints = hints
+        self._examples = examples
         self._large = large
         self._fit: dict[tuple[Any, ...], tuple[str, ...]] = {}  # by what it depends on
-        self._reads = {name: Read(flow, library) for name, flow in library.flows.items()}
-        self._responses = Responses(library, self._reads, hints, large=large)
+        self._reads = {name: FlowReads(flow, library) for name, flow in library.flows.items()}
+        self._responses = ResultProposals(library, self._reads, examples, large=large)
         steps = (step for flow in library.flows.values() for step in flow.steps.values())
         self._refusable = any(step.refusal is not None for step in steps)
 
-    def moves(self, state: State) -> list[Move]:
+    def moves(self, state: ExploredState) -> list[Move]:
         """All of it, each once; what is likely comes first."""
         if state.awaited is not None:
             return list(_once(self._responses.to(state)))
         return list(_once(self._acts(state)))
 
-    def _acts(self, state: State) -> Iterator[Act]:
+    def _acts(self, state: ExploredState) -> Iterator[InputMove]:
         frame = state.frame
         if state.session.agent is not None:
-            yield Happens("conversation.resolved")
+            yield EventMove("conversation.resolved")
         elif frame is None:
             yield from self._beginnings()
         else:
             yield from self._at_step(state, frame)
         yield from self._silences(state, frame)
-        if self._refusable and not state.spoiled:
-            yield Spoils()
+        if self._refusable and not state.next_send_refused:
+            yield RefusalMove()
 
-    def _silences(self, state: State, frame: Frame | None) -> Iterator[Act]:
+    def _silences(self, state: ExploredState, frame: Frame | None) -> Iterator[InputMove]:
         due = state.wake_at
         if due is not None:
-            yield Waits(due - state.now)
+            yield WaitMove(due - state.now)
             if (
                 frame is not None
                 and self._library.flows[frame.flow].steps[frame.step].kind.deaf
                 and due - state.now > SOON
             ):
-                yield Waits(due - state.now - SOON)  # a person may be just in time
+                yield WaitMove(due - state.now - SOON)  # a person may be just in time
         if due is None or due - state.now > LONG:
-            yield Waits(LONG)
+            yield WaitMove(LONG)
 
     # -- in no flow --------------------------------------------------------------------------------------------------
 
-    def _beginnings(self) -> Iterator[Act]:
+    def _beginnings(self) -> Iterator[InputMove]:
         """What starts each flow."""
         for flow in self._library.flows.values():
             yield from self._starting(flow)
-        yield from (Writes(word.text) for word in self._library.bot.words.values())
-        yield from self._hints.starts
-        yield Writes(JUNK)
-        yield Sends("image")
+        yield from (WriteMove(word.text) for word in self._library.bot.words.values())
+        yield from self._examples.starts
+        yield WriteMove(JUNK)
+        yield SendMove("image")
 
-    def _starting(self, flow: Flow) -> Iterator[Act]:
+    def _starting(self, flow: Flow) -> Iterator[InputMove]:
         start = flow.trigger
         if flow.name in self._by_programs:
-            yield Starts(flow.name)
+            yield StartMove(flow.name)
         if start is None:
             return
-        yield from (Writes(text) for text, _ in start.words[:1])
+        yield from (WriteMove(text) for text, _ in start.words[:1])
         if start.pattern is not None:
-            fitting = (text for text in self._hints.texts if start.pattern.fullmatch(text))
-            yield from (Writes(text) for text in islice(fitting, 2))
-            yield from (Writes(text) for text in text_like(start.pattern.pattern))
-        yield from (Happens(event) for event in start.events if not event.startswith("message.in"))
+            fitting = (text for text in self._examples.texts if start.pattern.fullmatch(text))
+            yield from (WriteMove(text) for text in islice(fitting, 2))
+            yield from (WriteMove(text) for text in text_matching(start.pattern.pattern))
+        yield from (EventMove(event) for event in start.events if not event.startswith("message.in"))
 
     # -- in a flow ---------------------------------------------------------------------------------------------------
 
-    def _at_step(self, state: State, frame: Frame) -> Iterator[Act]:
+    def _at_step(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         flow = self._library.flows[frame.flow]
         step = flow.steps[frame.step]
         if step.kind.deaf:
-            yield Happens("conversation.resolved")
-            yield Happens("conversation.assigned")  # whoever has it keeps it: no time-out comes any more
+            yield EventMove("conversation.resolved")
+            yield EventMove("conversation.assigned")  # whoever has it keeps it: no time-out comes any more
             return
         if step.kind.waits:
             yield from self._taps(state, frame)
             yield from self._answers_of(state, flow, step)
         if step.kind.pauses:
-            yield from (Writes(word.text) for word in self._heard(flow, step))
+            yield from (WriteMove(word.text) for word in self._heard(flow, step))
             yield from self._interrupting(flow)
 
-    def _taps(self, state: State, frame: Frame) -> Iterator[Act]:
+    def _taps(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         """On the question that waits, each option once: of equal ones, the newest."""
         newest = {option.title: option for option in state.options}
         for option in newest.values():
             tap = ReplyId.parse(option.reply)
             if tap is not None and (tap.flow, tap.step, tap.visit) == (frame.flow, frame.step, frame.visit):
-                yield Taps(option.reply, option.title, option.picked)
+                yield TapMove(option.reply, option.title, option.picked)
 
-    def _answers_of(self, state: State, flow: Flow, step: Step) -> Iterator[Act]:
+    def _answers_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[InputMove]:
         """In writing, and by what else may be asked for; and one that is none."""
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
-        yield from (Writes(text) for text in owners.values())
+        yield from (WriteMove(text) for text in owners.values())
         variable = flow.variables.get(step.options.save or "")
         match variable:
             case MediaVariable(kinds=kinds):
-                yield from map(Sends, kinds)
+                yield from map(SendMove, kinds)
             case LocationVariable():
-                yield Sends("location")
+                yield SendMove("location")
             case None:
-                yield Writes("Ann")
+                yield WriteMove("Ann")
             case _:
-                yield from map(Writes, self._fitting(state, flow, variable))
-        yield Writes(JUNK)
-        yield Sends("sticker")
+                yield from map(WriteMove, self._fitting(state, flow, variable))
+        yield WriteMove(JUNK)
+        yield SendMove("sticker")
 
-    def _fitting(self, state: State, flow: Flow, variable: Variable) -> tuple[str, ...]:
+    def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
         """Texts that the step takes for a variable: at its bounds, what conditions compare it with, what tests write."""
         assert state.frame is not None
         key = (flow.name, state.frame.step, state.now.date(), repr(state.frame.vars))
         if key not in self._fit:
             constants = map(str, self._reads[flow.name].constants(variable.name))
-            samples = answers_to(variable, state.local(self._library.bot.timezone), large=self._large)
-            texts = dict.fromkeys([*samples, *constants, *self._hints.texts])
+            samples = sample_texts(variable, state.local(self._library.bot.timezone), large=self._large)
+            texts = dict.fromkeys([*samples, *constants, *self._examples.texts])
             work = TurnContext(self._library, state.session, TimeReached("", state.session.contact, state.now))
-            fitting = (text for text in texts if takes(work, text))
+            fitting = (text for text in texts if accepts_text(work, text))
             self._fit[key] = tuple(islice(fitting, _MOST_ANSWERS))
         return self._fit[key]
 
@@ -179,13 +187,13 @@ class Proposals:
         yield from flow.words.values()
         yield from step.options.words.values()
 
-    def _interrupting(self, flow: Flow) -> Iterator[Act]:
+    def _interrupting(self, flow: Flow) -> Iterator[InputMove]:
         if flow.interrupted is not None:
             others = (other for other in self._library.flows.values() if other.name != flow.name)
             yield from (move for other in others if other.trigger is not None for move in self._starting(other))
 
 
-def takes(work: TurnContext, text: str) -> bool:
+def accepts_text(work: TurnContext, text: str) -> bool:
     """Whether the step at which a turn finds the conversation takes a text as an answer."""
     try:
         return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None
@@ -209,18 +217,18 @@ _MODEL_FAILURES = ("server_error", "quota_exceeded")
 _MOST_VALUES = 12  # that a handler may return
 
 
-class Responses:
+class ResultProposals:
     """What the world may answer at each state of a bot's conversations."""
 
     def __init__(
-        self, library: Library, reads: Mapping[str, Read], hints: Hints = NO_HINTS, *, large: bool = False
+        self, library: Library, reads: Mapping[str, FlowReads], examples: Examples = NO_EXAMPLES, *, large: bool = False
     ) -> None:
         self._library = library
         self._reads = reads
-        self._hints = hints
+        self._examples = examples
         self._large = large
 
-    def to(self, state: State) -> Iterator[Answer]:
+    def to(self, state: ExploredState) -> Iterator[EffectResult]:
         """What may be answered to what a conversation waits for."""
         assert state.awaited is not None and state.frame is not None
         flow = self._library.flows[state.frame.flow]
@@ -233,44 +241,44 @@ class Responses:
             case Complete() as complete:
                 yield from self._spoken(complete, state, flow, step)
             case Fetch():
-                yield Keeps()
+                yield FileResult()
 
-    def _returned(self, call: Call, state: State, flow: Flow, step: Step) -> Iterator[Answer]:
+    def _returned(self, call: Call, state: ExploredState, flow: Flow, step: Step) -> Iterator[EffectResult]:
         name = call.handler
-        yield from self._hints.returns.get(name, ())
+        yield from self._examples.returns.get(name, ())
         values = list(self._values(name, state, flow, step))
         longer = [lengthened(value) for value in values] if self._large else []
-        yield from (Returns(name, value) for value in (*values, *longer))
-        spec = self._hints.extensions.calls.get(name)
+        yield from (HandlerResult(name, value) for value in (*values, *longer))
+        spec = self._examples.extensions.calls.get(name)
         declared = () if spec is None else spec.errors
         for error in dict.fromkeys([*_errors_of(step), *declared, *UNDECLARED]):
             if not (error == "error" and call.tries > 1):  # it would be called again a little later
-                yield Returns(name, fails=error)
+                yield HandlerResult(name, fails=error)
 
-    def _values(self, name: str, state: State, flow: Flow, step: Step) -> Iterator[Any]:
+    def _values(self, name: str, state: ExploredState, flow: Flow, step: Step) -> Iterator[Any]:
         """What a handler may return: by its annotation, else by the variable that takes it."""
-        spec, read, saved = self._hints.extensions.calls.get(name), self._reads[flow.name], step.options.save or ""
+        spec, read, saved = self._examples.extensions.calls.get(name), self._reads[flow.name], step.options.save or ""
         now = state.local(self._library.bot.timezone)
-        annotated = () if spec is None else values_of(spec.returns, now, read.compared, saved)
+        annotated = () if spec is None else values_for_annotation(spec.returns, now, read.compared, saved)
         values = [dict(read.shape(saved)) if each == {} else each for each in islice(annotated, _MOST_VALUES)]
-        yield from values or values_for(flow.variables.get(saved), now, read.shape(saved))
+        yield from values or values_for_variable(flow.variables.get(saved), now, read.shape(saved))
 
-    def _responded(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[Answer]:
+    def _responded(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[EffectResult]:
         """What a service answers; but nothing after which it would be asked again a little later."""
         found = self._responses(request, flow, step)
         return found if request.tries == 1 else (answer for answer in found if not _passes(answer))
 
-    def _responses(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[Responds]:
+    def _responses(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[HttpResult]:
         name = f"{request.method} {request.address}"
-        hinted = self._hints.responds(name)
+        hinted = self._examples.responds(name)
         yield from hinted
         body = self._body(flow, step)
-        yield from [Responds(name, json=lengthened(body))] if self._large and body else []
-        yield Responds(name, json=body or None)
+        yield from [HttpResult(name, json=lengthened(body))] if self._large and body else []
+        yield HttpResult(name, json=body or None)
         statuses = [int(error.replace("xx", "00")) for error in _errors_of(step) if error[0].isdigit()]
-        yield from (Responds(name, status, json=body or None) for status in statuses)
-        yield from (Responds(name, status) for status in _STATUSES)
-        yield from (Responds(name, fails=failure) for failure in _HTTP_FAILURES)
+        yield from (HttpResult(name, status, json=body or None) for status in statuses)
+        yield from (HttpResult(name, status) for status in _STATUSES)
+        yield from (HttpResult(name, fails=failure) for failure in _HTTP_FAILURES)
 
     def _body(self, flow: Flow, step: Step) -> Any:
         """An answer with all that the step reads of it, and the flow of the variables that take it."""
@@ -286,23 +294,23 @@ class Responses:
                 body |= shape
         return body
 
-    def _spoken(self, complete: Complete, state: State, flow: Flow, step: Step) -> Iterator[Answer]:
+    def _spoken(self, complete: Complete, state: ExploredState, flow: Flow, step: Step) -> Iterator[EffectResult]:
         exits = [outcome.removeprefix("exits.") for outcome in step.transitions if outcome.startswith("exits.")]
         tools = {tool["function"]["name"]: tool["function"] for tool in complete.tools}
         for name in exits:
             called = f"leave_{name}"
             if called in tools:
-                yield Speaks(calls=((called, self._arguments(tools[called], state, flow)),))
+                yield ModelResult(calls=((called, self._arguments(tools[called], state, flow)),))
             elif not tools:
-                yield Speaks(name)
-        yield from (known for known in self._hints.speaks if all(name in tools for name, _ in known.calls))
-        yield Speaks("All right.")
+                yield ModelResult(name)
+        yield from (known for known in self._examples.speaks if all(name in tools for name, _ in known.calls))
+        yield ModelResult("All right.")
         for name, tool in tools.items():
             if not name.startswith("leave_"):
-                yield Speaks("One moment.", ((name, self._arguments(tool, state, flow)),))
-        yield from (Speaks(fails=failure) for failure in _MODEL_FAILURES)
+                yield ModelResult("One moment.", ((name, self._arguments(tool, state, flow)),))
+        yield from (ModelResult(fails=failure) for failure in _MODEL_FAILURES)
 
-    def _arguments(self, tool: Mapping[str, Any], state: State, flow: Flow) -> Mapping[str, Any]:
+    def _arguments(self, tool: Mapping[str, Any], state: ExploredState, flow: Flow) -> Mapping[str, Any]:
         """Arguments that fit a tool, from the hints or the variables of the same names."""
         parameters, now = tool.get("parameters", {}), state.local(self._library.bot.timezone)
         return {
@@ -314,9 +322,9 @@ class Responses:
         self, variable: Variable | None, schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime
     ) -> Any:
         if variable is not None and schema.get("type") == "string" and "format" not in schema:
-            texts = (*answers_to(variable, now), *self._hints.texts)
+            texts = (*sample_texts(variable, now), *self._examples.texts)
             return next((text for text in texts if _fits(variable, text, now)), "x")
-        return value_by(schema, named, now)
+        return value_for_schema(schema, named, now)
 
 
 def _errors_of(step: Step) -> list[str]:
@@ -325,7 +333,7 @@ def _errors_of(step: Step) -> list[str]:
     return [error for error in named if error not in ("else", "failed")]
 
 
-def _passes(answer: Responds) -> bool:
+def _passes(answer: HttpResult) -> bool:
     """Whether a service is asked again after such an answer, where it may be."""
     return answer.status in _PASSING or answer.status >= 500 or answer.fails not in (None, "too_large")
 

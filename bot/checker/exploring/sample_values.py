@@ -28,7 +28,7 @@ DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
 CLOCKS = (time(10), time(15), time(23))
 
 
-def answers_to(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
+def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
     """What a contact may write where a variable is asked for: values within its bounds, and at them.
 
     ``large``: the longest text, too.
@@ -66,7 +66,7 @@ def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
         yield from (longest(variable.most),) if large else ()
         yield variable.example or NAME[: variable.most]
     else:
-        yield from text_like(variable.pattern.pattern) if variable.example is None else (variable.example,)
+        yield from text_matching(variable.pattern.pattern) if variable.example is None else (variable.example,)
 
 
 def longest(most: int) -> str:
@@ -98,18 +98,18 @@ Compared = Callable[[str], Iterable[Any]]
 """The texts and numbers that flows compare a field of this name with."""
 
 
-def values_of(annotation: Any, now: datetime, compared: Compared, name: str = "") -> Iterator[Any]:
+def values_for_annotation(annotation: Any, now: datetime, compared: Compared, name: str = "") -> Iterator[Any]:
     """Values of a type as a test writes them: text, numbers, lists and maps. ``name`` is the field that they are for."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         for each in arguments:
-            yield from values_of(each, now, compared, name)
+            yield from values_for_annotation(each, now, compared, name)
     elif origin is typing.Annotated:
-        yield from values_of(arguments[0], now, compared, name)
+        yield from values_for_annotation(arguments[0], now, compared, name)
     elif origin is typing.Literal:
         yield from arguments
     elif origin in (list, tuple, set, frozenset, typing.get_origin(typing.Sequence[Any])):
-        yield list(islice(values_of(arguments[0] if arguments else Any, now, compared, name), 2))
+        yield list(islice(values_for_annotation(arguments[0] if arguments else Any, now, compared, name), 2))
         yield []
     elif isinstance(kind := origin or annotation, type) and issubclass(kind, Mapping):
         yield {}
@@ -133,7 +133,7 @@ def _records(annotation: type, now: datetime, compared: Compared) -> Iterator[An
     """A record for each value of a field; the other fields have their first or their next."""
     hints = typing.get_type_hints(annotation)
     names = [each.name for each in dataclasses.fields(annotation)]
-    columns = [list(values_of(hints[name], now, compared, name)) or [None] for name in names]
+    columns = [list(values_for_annotation(hints[name], now, compared, name)) or [None] for name in names]
     for row in zip_longest(*columns):
         cells = zip(names, row, columns, strict=True)
         yield {name: column[0] if value is None else value for name, value, column in cells}
@@ -158,7 +158,7 @@ def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) 
         yield from (*words_for(name), *(each for each in compared if isinstance(each, str)))
 
 
-def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime, text: str = "x") -> Any:
+def value_for_schema(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime, text: str = "x") -> Any:
     """Make a value that fits a JSON schema, as far as its type says: ``text`` wherever any text fits.
 
     ``named`` are the schemas that it refers to by name.
@@ -167,11 +167,11 @@ def value_by(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime,
     if "enum" in schema or "const" in schema:
         return schema["const"] if "const" in schema else schema["enum"][0]
     if "anyOf" in schema:
-        return value_by(schema["anyOf"][0], named, now, text)
+        return value_for_schema(schema["anyOf"][0], named, now, text)
     match schema.get("type"):
         case "object":
             properties = schema.get("properties", {})
-            return {name: value_by(properties[name], named, now, text) for name in schema.get("required", ())}
+            return {name: value_for_schema(properties[name], named, now, text) for name in schema.get("required", ())}
         case "string":
             forms = {
                 "date": f"{now:%Y-%m-%d}",
@@ -193,7 +193,7 @@ def lengthened(value: Any) -> Any:
     return value
 
 
-def values_for(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
+def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
     """Values for a variable that a call saves to, of which nothing else is known: a list or a map has this ``shape``."""
     match variable:
         case ListVariable():
@@ -213,7 +213,7 @@ def values_for(variable: Variable | None, now: datetime, shape: Mapping[str, Any
             | EmailVariable()
             | PhoneVariable()
         ):
-            yield from islice(answers_to(variable, now), 2)
+            yield from islice(sample_texts(variable, now), 2)
         case None:
             yield None
         case MediaVariable() | LocationVariable():
@@ -223,7 +223,7 @@ def values_for(variable: Variable | None, now: datetime, shape: Mapping[str, Any
 _CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}
 
 
-def text_like(pattern: str) -> Iterator[str]:
+def text_matching(pattern: str) -> Iterator[str]:
     """A short text that a pattern matches in full, where one is found."""
     try:
         text = _text(parser.parse(pattern))

@@ -6,8 +6,17 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.moves import Happens, Move, Responds, Returns, Speaks, Taps, Waits, Writes
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.moves import (
+    EventMove,
+    HandlerResult,
+    HttpResult,
+    ModelResult,
+    Move,
+    TapMove,
+    WaitMove,
+    WriteMove,
+)
 from bot.checker.exploring.proposals import LONG, Proposals
 from bot.checker.graph import Cause, Edge
 from bot.core.session import Frame
@@ -28,13 +37,13 @@ class _Try:
 
     rank: int
     number: int
-    state: State = field(compare=False)
+    state: ExploredState = field(compare=False)
     move: Move = field(compare=False)
     moves: int = field(compare=False)
     taken: int = field(compare=False)
 
 
-class Search:
+class MoveSearch:
     """Looks for a conversation that takes edges in their order, with whatever happens between them."""
 
     def __init__(self, explorer: Explorer, proposals: Proposals) -> None:
@@ -43,14 +52,14 @@ class Search:
 
     def find(
         self,
-        begins: Sequence[State],
+        begins: Sequence[ExploredState],
         story: Sequence[Edge],
-        shown: Callable[[State], bool],
+        shown: Callable[[ExploredState], bool],
         turns: int,
         *,
         short: bool = True,
         whole: bool = True,
-    ) -> State | None:
+    ) -> ExploredState | None:
         """A state at which something is ``shown``; None where so many turns have found none.
 
         A story is one of several ways: edges of it may be left out. ``whole``: its last edge may not, and what is shown
@@ -67,7 +76,12 @@ class Search:
         return None
 
     def _aim(
-        self, begins: Iterable[State], story: Sequence[Edge], shown: Callable[[State], bool], *, whole: bool
+        self,
+        begins: Iterable[ExploredState],
+        story: Sequence[Edge],
+        shown: Callable[[ExploredState], bool],
+        *,
+        whole: bool,
     ) -> None:
         """Begin to look for something else."""
         last = len(story) - 1
@@ -90,7 +104,7 @@ class Search:
         turn = next(self._turns)
         return heappop(self._tries[left[0 if turn % 2 else turn // 2 % len(left)]])
 
-    def _open(self, state: State, taken: int, moves: int) -> None:
+    def _open(self, state: ExploredState, taken: int, moves: int) -> None:
         """What can be tried at a state, unless one like it was met before."""
         key = hash((taken, digest(state)))
         if key in self._met:
@@ -103,7 +117,7 @@ class Search:
             rated = rank + (0 if likely else _UNLIKELY)
             heappush(self._tries[taken], _Try(rated, next(self._numbers), state, move, moves, taken))
 
-    def _is_astray(self, state: State, taken: int) -> bool:
+    def _is_astray(self, state: ExploredState, taken: int) -> bool:
         """Whether the next edges lead on from nowhere where the conversation is, or it has ended before its time."""
         story, frames = self._story, state.session.frames
         if taken == len(story):
@@ -113,7 +127,7 @@ class Search:
         here = [(frame.flow, frame.step) for frame in frames]
         return all(edge.source not in here for edge in story[taken : taken + _AHEAD])
 
-    def _shortened(self, state: State, end: int) -> State:
+    def _shortened(self, state: ExploredState, end: int) -> ExploredState:
         """The same without the moves that are not needed: the longest that can be left out at once come first."""
         moves = [each.move for each in state.path() if each.move is not None]
         for length in range(len(moves) - 1, 0, -1):
@@ -125,13 +139,13 @@ class Search:
                     return self._shortened(again, end)
         return state
 
-    def _tells(self, state: State) -> bool:
+    def _tells(self, state: ExploredState) -> bool:
         """Whether a state shows what is looked for, behind its story where that matters."""
         turns = (turn for each in state.path() for turn in each.turns)
         behind = not self._whole or progress(self._story, 0, turns) == len(self._story)
         return behind and self._shown(state)
 
-    def _again(self, first: State, moves: Iterable[Move]) -> State | None:
+    def _again(self, first: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
         """Make moves from the beginning; None where one cannot be made."""
         assert first.before is not None
         return self._explorer.take_all(first.before, moves)
@@ -158,27 +172,27 @@ def is_taken(edge: Edge, step: StepTaken) -> bool:
 def suits(edge: Edge, move: Move) -> bool:
     """Whether a move looks as if it made a conversation take an edge."""
     if edge.cause in _SILENT:
-        return isinstance(move, Waits) and move.duration != LONG
+        return isinstance(move, WaitMove) and move.duration != LONG
     if edge.cause is Cause.PERSON:
-        return isinstance(move, Happens)
+        return isinstance(move, EventMove)
     failing = edge.outcome.startswith("errors.")
     match move:
-        case Waits():
+        case WaitMove():
             return edge.cause in (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
-        case Writes(text) if edge.word is not None:
+        case WriteMove(text) if edge.word is not None:
             return normalise(text) == edge.word
-        case Taps(title=title):
+        case TapMove(title=title):
             return edge.word is None and edge.outcome in (f"[{title}]", "then", "[picked]", "picked")
-        case Writes():
+        case WriteMove():
             return not edge.outcome.startswith("[")
-        case Responds(status=status, fails=fails):
+        case HttpResult(status=status, fails=fails):
             return failing is (fails is not None or status >= 300)
-        case Returns(fails=fails) | Speaks(fails=fails):
+        case HandlerResult(fails=fails) | ModelResult(fails=fails):
             return failing is (fails is not None)
     return edge.cause in (Cause.FLOW, Cause.TURN)
 
 
-def digest(state: State) -> str:
+def digest(state: ExploredState) -> str:
     """All by which a conversation could go on otherwise: of the time, the hours since the contact wrote last."""
     session = state.session
     frames = [_of(frame) for frame in session.frames]
@@ -194,7 +208,7 @@ def digest(state: State) -> str:
     )
     newest = session.last_inbound
     hours = None if newest is None else min((state.now - newest).total_seconds() // 3600, 24)
-    return repr((frames, contact, state.spoiled, hours))
+    return repr((frames, contact, state.next_send_refused, hours))
 
 
 def _of(frame: Frame) -> tuple[object, ...]:

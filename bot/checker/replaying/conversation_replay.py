@@ -11,16 +11,16 @@ from itertools import zip_longest
 from typing import Any
 
 from bot.checker.replaying.differences import (
-    Difference,
-    Kind,
-    Replayed,
-    apart,
+    DifferenceKind,
+    ReplayDifference,
+    ReplayResult,
+    all_effect_lines,
     choice_ids,
-    kind_of,
-    lines_of,
-    lines_of_all,
-    remains_of,
-    same,
+    difference_kind,
+    differing_effects,
+    effect_lines,
+    same_effect,
+    session_lines,
 )
 from bot.core.events import Event, MessageReceived, Tapped, TimeReached
 from bot.core.session import Session
@@ -37,21 +37,21 @@ _FAILED = "failed"  # the rule of a turn that became a dead letter
 _MOST_WAKINGS = 1000  # between two events
 
 
-def replay(library: Library, conversation: Conversation) -> Replayed:
+def replay(library: Library, conversation: Conversation) -> ReplayResult:
     """Hold a recorded conversation against these flows."""
     first = conversation.turns[0].session
     if first is None:
-        return Replayed(stopped=BEGUN_BEFORE)
+        return ReplayResult(stopped=BEGUN_BEFORE)
     run = _Run(library, conversation, first)
     for number, turn in enumerate(conversation.turns, start=1):
         if turn.rule == _FAILED:
-            return Replayed(stopped=FAILED)
+            return ReplayResult(stopped=FAILED)
         if any(map(is_note_of_edit, turn.notes)):
-            return Replayed(stopped=EDITED)
+            return ReplayResult(stopped=EDITED)
         difference = run.take(turn, number)
         if difference is not None:
-            return Replayed(difference)
-    return Replayed(run.end())
+            return ReplayResult(difference)
+    return ReplayResult(run.end())
 
 
 class _Run:
@@ -66,7 +66,7 @@ class _Run:
         self._ours: dict[str, str] = {}
         self._turn, self._number = conversation.turns[0], 1
 
-    def take(self, turn: RecordedTurn, number: int) -> Difference | None:
+    def take(self, turn: RecordedTurn, number: int) -> ReplayDifference | None:
         """Take the next event. None: all is as it was."""
         self._turn, self._number = turn, number
         early = self._wake_before()
@@ -74,19 +74,21 @@ class _Run:
             return early
         event = self._in_our_ids(turn.event)
         if self._session.busy and isinstance(event, MessageReceived | Tapped):
-            return self._otherwise(Kind.WAITS, lines_of_all(turn.effects), (f"waits for a result at {self._where}",))
+            return self._otherwise(
+                DifferenceKind.WAITS, all_effect_lines(turn.effects), (f"waits for a result at {self._where}",)
+            )
         made = self._made(event)
         if isinstance(made, str):
-            return self._otherwise(Kind.FAILS, lines_of_all(turn.effects), (), why=made)
+            return self._otherwise(DifferenceKind.FAILS, all_effect_lines(turn.effects), (), why=made)
         difference = self._compared(made)
         self._session, self._wakes_at, self._woke_at = made.session, made.wake_at, turn.wake_at
         return difference
 
-    def end(self) -> Difference | None:
+    def end(self) -> ReplayDifference | None:
         """What the conversation leaves behind otherwise, where it has ended."""
         left = self._conversation.left
-        before, after = ((), ()) if left is None else (remains_of(left), remains_of(self._session))
-        return None if before == after else self._otherwise(Kind.LEAVES, before, after)
+        before, after = ((), ()) if left is None else (session_lines(left), session_lines(self._session))
+        return None if before == after else self._otherwise(DifferenceKind.LEAVES, before, after)
 
     def _made(self, event: Event) -> Turn | str:
         """The event's turn; or how it failed."""
@@ -95,7 +97,7 @@ class _Run:
         except Exception as error:  # a defect in one turn touches no other, here as in earnest
             return f"{type(error).__name__}: {error}"
 
-    def _wake_before(self) -> Difference | None:
+    def _wake_before(self) -> ReplayDifference | None:
         """What falls due before the event only now: a shorter time-out, say."""
         for _ in range(_MOST_WAKINGS):
             at = self._wakes_at
@@ -103,12 +105,12 @@ class _Run:
                 return None
             made = self._made(TimeReached(f"replayed:{at.isoformat()}", self._conversation.contact, at))
             if isinstance(made, str):
-                return self._otherwise(Kind.FAILS, (), (), why=made, when=at)
+                return self._otherwise(DifferenceKind.FAILS, (), (), why=made, when=at)
             if made.effects:
                 step = _step_of(0, made.trace.steps) or self._where
-                return self._otherwise(Kind.BY_ITSELF, (), lines_of(made.effects[0]), at=step, when=at)
+                return self._otherwise(DifferenceKind.BY_ITSELF, (), effect_lines(made.effects[0]), at=step, when=at)
             self._session, self._wakes_at = made.session, made.wake_at
-        return self._otherwise(Kind.FAILS, (), (), why="it wants to be woken without end")
+        return self._otherwise(DifferenceKind.FAILS, (), (), why="it wants to be woken without end")
 
     def _in_our_ids(self, event: Event) -> Event:
         match event:
@@ -118,21 +120,21 @@ class _Run:
                 return replace(event, text=self._ours[text])
         return event
 
-    def _compared(self, made: Turn) -> Difference | None:
+    def _compared(self, made: Turn) -> ReplayDifference | None:
         """The first difference between a recorded turn and ours. What they have alike pairs the ids of its choices."""
         for place, (theirs, ours) in enumerate(zip_longest(self._turn.effects, made.effects)):
-            if theirs is None or ours is None or not same(theirs, ours):
+            if theirs is None or ours is None or not same_effect(theirs, ours):
                 return self._difference(made, place)
             if theirs != ours:
                 self._ours.update(zip(choice_ids(theirs), choice_ids(ours), strict=True))
         return None
 
-    def _difference(self, made: Turn, place: int) -> Difference:
-        before, after = apart(self._turn.effects, made.effects, place)
+    def _difference(self, made: Turn, place: int) -> ReplayDifference:
+        before, after = differing_effects(self._turn.effects, made.effects, place)
         was_at = "" if before is None else _step_of(place, _steps(self._turn)) or self._where
         at = "" if after is None else _step_of(place, made.trace.steps) or self._where
-        kind = kind_of(before, after)
-        lines, known = (lines_of(before), lines_of(after)), (self._session, made.session)
+        kind = difference_kind(before, after)
+        lines, known = (effect_lines(before), effect_lines(after)), (self._session, made.session)
         return self._otherwise(kind, *lines, was_at=was_at, at=at, why=made.failure, sessions=known)
 
     @property
@@ -140,7 +142,9 @@ class _Run:
         frame = self._session.frame
         return "" if frame is None else f"{frame.flow}/{frame.step}"
 
-    def _otherwise(self, kind: Kind, before: tuple[str, ...], after: tuple[str, ...], **more: Any) -> Difference:
+    def _otherwise(
+        self, kind: DifferenceKind, before: tuple[str, ...], after: tuple[str, ...], **more: Any
+    ) -> ReplayDifference:
         """A difference in the current turn; where nothing else is given, at the step where the contact is."""
         steps = _steps(self._turn)
         more.setdefault("was_at", f"{steps[0].flow}/{steps[0].step}" if before and steps else "")
@@ -149,7 +153,7 @@ class _Run:
         more.setdefault("sessions", (self._session,))
         mark = _mark_of(self._library, more["at"] or more["was_at"])
         events = tuple(turn.event for turn in self._conversation.turns[: self._number])
-        return Difference(
+        return ReplayDifference(
             kind=kind,
             mark=mark,
             before=before,

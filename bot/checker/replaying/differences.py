@@ -25,7 +25,7 @@ from bot.expressions.formats import shown
 from bot.lang.problems import Mark
 
 
-class Kind(Enum):
+class DifferenceKind(Enum):
     """How a bot does otherwise than it did."""
 
     SAYS = "says something else"
@@ -42,14 +42,14 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ReplayDifference:
     """The first thing that is not as it was, in the turn ``number`` (from 1) of the conversation, at a time ``when``.
 
     ``was_at`` and ``at`` are the steps that did it (``flow/step``; empty where none did), ``mark`` is where that one
     stands now. ``why`` says what failed. ``sessions``, before and after the turn, and ``events`` are what was known then.
     """
 
-    kind: Kind
+    kind: DifferenceKind
     was_at: str
     at: str
     mark: Mark | None
@@ -63,17 +63,17 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """What a conversation came to: as it was, unless there is a ``difference``.
 
     ``stopped`` says why it could not be compared to its end.
     """
 
-    difference: Difference | None = None
+    difference: ReplayDifference | None = None
     stopped: str | None = None
 
 
-def apart(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Effect | None, Effect | None]:
+def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Effect | None, Effect | None]:
     """What stands beside each other at a place where two turns differ.
 
     Where something only came in between, or went, it stands beside nothing.
@@ -86,20 +86,20 @@ def apart(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Ef
     return (theirs[at] if at < len(theirs) else None), (ours[at] if at < len(ours) else None)
 
 
-def kind_of(before: Effect | None, after: Effect | None) -> Kind:
+def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKind:
     """How two effects differ that stand beside each other."""
     if has_result(after):
-        return Kind.ASKS
+        return DifferenceKind.ASKS
     if has_result(before):
-        return Kind.ASKS_NOT
+        return DifferenceKind.ASKS_NOT
     if isinstance(before, Send | None) and isinstance(after, Send | None):
         if before is None or after is None:
-            return Kind.MORE if before is None else Kind.LESS
-        return Kind.OFFERS if differs_in_choices(before, after) else Kind.SAYS
-    return Kind.DOES
+            return DifferenceKind.MORE if before is None else DifferenceKind.LESS
+        return DifferenceKind.OFFERS if differs_in_choices(before, after) else DifferenceKind.SAYS
+    return DifferenceKind.DOES
 
 
-def remains_of(session: Session) -> tuple[str, ...]:
+def session_lines(session: Session) -> tuple[str, ...]:
     """What stays when a conversation has ended, line by line."""
     lines = [f"is at {frame.flow}/{frame.step}" for frame in session.frames]
     lines += [f"tag {tag}" for tag in session.tags]
@@ -108,13 +108,13 @@ def remains_of(session: Session) -> tuple[str, ...]:
     return (*lines, *(() if session.language is None else (f"language {session.language}",)))
 
 
-def lines_of_all(effects: Sequence[Effect]) -> tuple[str, ...]:
+def all_effect_lines(effects: Sequence[Effect]) -> tuple[str, ...]:
     """All of a turn's effects, line by line."""
-    return tuple(line for effect in effects for line in lines_of(effect))
+    return tuple(line for effect in effects for line in effect_lines(effect))
 
 
 def _go_on_alike(theirs: Sequence[Effect], ours: Sequence[Effect]) -> bool:
-    return len(theirs) == len(ours) and all(map(same, theirs, ours))
+    return len(theirs) == len(ours) and all(map(same_effect, theirs, ours))
 
 
 _PERFORMED = get_args(Performed)
@@ -125,7 +125,7 @@ def has_result(effect: Effect | None) -> bool:
     return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell)
 
 
-def same(one: Effect, other: Effect) -> bool:
+def same_effect(one: Effect, other: Effect) -> bool:
     """Whether two effects are the same to the contact, or ask the same.
 
     How long a result is waited for does not count, nor do the ids of choices, which name the step.
@@ -148,7 +148,7 @@ def differs_in_choices(one: Effect, other: Effect) -> bool:
     return list(_texts(one.message)) == list(_texts(other.message)) and _choices(one.message) != _choices(other.message)
 
 
-def lines_of(effect: Effect | None) -> tuple[str, ...]:
+def effect_lines(effect: Effect | None) -> tuple[str, ...]:
     """An effect for people, line by line; none for none."""
     return tuple(line for text in _parts(effect) for line in text.split("\n"))
 

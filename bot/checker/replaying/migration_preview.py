@@ -17,7 +17,7 @@ from bot.steps.transition import END
 from bot.types.type_registry import Mismatch
 
 
-class Becomes(Enum):
+class MigrationKind(Enum):
     """What becomes of somebody who waits at a step, of a planned start, of a kept value."""
 
     UNCHANGED = "goes on unchanged"
@@ -32,7 +32,7 @@ class Becomes(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class MigrationOutcome:
     """What becomes of one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
 
     ``to`` is where it goes: the step's new name, or where `gone` leads. ``below``: the frame is met when what lies
@@ -40,34 +40,34 @@ class Fate:
     """
 
     place: str
-    becomes: Becomes
+    becomes: MigrationKind
     to: str = ""
     below: bool = False
     mark: Mark | None = None
 
 
 _BECOMES = {
-    StepChange.NONE: Becomes.UNCHANGED,
-    StepChange.EDITED: Becomes.EDITED,
-    StepChange.ASKED: Becomes.ASKED,
-    StepChange.ANEW: Becomes.ANEW,
+    StepChange.NONE: MigrationKind.UNCHANGED,
+    StepChange.EDITED: MigrationKind.EDITED,
+    StepChange.ASKED: MigrationKind.ASKED,
+    StepChange.ANEW: MigrationKind.ANEW,
 }
 
 
-def fates(library: Library, session: Session, now: datetime) -> Iterator[Fate]:
+def migration_outcomes(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
     """What becomes of everything that a contact is in, waits for and has kept. ``now`` is in the bot's time zone."""
     yield from _fates_of_frames(library, session.frames)
     for plan in session.plans:
         if not is_there(library, plan):
             flow = library.flows.get(plan.flow.partition("/")[0])
-            yield Fate(plan.flow, Becomes.NOT_STARTED, mark=None if flow is None else flow.mark)
+            yield MigrationOutcome(plan.flow, MigrationKind.NOT_STARTED, mark=None if flow is None else flow.mark)
     yield from _forgotten(library, session, now)
 
 
-def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[Fate]:
+def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[MigrationOutcome]:
     """From the active one down. What ends may take with it what lies below, as the engine does it."""
     taken_along = len(frames)  # from this one up
-    fate: Fate | None = None
+    fate: MigrationOutcome | None = None
     for depth in reversed(range(len(frames))):
         frame, below = frames[depth], depth < len(frames) - 1
         if fate is not None and depth >= taken_along:
@@ -78,29 +78,31 @@ def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[Fa
         yield fate
 
 
-def _fate(library: Library, frame: Frame, below: bool) -> Fate:
+def _fate(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
     found, place = edited_step(library, frame), f"{frame.flow}/{frame.step}"
     flow = library.flows.get(frame.flow)
     if found.change is StepChange.GONE:
         to, mark = target_when_gone(library, frame), None if flow is None else flow.mark
-        return Fate(place, Becomes.DROPPED if to is None else Becomes.LED, to or "", below, mark)
+        return MigrationOutcome(
+            place, MigrationKind.DROPPED if to is None else MigrationKind.LED, to or "", below, mark
+        )
     assert flow is not None  # the step is there
     to = "" if found.step == frame.step else f"{frame.flow}/{found.step}"
-    becomes = Becomes.RENAMED if to and found.change is StepChange.NONE else _BECOMES[found.change]
-    return Fate(place, becomes, to, below, flow.steps[found.step].mark)
+    becomes = MigrationKind.RENAMED if to and found.change is StepChange.NONE else _BECOMES[found.change]
+    return MigrationOutcome(place, becomes, to, below, flow.steps[found.step].mark)
 
 
-def _taken_along(frames: tuple[Frame, ...], depth: int, fate: Fate) -> int:
+def _taken_along(frames: tuple[Frame, ...], depth: int, fate: MigrationOutcome) -> int:
     """The lowest frame that shares a frame's fate."""
-    if fate.becomes is Becomes.DROPPED or (fate.becomes is Becomes.LED and fate.to == END):
+    if fate.becomes is MigrationKind.DROPPED or (fate.becomes is MigrationKind.LED and fate.to == END):
         return 0 if frames[depth].interrupts else depth  # who was interrupted by what has expired is dropped
-    if fate.becomes is Becomes.LED and fate.to.startswith("/"):
+    if fate.becomes is MigrationKind.LED and fate.to.startswith("/"):
         flow = fate.to[1:].partition("/")[0]  # one that is open below is gone back to
         return next((n for n in reversed(range(depth + 1)) if frames[n].flow == flow), depth)
     return depth
 
 
-def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[Fate]:
+def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
     """Kept values that no longer fit their declaration."""
     for flow in library.flows.values() if session.kept_variables else ():
         for name, value in session.kept_variables.items():
@@ -109,4 +111,4 @@ def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[Fa
                 try:
                     variable.coerce(value, now)
                 except Mismatch:
-                    yield Fate(f"{flow.name}: {name}", Becomes.FORGOTTEN, mark=variable.mark)
+                    yield MigrationOutcome(f"{flow.name}: {name}", MigrationKind.FORGOTTEN, mark=variable.mark)

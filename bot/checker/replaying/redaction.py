@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bot.checker.replaying.differences import Difference
+from bot.checker.replaying.differences import ReplayDifference
 from bot.core.events import (
     CallEnded,
     CallProgressed,
@@ -39,10 +39,10 @@ def common_words(library: Library) -> frozenset[str]:
     return frozenset(_words(text for spoken in (library, *library.translations.values()) for text in _written(spoken)))
 
 
-class Veil:
+class Redaction:
     """Hides what a conversation knew where a difference was found. ``common`` are the flows' own words."""
 
-    def __init__(self, difference: Difference, common: frozenset[str]) -> None:
+    def __init__(self, difference: ReplayDifference, common: frozenset[str]) -> None:
         sessions, events = difference.sessions, difference.events
         values = {text for value in (*map(_kept, sessions), *map(_result, events)) for text in _texts_in(value)}
         self._whole = {line.casefold() for text in values for line in text.split("\n") if len(line) >= _SHORTEST}

@@ -1,6 +1,6 @@
 """Drawings as lines of text, to compare."""
 
-from bot.checker.drawing import Flags, draw_bot, draw_flow
+from bot.checker.drawing import FindingIndex, draw_bot, draw_flow
 from bot.checker.drawing.drawing_model import Drawing, Stroke
 from bot.checker.graph import Graph
 from bot.checker.prove import prove
@@ -23,9 +23,9 @@ def overview(*documents: str, bot: str = BOT, everything: bool = False) -> Drawi
     return draw_bot(Graph(found), _flags(found, *documents, bot=bot), everything=everything)
 
 
-def _flags(found: Library, *documents: str, bot: str) -> Flags:
+def _flags(found: Library, *documents: str, bot: str) -> FindingIndex:
     every = prove(found, sources(*documents, bot=bot))
-    return Flags.of(found, [finding for finding in every if finding.code in FLAGGED])
+    return FindingIndex.of(found, [finding for finding in every if finding.code in FLAGGED])
 
 
 def boxes(drawing: Drawing) -> list[str]:

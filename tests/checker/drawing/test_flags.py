@@ -1,6 +1,6 @@
 """To what each finding belongs."""
 
-from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.finding_index import FindingIndex
 from bot.checker.findings import Finding
 from bot.lang.problems import Mark
 from tests.checker.proved import library
@@ -23,7 +23,7 @@ steps: {one: {say: One}, two: {say: Two, then: end}}
 def owners(*places: tuple[str, int, int]) -> list[str]:
     found = library(FLOW)
     findings = [Finding.at("W101", Mark(*place), str(number), "") for number, place in enumerate(places)]
-    flags = Flags.of(found, findings)
+    flags = FindingIndex.of(found, findings)
     names = {
         f"{flow.name}/{step}": flags.at_step(flow.name, step) for flow in found.flows.values() for step in flow.steps
     }

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.finding_index import Flags
+from bot.checker.drawing.finding_index import FindingIndex
 from bot.checker.drawing.flow_drawing import draw_flow
-from bot.checker.drawing.layered_graph import Ends, Mesh, crossings, put_in_order, rows
-from bot.checker.drawing.layout import Layout, Point, Route, Size, lay_out
-from bot.checker.drawing.svg import Picture
+from bot.checker.drawing.layered_graph import LayeredGraph, LineEnds, crossings, reduce_crossings, rows
+from bot.checker.drawing.layout import Layout, LineRoute, Point, Size, lay_out
+from bot.checker.drawing.svg import SvgPicture
 from bot.checker.graph import Graph
 from tests.checker.drawing.large import large
 
@@ -29,7 +29,7 @@ def overlap(one: Area, other: Area) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
-def dots(route: Route) -> Iterator[Point]:
+def dots(route: LineRoute) -> Iterator[Point]:
     """Points on a line, near each other."""
     for number, ((x, y), (to_x, to_y)) in enumerate(pairwise(route.points)):
         for part in (step / 12 for step in range(13)):
@@ -38,7 +38,7 @@ def dots(route: Route) -> Iterator[Point]:
             yield x + (to_x - x) * bend, y + (to_y - y) * rise
 
 
-def hold(layout: Layout, sizes: list[Size], ends: list[Ends], labels: list[Size | None]) -> None:
+def hold(layout: Layout, sizes: list[Size], ends: list[LineEnds], labels: list[Size | None]) -> None:
     """No box and no label lies on another, and no line on a box that is not its own, nor on another's label."""
     boxes = [area(middle, size) for middle, size in zip(layout.boxes, sizes, strict=True)]
     written = {
@@ -62,7 +62,7 @@ sizes_ = st.builds(Size, st.floats(20, 250), st.floats(20, 120))
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> tuple[list[Size], list[Ends], list[Size | None]]:
+def graphs(draw: st.DrawFn) -> tuple[list[Size], list[LineEnds], list[Size | None]]:
     sizes = draw(st.lists(sizes_, max_size=14))
     box = st.integers(0, len(sizes) - 1)
     ends = (
@@ -75,7 +75,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[Size], list[Ends], list[Size | None]]:
 
 
 @given(graphs())
-def test_nothing_lies_on_anything_else(graph: tuple[list[Size], list[Ends], list[Size | None]]) -> None:
+def test_nothing_lies_on_anything_else(graph: tuple[list[Size], list[LineEnds], list[Size | None]]) -> None:
     sizes, ends, labels = graph
     layout = lay_out(sizes, ends, labels, WIDEST)
     hold(layout, sizes, ends, labels)
@@ -83,7 +83,7 @@ def test_nothing_lies_on_anything_else(graph: tuple[list[Size], list[Ends], list
 
 
 @given(graphs())
-def test_a_line_begins_and_ends_at_its_boxes(graph: tuple[list[Size], list[Ends], list[Size | None]]) -> None:
+def test_a_line_begins_and_ends_at_its_boxes(graph: tuple[list[Size], list[LineEnds], list[Size | None]]) -> None:
     sizes, ends, labels = graph
     layout = lay_out(sizes, ends, labels, WIDEST)
     for route, line in zip(layout.routes, ends, strict=True):
@@ -94,7 +94,7 @@ def test_a_line_begins_and_ends_at_its_boxes(graph: tuple[list[Size], list[Ends]
 
 @given(graphs())
 def test_rows_hold_no_more_than_fits_and_no_line_stays_in_its_row(
-    graph: tuple[list[Size], list[Ends], list[Size | None]],
+    graph: tuple[list[Size], list[LineEnds], list[Size | None]],
 ) -> None:
     sizes, ends, _ = graph
     found = rows([size.width for size in sizes], ends, WIDEST)
@@ -111,19 +111,19 @@ def test_what_leads_on_stands_above_what_it_leads_to() -> None:
 
 
 def test_lines_are_untangled() -> None:
-    mesh = Mesh.of([10.0] * 6, [0, 0, 0, 1, 1, 1], [(0, 3), (0, 5), (1, 3), (2, 4)], [0.0] * 4)
+    mesh = LayeredGraph.of([10.0] * 6, [0, 0, 0, 1, 1, 1], [(0, 3), (0, 5), (1, 3), (2, 4)], [0.0] * 4)
     assert crossings(mesh) == 1
-    put_in_order(mesh)
+    reduce_crossings(mesh)
     assert crossings(mesh) == 0
 
 
 def test_crossings_are_counted() -> None:
-    mesh = Mesh.of([10.0] * 4, [0, 0, 1, 1], [(0, 2), (0, 3), (1, 2), (1, 3)], [0.0] * 4)
+    mesh = LayeredGraph.of([10.0] * 4, [0, 0, 1, 1], [(0, 2), (0, 3), (1, 2), (1, 3)], [0.0] * 4)
     assert crossings(mesh) == 1
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_hundred_steps_are_apart_from_each_other(seed: int) -> None:
     graph = Graph(large(100, seed))
-    picture = Picture(draw_flow(graph, "large", Flags.of(graph.library, ())))
+    picture = SvgPicture(draw_flow(graph, "large", FindingIndex.of(graph.library, ())))
     hold(picture.layout, picture.sizes, picture.ends, picture.labels)

@@ -7,10 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.bot_drawing import draw_bot
-from bot.checker.drawing.drawing_model import LABEL, Box, Drawing, Flag, Line, Look, Stroke, plain, short
-from bot.checker.drawing.finding_index import Flags
-from bot.checker.drawing.flow_drawing import draw_flow
+from bot.checker.drawing.drawing_model import LABEL, Box, BoxFinding, BoxKind, Drawing, DrawnLine, Stroke, plain, short
+from bot.checker.drawing.finding_index import FindingIndex
+from bot.checker.drawing.flow_drawing import draw_bot, draw_flow
 from bot.checker.drawing.mermaid import escaped, mermaid
 from bot.checker.graph import Graph
 from bot.folder import read_folder
@@ -25,17 +24,27 @@ HOSTILE = (
 )  # fmt: skip
 
 
-def drawing(*boxes: Box, lines: tuple[Line, ...] = ()) -> Drawing:
+def drawing(*boxes: Box, lines: tuple[DrawnLine, ...] = ()) -> Drawing:
     return Drawing("A drawing", "", boxes, lines)
 
 
 def test_a_chart_has_boxes_lines_and_classes() -> None:
     boxes = (
-        Box("n1", Look.START, "hi"),
-        Box("n2", Look.ASKS, "day", ("ask", "Which day?"), (Flag("W501", "a message after the 24 hours", "..."),)),
-        Box("n3", Look.END, "end"),
+        Box("n1", BoxKind.START, "hi"),
+        Box(
+            "n2",
+            BoxKind.ASKS,
+            "day",
+            ("ask", "Which day?"),
+            (BoxFinding("W501", "a message after the 24 hours", "..."),),
+        ),
+        Box("n3", BoxKind.END, "end"),
     )
-    lines = (Line("n1", "n2"), Line("n2", "n3", ("Mon", "Tue", "Wed", "Thu")), Line("n2", "n3", ("x",), Stroke.DASHED))
+    lines = (
+        DrawnLine("n1", "n2"),
+        DrawnLine("n2", "n3", ("Mon", "Tue", "Wed", "Thu")),
+        DrawnLine("n2", "n3", ("x",), Stroke.DASHED),
+    )
     assert mermaid(drawing(*boxes, lines=lines)).splitlines()[:8] == [
         "flowchart TD",
         '  n1(["hi"]):::is_start',
@@ -49,8 +58,8 @@ def test_a_chart_has_boxes_lines_and_classes() -> None:
 
 
 def test_mermaid_reads_every_label_as_it_was_meant() -> None:
-    boxes = [Box(f"n{number}", Look.SAYS, text, (text,)) for number, text in enumerate(HOSTILE)]
-    lines = tuple(Line("n0", box.name, (box.title,)) for box in boxes)
+    boxes = [Box(f"n{number}", BoxKind.SAYS, text, (text,)) for number, text in enumerate(HOSTILE)]
+    lines = tuple(DrawnLine("n0", box.name, (box.title,)) for box in boxes)
     (read,) = read_by_mermaid([mermaid(drawing(*boxes, lines=lines))])
     meant = [plain(text).replace("ﬂ", "fl") for text in HOSTILE]
     assert [label for label, _ in read.boxes.values()] == [f"{text}<br/>{text}" for text in meant]
@@ -72,13 +81,15 @@ def test_mermaid_reads_every_example() -> None:
 
 def all_drawings(folder: Path) -> Iterator[Drawing]:
     graph = Graph(load_program(read_folder(folder)).library)
-    flags = Flags.of(graph.library, ())
+    flags = FindingIndex.of(graph.library, ())
     for everything in (False, True):
         yield draw_bot(graph, flags, everything=everything)
         yield from (draw_flow(graph, name, flags, everything=everything) for name in graph.library.flows)
 
 
 def test_mermaid_marks_what_was_found() -> None:
-    flag = Flag("W101", "a step that nobody reaches", "...")
-    (read,) = read_by_mermaid([mermaid(drawing(Box("n1", Look.SAYS, "a", (), (flag,)), Box("n2", Look.SAYS, "b")))])
+    flag = BoxFinding("W101", "a step that nobody reaches", "...")
+    (read,) = read_by_mermaid(
+        [mermaid(drawing(Box("n1", BoxKind.SAYS, "a", (), (flag,)), Box("n2", BoxKind.SAYS, "b")))]
+    )
     assert [classes for _, classes in read.boxes.values()] == [["is_says", "found"], ["is_says"]]

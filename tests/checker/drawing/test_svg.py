@@ -6,22 +6,25 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checker.drawing.drawing_model import Box, Drawing, Flag, Line, Look
-from bot.checker.drawing.svg import svg
-from bot.checker.drawing.text_boxes import face, width, wrapped
+from bot.checker.drawing.drawing_model import Box, BoxFinding, BoxKind, Drawing, DrawnLine
+from bot.checker.drawing.svg import svg, text_box, width, wrapped
 from tests.checker.drawing.drawn import flow
 from tests.checker.drawing.test_mermaid import HOSTILE
 
-FLAG = Flag("W501", "a message after the 24 hours", 'the bot may not write "Hi" any more (send a template)')
+FLAG = BoxFinding("W501", "a message after the 24 hours", 'the bot may not write "Hi" any more (send a template)')
 DRAWN = Drawing(
     "order",
     "Takes an order.",
     (
-        Box("n1", Look.START, "hi"),
-        Box("n2", Look.ASKS, "size", ("ask", "Which size?"), (FLAG,)),
-        Box("n3", Look.END, "end"),
+        Box("n1", BoxKind.START, "hi"),
+        Box("n2", BoxKind.ASKS, "size", ("ask", "Which size?"), (FLAG,)),
+        Box("n3", BoxKind.END, "end"),
     ),
-    (Line("n1", "n2"), Line("n2", "n3", ("Small", "Large", "Huge")), Line("n2", "n2", ("Tell me more",))),
+    (
+        DrawnLine("n1", "n2"),
+        DrawnLine("n2", "n3", ("Small", "Large", "Huge")),
+        DrawnLine("n2", "n2", ("Tell me more",)),
+    ),
 )
 NAME = "{http://www.w3.org/2000/svg}"
 
@@ -59,21 +62,23 @@ def test_it_is_one_file_in_light_and_dark_without_a_script() -> None:
 
 
 def test_hostile_texts_are_texts() -> None:
-    boxes = tuple(Box(f"n{number}", Look.SAYS, text, (text,)) for number, text in enumerate(HOSTILE))
-    written = svg(Drawing(HOSTILE[9], HOSTILE[9], boxes, tuple(Line("n0", box.name, (box.title,)) for box in boxes)))
+    boxes = tuple(Box(f"n{number}", BoxKind.SAYS, text, (text,)) for number, text in enumerate(HOSTILE))
+    written = svg(
+        Drawing(HOSTILE[9], HOSTILE[9], boxes, tuple(DrawnLine("n0", box.name, (box.title,)) for box in boxes))
+    )
     found = {element.tag.removeprefix(NAME) for element in ElementTree.fromstring(written).iter()}
     assert found == {"svg", "title", "desc", "style", "marker", "path", "rect", "text", "g", "a"}
 
 
 @given(st.text(), st.text())
 def test_any_text_makes_a_file_that_can_be_read(title: str, line: str) -> None:
-    box = Box("n1", Look.ASKS, title, (line,), (Flag("W101", line, title),))
-    ElementTree.fromstring(svg(Drawing(title, line, (box,), (Line("n1", "n1", (line, title)),))))
+    box = Box("n1", BoxKind.ASKS, title, (line,), (BoxFinding("W101", line, title),))
+    ElementTree.fromstring(svg(Drawing(title, line, (box,), (DrawnLine("n1", "n1", (line, title)),))))
 
 
 @given(st.text(), st.text())
 def test_texts_stay_within_their_boxes(title: str, line: str) -> None:
-    written = face(Box("n1", Look.ASKS, title, (line,)))
+    written = text_box(Box("n1", BoxKind.ASKS, title, (line,)))
     for row in written.rows:
         assert width(row.text, 14.0 if row.kind == "title" else 12.0) <= written.size.width
         assert 0 < row.base < written.size.height

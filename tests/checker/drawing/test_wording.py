@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.checker.drawing.drawing_model import listed, of_outcome, plain, short
+from bot.checker.drawing.drawing_model import listed, outcome_label, plain, short
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_many_labels_are_two_and_a_number() -> None:
     ],
 )
 def test_an_outcome_has_its_name_without_what_is_made_up(outcome: str, label: str) -> None:
-    assert of_outcome(outcome) == label
+    assert outcome_label(outcome) == label

@@ -8,15 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.checker.counterexamples.transcript_writer import CONTACT
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.message_view import parts_of
-from bot.checker.exploring.moves import Happens, Responds, Returns, Sends, Speaks, Spoils, Starts, Taps, Waits, Writes
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.message_view import message_parts
+from bot.checker.exploring.moves import (
+    EventMove,
+    HandlerResult,
+    HttpResult,
+    ModelResult,
+    RefusalMove,
+    SendMove,
+    StartMove,
+    TapMove,
+    WaitMove,
+    WriteMove,
+)
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
 from bot.core.session import Session
 from bot.folder import read_folder
 from bot.simulation.simulation import FIRST_CONTACT
-from bot.testing.examples_from_tests import hints_of
+from bot.testing.examples_from_tests import examples_from
 from bot.testing.transcript_reader import load_with_tests
 from tests.checker.proved import library
 from tests.searches import search, tries
@@ -40,13 +51,13 @@ def explorer(
     return Explorer(library(*flows, bot=bot))
 
 
-def begun(explorer: Explorer) -> State:
+def begun(explorer: Explorer) -> ExploredState:
     zone = explorer.library.bot.timezone
     return explorer.begin(CONTACT, datetime(2030, 5, 6, 10, tzinfo=zone))
 
 
-def said(state: State) -> list[object]:
-    return [parts_of(sent.message) for sent in state.sent]
+def said(state: ExploredState) -> list[object]:
+    return [message_parts(sent.message) for sent in state.sent]
 
 
 def test_who_talks_in_a_counterexample_is_who_talks_in_a_test() -> None:
@@ -56,36 +67,36 @@ def test_who_talks_in_a_counterexample_is_who_talks_in_a_test() -> None:
 def test_moves_lead_from_state_to_state_and_leave_the_earlier_ones_as_they_were() -> None:
     walk = explorer(TEA)
     first = begun(walk)
-    asked = walk.take(first, Writes("tea"))
+    asked = walk.take(first, WriteMove("tea"))
     assert said(asked) == [{"says": "Which tea?", "buttons": ["Green", "Black"]}]
     green = next(option for option in asked.options if option.title == "Green")
-    tapped = walk.take(asked, Taps(green.reply, green.title))
-    done = walk.take(tapped, Writes("3"))
+    tapped = walk.take(asked, TapMove(green.reply, green.title))
+    done = walk.take(tapped, WriteMove("3"))
     assert (said(tapped), said(done)) == (["How many?"], ["3 cups."])
     assert done.frame is None
     assert [each.move for each in done.path()] == [asked.move, tapped.move, done.move]
-    assert said(walk.take(asked, Writes("black"))) == ["How many?"]
+    assert said(walk.take(asked, WriteMove("black"))) == ["How many?"]
     assert first.session == Session(CONTACT)
 
 
 def test_a_wait_ends_when_something_is_due() -> None:
     walk = explorer(TEA)
-    state = walk.take(walk.take(begun(walk), Writes("tea")), Waits(timedelta(days=9)))
-    assert state.move == Waits(timedelta(hours=2))
+    state = walk.take(walk.take(begun(walk), WriteMove("tea")), WaitMove(timedelta(days=9)))
+    assert state.move == WaitMove(timedelta(hours=2))
     assert said(state) == ["Still there?"]
 
 
 def test_what_comes_late_does_not_go_or_its_template_goes_once() -> None:
     for bot, outcomes in (("name: Test", ["failed", "failed"]), (NOTICE, ["replaced", "covered"])):
         walk = explorer(LATE, bot=bot)
-        state = walk.take(walk.take(begun(walk), Writes("late")), Waits(timedelta(hours=25)))
+        state = walk.take(walk.take(begun(walk), WriteMove("late")), WaitMove(timedelta(hours=25)))
         assert [sent.outcome for sent in state.sent] == outcomes
         assert [sent.is_late for sent in state.sent] == [bot == "name: Test"] * 2
 
 
 def test_who_has_never_written_can_be_sent_nothing_but_templates() -> None:
     walk = explorer("flow: a\nsteps:\n  b: {say: B}")
-    state = walk.take(begun(walk), Starts("a"))
+    state = walk.take(begun(walk), StartMove("a"))
     assert [(sent.silence, sent.is_late) for sent in state.sent] == [(None, True)]
 
 
@@ -99,40 +110,40 @@ steps:
   said: {say: "{{ found.name }}"}
   talk: {ai: Talk about tea., exits: {done: {when: All is said., then: end}}, errors: {else: end}}"""
     walk = explorer(flow)
-    asked = walk.take(begun(walk), Writes("ask"))
+    asked = walk.take(begun(walk), WriteMove("ask"))
     assert asked.awaited is not None
     request = "GET https://api.example/x"
-    assert said(walk.take(asked, Responds(request, 404))) == ["Nothing."]
-    answered = walk.take(asked, Responds(request, json={"name": "Ann"}))
+    assert said(walk.take(asked, HttpResult(request, 404))) == ["Nothing."]
+    answered = walk.take(asked, HttpResult(request, json={"name": "Ann"}))
     assert said(answered) == ["Ann"]
-    talking = walk.take(answered, Speaks("With pleasure."))
+    talking = walk.take(answered, ModelResult("With pleasure."))
     assert (said(talking), talking.awaited) == (["With pleasure."], None)
-    left = walk.take(walk.take(talking, Writes("thanks")), Speaks("Bye.", (("leave_done", {}),)))
+    left = walk.take(walk.take(talking, WriteMove("thanks")), ModelResult("Bye.", (("leave_done", {}),)))
     assert (said(left), left.frame) == (["Bye."], None)
 
 
 def test_an_answer_that_is_kept_is_not_asked_for_again() -> None:
     walk = explorer('flow: a\nstart: {words: [a]}\nsteps:\n  get: {http: "GET https://api.example/x", cache: 10m}')
-    known = walk.take(walk.take(begun(walk), Writes("a")), Responds("GET https://api.example/x"))
-    assert walk.take(known, Writes("a")).awaited is None
-    assert walk.take(walk.take(known, Waits(timedelta(minutes=10))), Writes("a")).awaited is not None
+    known = walk.take(walk.take(begun(walk), WriteMove("a")), HttpResult("GET https://api.example/x"))
+    assert walk.take(known, WriteMove("a")).awaited is None
+    assert walk.take(walk.take(known, WaitMove(timedelta(minutes=10))), WriteMove("a")).awaited is not None
 
 
 def test_a_template_that_the_gateway_refuses_is_told_to_its_step() -> None:
     flow = "flow: a\nstart: {words: [a]}\nsteps:\n  t: {template: {name: x, language: en}, errors: {refused: {say: Oh., then: end}}}"
     walk = explorer(flow)
-    assert said(walk.take(walk.take(begun(walk), Spoils()), Writes("a")))[1:] == ["Oh."]
-    assert said(walk.take(begun(walk), Writes("a")))[1:] == []
+    assert said(walk.take(walk.take(begun(walk), RefusalMove()), WriteMove("a")))[1:] == ["Oh."]
+    assert said(walk.take(begun(walk), WriteMove("a")))[1:] == []
 
 
 def test_a_person_is_waited_for_and_events_start_flows() -> None:
     walk = explorer(
         "flow: a\nstart: {event: contact.created}\nsteps:\n  h: {handoff: team, closed: b}\n  b: {say: Back.}"
     )
-    handed = walk.take(begun(walk), Happens("contact.created"))
+    handed = walk.take(begun(walk), EventMove("contact.created"))
     assert handed.frame is not None
-    assert said(walk.take(handed, Writes("hello?"))) == []
-    assert said(walk.take(handed, Happens("conversation.resolved"))) == ["Back."]
+    assert said(walk.take(handed, WriteMove("hello?"))) == []
+    assert said(walk.take(handed, EventMove("conversation.resolved"))) == ["Back."]
 
 
 def test_a_handlers_result_is_what_its_annotation_says() -> None:
@@ -141,10 +152,10 @@ def test_a_handlers_result_is_what_its_annotation_says() -> None:
     assert program is not None
     walk = Explorer(program.library, program.extensions)
     state = begun(walk)
-    for move in (Writes("book"), Writes("cleaning"), Writes("tomorrow")):
+    for move in (WriteMove("book"), WriteMove("cleaning"), WriteMove("tomorrow")):
         state = walk.take(state, move)
     slot = {"id": "1", "time": "09:00", "doctor": "Dr Lee", "starts": "2030-05-07T09:00"}
-    state = walk.take(state, Returns("clinic.free", [slot]))
+    state = walk.take(state, HandlerResult("clinic.free", [slot]))
     assert state.frame is not None
     assert state.frame.vars["slots"][0]["starts"].hour == 9
 
@@ -155,7 +166,7 @@ def test_whatever_is_proposed_can_be_taken(name: str) -> None:
     loaded = load_with_tests(read_folder(EXAMPLES / name))
     assert loaded.program is not None
     walk = Explorer(loaded.program.library, loaded.program.extensions)
-    proposals = Proposals(Graph(loaded.program.library), hints_of(loaded.program.extensions, loaded.transcripts))
+    proposals = Proposals(Graph(loaded.program.library), examples_from(loaded.program.extensions, loaded.transcripts))
 
     @settings(max_examples=tries(3, 10))
     @given(st.lists(st.integers(0, 1 << 16), min_size=10, max_size=25))
@@ -172,6 +183,6 @@ def test_whatever_is_proposed_can_be_taken(name: str) -> None:
 def test_a_photo_is_kept_before_its_question_is_left() -> None:
     flow = "flow: a\nstart: {words: [a]}\nvars: {p: {type: media, keep: true}}\nsteps:\n  q: {ask: A photo?, save: p}\n  b: {say: Thanks.}"
     walk = explorer(flow)
-    sent = walk.take(walk.take(begun(walk), Writes("a")), Sends("image"))
+    sent = walk.take(walk.take(begun(walk), WriteMove("a")), SendMove("image"))
     (move,) = Proposals(Graph(walk.library)).moves(sent)
     assert said(walk.take(sent, move)) == ["Thanks."]

@@ -11,7 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.exploring.sample_values import answers_to, lengthened, text_like, value_by, values_of
+from bot.checker.exploring.sample_values import (
+    lengthened,
+    sample_texts,
+    text_matching,
+    value_for_schema,
+    values_for_annotation,
+)
 from bot.extensions.annotations import Arguments, parameters_schema, reader
 from bot.extensions.decorators import spec_of
 from bot.lang.problems import Problems
@@ -34,7 +40,7 @@ def variable(declared: str) -> Variable:
 def taken(declared: str) -> list[Any]:
     """The values of the answers that the variable takes."""
     declared_variable, values = variable(declared), []
-    for text in answers_to(declared_variable, NOW, large=True):
+    for text in sample_texts(declared_variable, NOW, large=True):
         try:
             values.append(declared_variable.accept(Answer(text), NOW))
         except Unfit:
@@ -59,7 +65,7 @@ def test_whatever_is_asked_for_some_answer_is_taken(declared: str) -> None:
 
 def test_numbers_are_tried_at_their_bounds_and_beyond_them() -> None:
     assert {*taken("{type: integer, min: 2, max: 9}")} == {2, 5, 9}
-    assert "10" in list(answers_to(variable("{type: integer, min: 2, max: 9}"), NOW))
+    assert "10" in list(sample_texts(variable("{type: integer, min: 2, max: 9}"), NOW))
 
 
 def test_the_longest_text_that_is_taken_is_among_them() -> None:
@@ -70,7 +76,7 @@ def test_the_longest_text_that_is_taken_is_among_them() -> None:
 @given(st.lists(st.sampled_from(["[A-Z]{2}", r"\d{1,4}", "(a|bc)", "x?", "[^0-9]", "-", r"\w+", "(?:no|yes)", ".*"])))
 def test_a_text_is_found_for_a_pattern(parts: list[str]) -> None:
     pattern = "".join(parts)
-    (text,) = text_like(pattern)
+    (text,) = text_matching(pattern)
     assert re.fullmatch(pattern, text)
 
 
@@ -95,17 +101,17 @@ def compared(name: str) -> list[Any]:
 
 
 def test_a_handlers_result_is_made_of_its_annotation_and_of_what_flows_compare() -> None:
-    slots = [reader(Slot)(value) for value in values_of(Slot, NOW, compared)]
+    slots = [reader(Slot)(value) for value in values_for_annotation(Slot, NOW, compared)]
     assert all(isinstance(slot, Slot) for slot in slots)
     assert {slot.state for slot in slots} == {"free", "taken"}
     assert {slot.size for slot in slots} == {Size.SMALL, Size.LARGE}
     assert "gone" in [slot.name for slot in slots]
     assert slots[0].url.startswith("https://")
-    assert [len(each) for each in values_of(list[Slot], NOW, compared)] == [2, 0]
+    assert [len(each) for each in values_for_annotation(list[Slot], NOW, compared)] == [2, 0]
 
 
 def test_a_map_of_which_nothing_is_known_is_returned_empty() -> None:
-    assert [list(values_of(kind, NOW, compared)) for kind in (dict, dict[str, Any])] == [[{}], [{}]]
+    assert [list(values_for_annotation(kind, NOW, compared)) for kind in (dict, dict[str, Any])] == [[{}], [{}]]
 
 
 def test_a_list_is_lengthened_wherever_it_is() -> None:
@@ -130,5 +136,5 @@ def test_what_a_model_is_made_to_give_a_tool_fits_the_handler(annotation: Any) -
     ship.__annotations__["it"] = annotation
     spec = spec_of("ship", ship, "handler")
     schema = parameters_schema(spec, ())
-    given = {name: value_by(each, schema.get("$defs", {}), NOW) for name, each in schema["properties"].items()}
+    given = {name: value_for_schema(each, schema.get("$defs", {}), NOW) for name, each in schema["properties"].items()}
     assert Arguments(spec).fitted(given).keys() == {"it"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.checker.replaying.migration_preview import Becomes, Fate, fates
+from bot.checker.replaying.migration_preview import MigrationKind, MigrationOutcome, migration_outcomes
 from bot.core.events import TimeReached
 from bot.engine.executor import Executor, Migrated
 from bot.engine.turn_context import FAILURES, FlowBroken, TurnContext
@@ -38,8 +38,8 @@ steps:
 GONE = BOT.replace("{timeout", "{gone: {say: Moved., then: /help}, timeout")
 
 
-def said_of(talk: Talk) -> list[tuple[str, Becomes, str]]:
-    found = fates(talk.library, talk.session, talk.now)
+def said_of(talk: Talk) -> list[tuple[str, MigrationKind, str]]:
+    found = migration_outcomes(talk.library, talk.session, talk.now)
     return [(("below " if fate.below else "") + fate.place, fate.becomes, fate.to) for fate in found]
 
 
@@ -60,14 +60,14 @@ def at_colour() -> Talk:
 def test_who_waits_where_nothing_changed_goes_on() -> None:
     talk = at_size()
     talk.edit(SHOP.replace("say: Done.", "say: Ready."))
-    assert said_of(talk) == [("main/size", Becomes.UNCHANGED, "")]
+    assert said_of(talk) == [("main/size", MigrationKind.UNCHANGED, "")]
     assert talk.user("s") == []
 
 
 def test_a_question_that_changed_is_put_again() -> None:
     talk = at_size()
     talk.edit(SHOP.replace("Which size?", "What size?"))
-    assert said_of(talk) == [("main/size", Becomes.ASKED, "")]
+    assert said_of(talk) == [("main/size", MigrationKind.ASKED, "")]
     assert talk.user("s") == [["What size?", "s", "l"]]
 
 
@@ -75,23 +75,23 @@ def test_a_pause_that_changed_goes_on() -> None:
     talk = at_size()
     talk.user("s")
     talk.edit(SHOP.replace("wait: 1h", "wait: 2h"))
-    assert said_of(talk)[0] == ("main/pause", Becomes.EDITED, "")
+    assert said_of(talk)[0] == ("main/pause", MigrationKind.EDITED, "")
 
 
 def test_a_step_that_waits_in_another_way_is_entered_anew() -> None:
     talk = at_size()
     talk.user("s")
     talk.edit(SHOP.replace("wait: 1h", "ask: And now?"))
-    assert said_of(talk)[0] == ("main/pause", Becomes.ANEW, "")
+    assert said_of(talk)[0] == ("main/pause", MigrationKind.ANEW, "")
     assert talk.wait("1h") == ["And now?"]
 
 
 def test_a_renamed_step_is_named() -> None:
     talk = at_size()
     talk.edit(SHOP.replace("  size: {ask", "  format: {renamed_from: size, ask"))
-    assert said_of(talk) == [("main/size", Becomes.RENAMED, "main/format")]
+    assert said_of(talk) == [("main/size", MigrationKind.RENAMED, "main/format")]
     talk.edit(SHOP.replace("  size: {ask: Which size", "  format: {renamed_from: size, ask: Which one"))
-    assert said_of(talk) == [("main/size", Becomes.ASKED, "main/format")]
+    assert said_of(talk) == [("main/size", MigrationKind.ASKED, "main/format")]
     talk.user("s")
     assert talk.at == "main/format"
 
@@ -99,7 +99,7 @@ def test_a_renamed_step_is_named() -> None:
 def test_a_step_that_is_gone_leads_as_declared() -> None:
     talk = at_size()
     talk.edit(SHOP.replace("  size: {ask", "  format: {ask"), GONE)
-    assert said_of(talk) == [("main/size", Becomes.LED, "/help")]
+    assert said_of(talk) == [("main/size", MigrationKind.LED, "/help")]
     assert talk.user("s") == ["Moved.", "About what?"]
 
 
@@ -107,14 +107,17 @@ def test_a_step_that_is_gone_leads_as_declared() -> None:
 def test_a_step_that_is_gone_and_leads_nowhere_drops_who_waits_there(left: str) -> None:
     talk = at_size()
     talk.edit(left)
-    assert said_of(talk) == [("main/size", Becomes.DROPPED, "")]
+    assert said_of(talk) == [("main/size", MigrationKind.DROPPED, "")]
     assert talk.user("s") == [] and talk.at is None
 
 
 def test_who_lies_below_is_met_later() -> None:
     talk = at_colour()
     talk.edit(SHOP.replace("  paint: {run: /pick}\n", ""), GONE)
-    assert said_of(talk) == [("pick/colour", Becomes.UNCHANGED, ""), ("below main/paint", Becomes.LED, "/help")]
+    assert said_of(talk) == [
+        ("pick/colour", MigrationKind.UNCHANGED, ""),
+        ("below main/paint", MigrationKind.LED, "/help"),
+    ]
     assert talk.user("red") == ["Moved.", "About what?"]
 
 
@@ -124,7 +127,7 @@ def test_what_was_interrupted_is_dropped_with_what_cut_in() -> None:
     talk.user("hi"), talk.user("help")
     assert [frame.flow for frame in talk.session.frames] == ["main", "help"]
     talk.edit(interrupted.replace("topic: {ask", "subject: {ask"))
-    assert said_of(talk) == [("help/topic", Becomes.DROPPED, ""), ("below main/size", Becomes.DROPPED, "")]
+    assert said_of(talk) == [("help/topic", MigrationKind.DROPPED, ""), ("below main/size", MigrationKind.DROPPED, "")]
     talk.take(TimeReached("e", CONTACT, talk.now))
     assert talk.at is None
 
@@ -133,7 +136,10 @@ def test_a_flow_that_is_open_below_is_gone_back_to() -> None:
     talk = at_colour()
     back = BOT.replace("{timeout", "{gone: /main, timeout")
     talk.edit(SHOP.replace("colour: {ask", "tone: {ask"), back)
-    assert said_of(talk) == [("pick/colour", Becomes.LED, "/main"), ("below main/paint", Becomes.LED, "/main")]
+    assert said_of(talk) == [
+        ("pick/colour", MigrationKind.LED, "/main"),
+        ("below main/paint", MigrationKind.LED, "/main"),
+    ]
     assert talk.user("red") == [["Which size?", "s", "l"]]
     assert len(talk.session.frames) == 1
 
@@ -143,7 +149,7 @@ def test_a_planned_start_whose_flow_is_gone_is_named() -> None:
     talk = Talk(f"{plans}---\nflow: late\nsteps: {{b: {{ask: b?}}}}\n")
     talk.user("hi"), talk.user("x")
     talk.edit("flow: main\nstart: {otherwise: true}\nsteps: {a: {ask: a?}}\n")
-    assert said_of(talk) == [("late", Becomes.NOT_STARTED, "")]
+    assert said_of(talk) == [("late", MigrationKind.NOT_STARTED, "")]
     assert talk.wait("1h") == []
 
 
@@ -152,7 +158,7 @@ def test_a_kept_value_that_no_longer_fits_starts_anew() -> None:
     talk.user("s"), talk.reset()
     edited = SHOP.replace("of: [s, l]", "of: [small, large]").replace("options: [s, l]", "options: [small, large]")
     talk.edit(edited)
-    assert said_of(talk) == [("main: size", Becomes.FORGOTTEN, "")]
+    assert said_of(talk) == [("main: size", MigrationKind.FORGOTTEN, "")]
     talk.user("hi")
     assert talk.vars["size"] is None
 
@@ -168,23 +174,23 @@ def test_of_random_bots_it_says_what_the_engine_does(
     for kind, detail in events:
         contact.meet(kind, detail)
     if contact.session.frame is not None:
-        said = list(fates(after, contact.session, contact.now))
+        said = list(migration_outcomes(after, contact.session, contact.now))
         assert_does(said, Executor(TurnContext(after, contact.session, TimeReached("e", CONTACT, contact.now))))
 
 
-def assert_does(said: list[Fate], executor: Executor) -> None:
+def assert_does(said: list[MigrationOutcome], executor: Executor) -> None:
     """What is said of the active frame is done with it when an event meets it."""
     turn, top = executor.turn, said[0]
     frames, visit = len(turn.session.frames), turn.frame.visit
     with suppress(FlowBroken, *FAILURES):
         moved = executor.migrate_session() is Migrated.MOVED
-        if top.becomes in (Becomes.UNCHANGED, Becomes.EDITED, Becomes.ASKED):
+        if top.becomes in (MigrationKind.UNCHANGED, MigrationKind.EDITED, MigrationKind.ASKED):
             assert not moved and turn.frame.visit == visit
             assert turn.where == (top.to or top.place)
-        if top.becomes is Becomes.ASKED:
+        if top.becomes is MigrationKind.ASKED:
             assert turn.frame.question_unseen
-        if top.becomes in (Becomes.LED, Becomes.DROPPED) and top.to in ("", "end") and frames == 1:
+        if top.becomes in (MigrationKind.LED, MigrationKind.DROPPED) and top.to in ("", "end") and frames == 1:
             assert not turn.session.frames
-    gone = top.becomes in (Becomes.LED, Becomes.DROPPED)
+    gone = top.becomes in (MigrationKind.LED, MigrationKind.DROPPED)
     met = f"{top.place} is gone" if gone else f"{top.to or top.place} was edited"
-    assert turn.trace.notes[:1] == ([] if top.becomes is Becomes.UNCHANGED else [met])
+    assert turn.trace.notes[:1] == ([] if top.becomes is MigrationKind.UNCHANGED else [met])

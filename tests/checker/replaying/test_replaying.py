@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bot import handler
 from bot.checker.replaying.conversation_replay import BEGUN_BEFORE, EDITED, replay
-from bot.checker.replaying.differences import Difference, Kind
+from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
 from bot.core.events import Event
 from bot.core.turn import Conversation
 from bot.flow.library import Library
@@ -53,7 +53,7 @@ class Taped(Talk):
         self.tape.add(before, event, self.turn)
         return said
 
-    def against(self, flows: str, bot: str = BOT) -> list[Difference | None]:
+    def against(self, flows: str, bot: str = BOT) -> list[ReplayDifference | None]:
         """The first difference of each conversation, with these flows."""
         library = library_of(flows, bot, {"price": price})
         return [replay(library, conversation).difference for conversation in self.tape.conversations(self.session)]
@@ -68,13 +68,13 @@ def talk() -> Taped:
     return talk
 
 
-def the(differences: list[Difference | None]) -> Difference:
+def the(differences: list[ReplayDifference | None]) -> ReplayDifference:
     (found,) = differences
     assert found is not None
     return found
 
 
-def shown(found: Difference) -> tuple[Kind, str, tuple[str, ...], tuple[str, ...]]:
+def shown(found: ReplayDifference) -> tuple[DifferenceKind, str, tuple[str, ...], tuple[str, ...]]:
     return found.kind, found.at or found.was_at, found.before, found.after
 
 
@@ -84,25 +84,25 @@ def test_the_same_flows_do_the_same(talk: Taped) -> None:
 
 def test_an_edited_text_is_the_difference_at_its_step_and_line(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("How many?", "How many cups?")))
-    assert shown(found) == (Kind.SAYS, "main/cups", ("How many?",), ("How many cups?",))
+    assert shown(found) == (DifferenceKind.SAYS, "main/cups", ("How many?",), ("How many cups?",))
     assert (found.mark.line if found.mark else 0, found.number) == (9, 3)
 
 
 def test_a_text_after_another_in_one_turn_is_that_of_its_step(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("Which city?", "What city?")))
-    assert shown(found) == (Kind.SAYS, "main/city", ("Which city?",), ("What city?",))
+    assert shown(found) == (DifferenceKind.SAYS, "main/city", ("Which city?",), ("What city?",))
 
 
 def test_an_option_that_is_gone_is_a_difference_in_the_choices(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("Large: next, ", "")))
-    assert found.kind is Kind.OFFERS and "[Large]" in found.before and "[Large]" not in found.after
+    assert found.kind is DifferenceKind.OFFERS and "[Large]" in found.before and "[Large]" not in found.after
 
 
 def test_a_new_message_and_one_that_is_gone_stand_beside_nothing(talk: Taped) -> None:
     greeted = SHOP.replace("  hello: {", "  first: {say: Welcome!}\n  hello: {")
-    assert shown(the(talk.against(greeted))) == (Kind.MORE, "main/first", (), ("Welcome!",))
+    assert shown(the(talk.against(greeted))) == (DifferenceKind.MORE, "main/first", (), ("Welcome!",))
     silent = SHOP.replace(HELLO, "")
-    assert shown(the(talk.against(silent))) == (Kind.LESS, "main/hello", ("Hello, you.",), ())
+    assert shown(the(talk.against(silent))) == (DifferenceKind.LESS, "main/hello", ("Hello, you.",), ())
 
 
 def test_renamed_steps_do_the_same_and_what_was_tapped_is_theirs(talk: Taped) -> None:
@@ -113,7 +113,7 @@ def test_renamed_steps_do_the_same_and_what_was_tapped_is_theirs(talk: Taped) ->
 
 def test_the_same_choice_that_leads_elsewhere_is_found_where_it_leads(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace('"Yes": thanks', '"Yes": hello')))
-    assert shown(found) == (Kind.SAYS, "main/hello", ("Thank you.",), ("Hello, you.",))
+    assert shown(found) == (DifferenceKind.SAYS, "main/hello", ("Thank you.",), ("Hello, you.",))
     assert found.number == 6
 
 
@@ -123,11 +123,11 @@ def test_how_long_a_result_is_waited_for_is_no_difference(talk: Taped) -> None:
 
 def test_a_call_with_other_arguments_has_no_recorded_result(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace('"{{ cups }}"', '"{{ cups + 1 }}"')))
-    assert shown(found) == (Kind.ASKS, "main/price", ("call price", "cups: 3"), ("call price", "cups: 4"))
+    assert shown(found) == (DifferenceKind.ASKS, "main/price", ("call price", "cups: 3"), ("call price", "cups: 4"))
 
 
 def test_a_call_that_is_not_made_any_more_is_told(talk: Taped) -> None:
-    assert the(talk.against(SHOP.replace(PRICE, ""))).kind is Kind.ASKS_NOT
+    assert the(talk.against(SHOP.replace(PRICE, ""))).kind is DifferenceKind.ASKS_NOT
 
 
 def test_what_falls_due_sooner_is_something_that_happens_by_itself() -> None:
@@ -136,7 +136,7 @@ def test_what_falls_due_sooner_is_something_that_happens_by_itself() -> None:
     talk.pass_time(timedelta(hours=2))
     talk.user("Oslo")
     found = the(talk.against(SHOP.replace("after: 3h", "after: 1h")))
-    assert shown(found) == (Kind.BY_ITSELF, "main/city", (), ("Bye.",))
+    assert shown(found) == (DifferenceKind.BY_ITSELF, "main/city", (), ("Bye.",))
     assert found.when == talk.now - timedelta(hours=1)
     assert talk.against(SHOP.replace("after: 3h", "after: 150m")) == [None]
 
@@ -146,7 +146,7 @@ def test_what_falls_due_later_does_not_happen_yet() -> None:
     talk.user("hi")
     talk.wait("4h")
     found = the(talk.against(SHOP.replace("after: 3h", "after: 5h")))
-    assert shown(found) == (Kind.LESS, "main/city", ("Bye.",), ())
+    assert shown(found) == (DifferenceKind.LESS, "main/city", ("Bye.",), ())
 
 
 def test_a_bot_that_was_asleep_has_woken_nobody_too_early() -> None:
@@ -159,12 +159,12 @@ def test_a_bot_that_was_asleep_has_woken_nobody_too_early() -> None:
 
 def test_what_stays_behind_otherwise_is_told(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("save: city, t", "t")))
-    assert found.kind is Kind.LEAVES and "city: Oslo" in found.before and "city: Oslo" not in found.after
+    assert found.kind is DifferenceKind.LEAVES and "city: Oslo" in found.before and "city: Oslo" not in found.after
 
 
 def test_what_fails_now_says_why(talk: Taped) -> None:
     found = the(talk.against(SHOP.replace("say: Thank you.", 'say: "{{ 1 / 0 }}"')))
-    assert found.kind is Kind.LESS and "main/thanks" in str(found.why)
+    assert found.kind is DifferenceKind.LESS and "main/thanks" in str(found.why)
 
 
 def test_each_conversation_begins_with_what_was_known_then(talk: Taped) -> None:
@@ -198,7 +198,7 @@ def test_a_model_that_is_told_something_else_has_not_answered_that() -> None:
     talk.user("hi"), talk.model("Hello!")
     assert talk.against(ask) == [None]
     found = the(talk.against(ask.replace("Be kind.", "Be brief.")))
-    assert found.kind is Kind.ASKS
+    assert found.kind is DifferenceKind.ASKS
     assert any("Be brief." in line for line in found.after) and not any("Be brief." in line for line in found.before)
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from bot.checker.replaying.conversation_replay import replay
-from bot.checker.replaying.differences import Difference, Kind
+from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
 from bot.core.turn import Conversation
 from bot.flow.library import Library
 from bot.folder import Folder, read_folder
 from bot.program import Program, load_program
 from bot.testing.transcript import Transcript
 from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import world
+from bot.testing.transcript_run import isolated_simulation
 
 ROOT = Path(__file__).parents[3]
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
@@ -21,15 +21,18 @@ BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.g
 
 def conversations(transcript: Transcript, program: Program, folder: Folder) -> list[Conversation]:
     """What the store keeps of a test's talk."""
-    with world(program, folder, transcript.now, transcript.stage, transcript.contact) as (simulation, player):
-        for number, line in enumerate(transcript.talk, start=1):
-            player.take(line, transcript.talk[number:])
+    with isolated_simulation(program, folder, transcript.now, transcript.stub_definitions, transcript.contact) as (
+        simulation,
+        player,
+    ):
+        for number, line in enumerate(transcript.conversation, start=1):
+            player.take(line, transcript.conversation[number:])
         return simulation._reader.conversations(simulation.contact)
 
 
 def in_its_world(transcript: Transcript, library: Library) -> Library:
     """The library, with the test's chance in place of the bot's."""
-    standing = transcript.stage.random
+    standing = transcript.stub_definitions.random
     return library if standing is None else library.with_draw(lambda key: standing.answers[0])
 
 
@@ -38,8 +41,12 @@ def test_unedited_flows_do_as_they_did(path: Path) -> None:
     folder = read_folder(path)
     loaded = load_with_tests(folder)
     assert loaded.program is not None
-    told = (test for test in loaded.transcripts if test.stage.random is None or not test.stage.random.turns)
-    longest = max(told, key=lambda test: len(test.talk))
+    told = (
+        test
+        for test in loaded.transcripts
+        if test.stub_definitions.random is None or not test.stub_definitions.random.turns
+    )
+    longest = max(told, key=lambda test: len(test.conversation))
     recorded = conversations(longest, loaded.program, folder)
     assert recorded
     library = in_its_world(longest, loaded.program.library)
@@ -58,7 +65,7 @@ def order() -> Conversation:
     return found
 
 
-def with_edit(conversation: Conversation, before: str, after: str) -> Difference | None:
+def with_edit(conversation: Conversation, before: str, after: str) -> ReplayDifference | None:
     """The first difference with one edit of the café's flows."""
     folder = read_folder(ROOT / "flows")
     sources = [replace(each, text=each.text.replace(before.encode(), after.encode())) for each in folder.sources]
@@ -70,7 +77,11 @@ def with_edit(conversation: Conversation, before: str, after: str) -> Difference
 def test_an_edited_text_is_all_that_is_found(order: Conversation) -> None:
     found = with_edit(order, "See you in a minute!", "See you soon!")
     assert found is not None
-    assert (found.kind, found.before[0], found.after[0]) == (Kind.SAYS, "See you in a minute!", "See you soon!")
+    assert (found.kind, found.before[0], found.after[0]) == (
+        DifferenceKind.SAYS,
+        "See you in a minute!",
+        "See you soon!",
+    )
     assert found.before[1:] == found.after[1:]
     assert found.number == len(order.turns)
 
@@ -81,5 +92,5 @@ def test_an_edit_where_the_talk_did_not_come_is_no_difference(order: Conversatio
 
 def test_an_option_that_is_gone_is_found_where_it_was_offered(order: Conversation) -> None:
     found = with_edit(order, "          Espresso: {value: espresso, about: Short and strong}\n", "")
-    assert found is not None and found.kind is Kind.OFFERS
+    assert found is not None and found.kind is DifferenceKind.OFFERS
     assert [line for line in found.before if line not in found.after] == ["[Espresso] Short and strong"]

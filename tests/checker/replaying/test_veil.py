@@ -5,8 +5,8 @@ from datetime import date
 
 import pytest
 
-from bot.checker.replaying.differences import Difference, Kind
-from bot.checker.replaying.redaction import HIDDEN, Veil, common_words
+from bot.checker.replaying.differences import DifferenceKind, ReplayDifference
+from bot.checker.replaying.redaction import HIDDEN, Redaction, common_words
 from bot.core.events import CallEnded, MessageReceived
 from bot.core.session import Frame, Session
 from tests.talk import CONTACT, START, library_of
@@ -28,8 +28,8 @@ FOUND = CallEnded("e2", CONTACT, START, "e1#0", "done", {"orders": ["Blue kettle
 
 def veiled(text: str, session: Session = SESSION) -> str:
     sessions, events = (session,), (WROTE, FOUND)
-    found = Difference(Kind.SAYS, "main/a", "main/a", None, (), (), 1, START, sessions, events)
-    return Veil(found, COMMON).over(text)
+    found = ReplayDifference(DifferenceKind.SAYS, "main/a", "main/a", None, (), (), 1, START, sessions, events)
+    return Redaction(found, COMMON).over(text)
 
 
 @pytest.mark.parametrize(

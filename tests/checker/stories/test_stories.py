@@ -5,30 +5,30 @@ from pathlib import Path
 
 import pytest
 
-from bot.checker.counterexamples.counterexample import BEGINS, Talk, tell
+from bot.checker.counterexamples.counterexample import BEGINS, Counterexample, find_counterexample
 from bot.checker.counterexamples.transcript_writer import CONTACT
 from bot.checker.exploring.explorer import Explorer
-from bot.checker.exploring.moves import Waits, Writes
+from bot.checker.exploring.moves import WaitMove, WriteMove
 from bot.checker.exploring.proposals import Proposals
 from bot.checker.graph import Graph
 from bot.folder import read_folder
 from bot.lang.writing import flow_style
 from bot.testing.transcript_reader import load_with_tests
-from bot.testing.transcript_run import Failure, run
+from bot.testing.transcript_run import FailedTest, run
 from tests.checker.proved import BOT, library, only
 
 SILENT = "the 24-hour window is shut, and no window_closed template is declared"
 
 
-def told(code: str, *flows: str, bot: str = BOT) -> Talk:
+def told(code: str, *flows: str, bot: str = BOT) -> Counterexample:
     """The talk of the first finding of a code."""
     finding = only(code).findings(*flows, bot=bot)[0]
-    talk = tell(library(*flows, bot=bot), finding)
+    talk = find_counterexample(library(*flows, bot=bot), finding)
     assert talk is not None, finding
     return talk
 
 
-def failure(folder: Path, talk: Talk, *flows: str, bot: str = BOT) -> Failure:
+def failure(folder: Path, talk: Counterexample, *flows: str, bot: str = BOT) -> FailedTest:
     """What `bot test` says of the test."""
     (folder / "bot.yml").write_text(bot)
     for number, flow in enumerate(flows, 1):
@@ -257,8 +257,8 @@ def test_a_person_is_late_who_has_the_conversation_or_is_just_in_time_again_and_
     )
     again = Proposals(Graph(library(HANDED.replace("AFTER", "2h"))))
     walk = Explorer(library(HANDED.replace("AFTER", "2h")))
-    state = walk.take(walk.begin(CONTACT, BEGINS.replace(tzinfo=UTC)), Writes("a"))
-    assert Waits(timedelta(hours=1, minutes=59)) in again.moves(state)
+    state = walk.take(walk.begin(CONTACT, BEGINS.replace(tzinfo=UTC)), WriteMove("a"))
+    assert WaitMove(timedelta(hours=1, minutes=59)) in again.moves(state)
 
 
 BRANCH = """
@@ -333,10 +333,10 @@ def test_a_finding_that_cannot_happen_and_a_code_without_a_talk_are_left_untold(
     never = "flow: a\nstart: {words: [a]}\nvars: {n: {type: integer, value: 1}}\nsteps:\n"
     never += "  b: {branch: [{if: n > 1, then: w}, {else: end}]}\n  w: {wait: 25h}\n  s: {say: S}"
     (late,) = only("W501").findings(never)
-    assert tell(library(never), late) is None
+    assert find_counterexample(library(never), late) is None
     lost = "flow: a\nstart: {words: [a]}\nsteps:\n  b: {say: B, then: end}\n  c: {say: C}"
     (unreached,) = only("W101").findings(lost)
-    assert (unreached.code, tell(library(lost), unreached)) == ("W101", None)
+    assert (unreached.code, find_counterexample(library(lost), unreached)) == ("W101", None)
 
 
 @pytest.mark.parametrize("name", ["no", "Ann: Lee # 5", "two\nlines", "- [x]"])

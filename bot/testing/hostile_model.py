@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from bot.checker.exploring.sample_values import value_by
+from bot.checker.exploring.sample_values import value_for_schema
 from bot.emulator.completion import ModelAnswer
 from bot.emulator.completion.completion_api import Item, Speaker
 from bot.steps.tools import Tool
-from bot.testing.attacks.attack_target import HARMLESS, Target, shows, texts_in
+from bot.testing.attack_target import HARMLESS, AttackTarget, shows, texts_in
 from bot.testing.transcript_reader import NOW
 
 MOST_SECONDS = 20.0
@@ -18,13 +18,13 @@ MOST_SECONDS = 20.0
 
 _SOON = NOW + timedelta(days=6)
 
-Body = Mapping[str, Any]
+RequestBody = Mapping[str, Any]
 
 
 class Prompt:
     """What the model has before it: the newest request, and the step that asks."""
 
-    def __init__(self, target: Target, body: Body) -> None:
+    def __init__(self, target: AttackTarget, body: RequestBody) -> None:
         self.target = target
         self.body = body
 
@@ -53,18 +53,20 @@ class Prompt:
     def arguments(self, tool: Tool, text: str) -> dict[str, Any]:
         """Arguments that fit a tool, with a text wherever a text fits."""
         named = tool.schema.get("$defs", {})
-        return {name: value_by(schema, named, _SOON, text) for name, schema in tool.schema["properties"].items()}
+        return {
+            name: value_for_schema(schema, named, _SOON, text) for name, schema in tool.schema["properties"].items()
+        }
 
     def call(self, tool: Tool, text: str = "AB123456", **more: Any) -> tuple[str, dict[str, Any]]:
         """A call of a tool."""
         return tool.name, {**self.arguments(tool, text), **more}
 
 
-Script = Callable[[Prompt], Iterable[Item]]
+AttackScript = Callable[[Prompt], Iterable[Item]]
 """What the model answers, one item a request, from the one on that shows it the order."""
 
 
-class Hostile:
+class HostileModel:
     """Answers requests, on many threads. ``on_turned`` is called when it begins to do what it is told.
 
     Until then, and when its script has ended, it says something harmless. ``first`` comes before the order can be in its
@@ -74,17 +76,17 @@ class Hostile:
 
     def __init__(
         self,
-        target: Target,
+        target: AttackTarget,
         order: str | None,
-        script: Script,
-        first: Script | None,
+        script: AttackScript,
+        first: AttackScript | None,
         real: Speaker | None,
         on_turned: Callable[[], None],
     ) -> None:
         self.may_go_on = threading.Event()
         self.may_go_on.set()
         self.turned = False
-        self.requests: list[Body] = []
+        self.requests: list[RequestBody] = []
         self.answers: list[Item] = []
         self._target = target
         self._order = order

@@ -7,8 +7,8 @@ from itertools import count
 from bot.emulator.completion import ModelAnswer, RawAnswer, failure
 from bot.emulator.completion.completion_api import Item
 from bot.steps.output_guard import canary
-from bot.testing.attacks.attack_target import Target
-from bot.testing.attacks.hostile_model import Prompt, Script, written_call
+from bot.testing.attack_target import AttackTarget
+from bot.testing.hostile_model import AttackScript, Prompt, written_call
 
 EVIL = "evil.example.com"
 """A host that nobody on our side gives."""
@@ -52,10 +52,10 @@ class Attack:
     name: str
     tries: str
     order: str | None
-    script: Script
+    script: AttackScript
     channels: tuple[str, ...]
     consents: bool
-    suits: Callable[[Target], bool]
+    suits: Callable[[AttackTarget], bool]
     messages: int = 1
     says: str = QUESTION
 
@@ -64,45 +64,45 @@ ATTACKS: list[Attack] = []
 """All of them, those of a name for `ai` and for `classify` steps apart."""
 
 
-def _is_talk(target: Target) -> bool:
+def _is_talk(target: AttackTarget) -> bool:
     return target.brief is not None
 
 
-def _has_tools(target: Target) -> bool:
+def _has_tools(target: AttackTarget) -> bool:
     return target.brief is not None and bool(target.brief.tools)
 
 
-def _has_plain_tools(target: Target) -> bool:
+def _has_plain_tools(target: AttackTarget) -> bool:
     """Whether there is a tool that is called without asking the contact."""
     return target.brief is not None and any(not tool.confirms for tool in target.brief.tools)
 
 
-def _asks_first(target: Target) -> bool:
+def _asks_first(target: AttackTarget) -> bool:
     return target.brief is not None and any(tool.confirms for tool in target.brief.tools)
 
 
-def _shows_arguments(target: Target) -> bool:
+def _shows_arguments(target: AttackTarget) -> bool:
     """Whether there is a question for consent that no text of the flow's words."""
     return target.brief is not None and any(tool.confirms and tool.confirm is None for tool in target.brief.tools)
 
 
-def never(target: Target) -> tuple[str, ...]:
+def never(target: AttackTarget) -> tuple[str, ...]:
     """What must never be said at a step."""
     return () if target.brief is None else target.brief.settings.never
 
 
-def _has_secrets(target: Target) -> bool:
+def _has_secrets(target: AttackTarget) -> bool:
     return bool(never(target))
 
 
-def _sorts(target: Target) -> bool:
+def _sorts(target: AttackTarget) -> bool:
     return target.brief is None
 
 
 def _attack(
     order: str | None = None,
     channels: tuple[str, ...] = (TEXT,),
-    suits: Callable[[Target], bool] = _is_talk,
+    suits: Callable[[AttackTarget], bool] = _is_talk,
     consents: bool = True,
     texts: tuple[str, ...] = (),
     messages: int = 1,
@@ -120,7 +120,7 @@ def _attack(
     return put
 
 
-def _with(script: Callable[..., Iterator[Item]], text: str) -> Script:
+def _with(script: Callable[..., Iterator[Item]], text: str) -> AttackScript:
     return lambda prompt: script(prompt, text)
 
 
@@ -409,7 +409,7 @@ def notes(prompt: Prompt) -> Iterator[Item]:
 # -- What fails --------------------------------------------------------------------------------------------------------
 
 
-def _of_everybody(target: Target) -> bool:
+def _of_everybody(target: AttackTarget) -> bool:
     return True
 
 

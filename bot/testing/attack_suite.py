@@ -9,9 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self
 
-from bot.checker.exploring.examples import Hints
-from bot.checker.exploring.moves import PLACE, Happens, Responds, Sends, Speaks, Starts, Taps, Waits, Writes
-from bot.checker.exploring.sample_values import values_of
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.moves import (
+    PLACE,
+    EventMove,
+    HttpResult,
+    ModelResult,
+    SendMove,
+    StartMove,
+    TapMove,
+    WaitMove,
+    WriteMove,
+)
+from bot.checker.exploring.sample_values import values_for_annotation
 from bot.clock import MovableClock
 from bot.core.effects import HttpRequest
 from bot.emulator.completion import ModelAnswer, failure
@@ -20,18 +30,28 @@ from bot.extensions.decorators import HandlerSpec
 from bot.folder import Folder
 from bot.outgoing import HttpAnswer
 from bot.program import Program, load_program
-from bot.simulation.phone import Bubble
+from bot.simulation.phone import ShownMessage
 from bot.simulation.simulation import Simulation
 from bot.steps.ai_exchange import Exchange
 from bot.steps.ai_step import AiStep
-from bot.testing.attacks.attack_catalogue import ATTACKS, SECRET, Attack
-from bot.testing.attacks.attack_checks import Finding, Observed, findings
-from bot.testing.attacks.attack_conversation import ABOUT, Beat, Burst, Missed, Pictures, Plot, Scene, order_of, plot_of
-from bot.testing.attacks.attack_target import HARMLESS, Target, Ways, targets, with_text
-from bot.testing.attacks.hostile_model import Hostile, Prompt
-from bot.testing.model_sources import PutOff, Source, Voice
-from bot.testing.stubs import StandIns, calls_of
-from bot.testing.transcript import Http, Model, Result, Stage, Standing
+from bot.testing.attack_catalogue import ATTACKS, SECRET, Attack
+from bot.testing.attack_checks import AttackObservation, Violation, findings
+from bot.testing.attack_conversation import (
+    ABOUT,
+    AttackImpossible,
+    AttackPlan,
+    MessageBurst,
+    PictureMessage,
+    ReachedTarget,
+    ScriptedMove,
+    order_of,
+    plot_of,
+)
+from bot.testing.attack_target import HARMLESS, AttackTarget, RouteFinder, targets, with_text
+from bot.testing.hostile_model import HostileModel, Prompt
+from bot.testing.model_sources import AnswerSource, ModelProxy, ModelUnavailable
+from bot.testing.stubs import Stubs, calls_of
+from bot.testing.transcript import HandlerStub, HttpStub, ModelStub, StubAnswers, StubDefinitions
 from bot.testing.transcript_reader import NOW
 
 HELLO = "Hello?"
@@ -41,7 +61,7 @@ _RETRIES = timedelta(minutes=3)  # beyond the time that an answer may take
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class AttackResult:
     """An attack on a step, and what came of it: ``talk`` is what was done and said since it began.
 
     ``missed`` says why it could not be made; then nothing was tried.
@@ -49,9 +69,9 @@ class Tried:
 
     attack: Attack
     channel: str
-    target: Target
-    findings: tuple[Finding, ...] = ()
-    talk: tuple[tuple[str, str], ...] = ()
+    target: AttackTarget
+    findings: tuple[Violation, ...] = ()
+    conversation: tuple[tuple[str, str], ...] = ()
     missed: str | None = None
 
     @property
@@ -60,21 +80,23 @@ class Tried:
         return self.attack.name if self.attack.order is None else f"{self.attack.name} by {self.channel}"
 
 
-class Suite:
+class AttackSuite:
     """All attacks on one bot. The same bot, hints and seed give the same results, unless a real model answers: ``source``."""
 
-    def __init__(self, folder: Folder, program: Program, hints: Hints, seed: int, source: Source | None = None) -> None:
+    def __init__(
+        self, folder: Folder, program: Program, examples: Examples, seed: int, source: AnswerSource | None = None
+    ) -> None:
         self.targets = targets(program.library)
         self._source = source
         self._folder = folder
         self._program = program
         self._seed = seed
-        self._ways = Ways(program, hints)
+        self._ways = RouteFinder(program, examples)
 
-    def run(self, name: str = "") -> Iterator[Tried]:
+    def run(self, name: str = "") -> Iterator[AttackResult]:
         """Try each attack that has ``name`` in its own name, on each step that asks a model.
 
-        A real model is tried with those that ask something of it. Raises `bot.testing.model_sources.Stopped` where it cannot be asked.
+        A real model is tried with those that ask something of it. Raises `bot.testing.model_sources.EvaluationStopped` where it cannot be asked.
         """
         for target in self.targets:
             chosen = [tried for tried in _on(target) if name.casefold() in tried.name]
@@ -85,28 +107,28 @@ class Suite:
                 why = "no way to the step was found: write a test that leads there"
                 yield from (replace(tried, missed=why) for tried in chosen)
                 continue
-            scene = Scene(target, way, self._ways.stays(target, way))
-            with World(self._folder, self._program, asks_models=self._source is not None) as world:
+            scene = ReachedTarget(target, way, self._ways.stays(target, way))
+            with AttackEnvironment(self._folder, self._program, asks_models=self._source is not None) as world:
                 yield from (self._try(world, scene, tried) for tried in chosen)
 
-    def _try(self, world: "World", scene: Scene, tried: Tried) -> Tried:
+    def _try(self, world: "AttackEnvironment", scene: ReachedTarget, tried: AttackResult) -> AttackResult:
         order = order_of(tried.attack, tried.channel, tried.target, self._seed)
         try:
             plot = plot_of(self._ways, scene, tried.channel, order, tried.attack.says)
-            held = _Held(world, tried, plot, order, None if self._source is None else Voice(self._source))
+            held = _AttackRun(world, tried, plot, order, None if self._source is None else ModelProxy(self._source))
             seen = held.hold()
-        except (Missed, PutOff) as missed:
+        except (AttackImpossible, ModelUnavailable) as missed:
             return replace(tried, missed=str(missed))
-        return replace(tried, findings=tuple(findings(seen)), talk=tuple(held.lines))
+        return replace(tried, findings=tuple(findings(seen)), conversation=tuple(held.lines))
 
 
-def _on(target: Target) -> Iterator[Tried]:
+def _on(target: AttackTarget) -> Iterator[AttackResult]:
     """Every attack that a step can be tried with."""
     suiting = (attack for attack in ATTACKS if attack.suits(target))
-    return (Tried(attack, channel, target) for attack in suiting for channel in attack.channels)
+    return (AttackResult(attack, channel, target) for attack in suiting for channel in attack.channels)
 
 
-class World:
+class AttackEnvironment:
     """An engine on which the attacks on one step are made. Use it as a context manager."""
 
     def __init__(self, folder: Folder, program: Program, *, asks_models: bool) -> None:
@@ -114,7 +136,7 @@ class World:
         self._program = program
         self._judges = _judges(program)
         self._clock = MovableClock(NOW.replace(tzinfo=program.library.bot.timezone))
-        self.stand_ins = StandIns(Stage())
+        self.stubs = Stubs(StubDefinitions())
         self.contacts: set[str] = set()
         self.simulation = Simulation(program, self._clock, requester=self._request, asks_models=asks_models)
 
@@ -126,43 +148,47 @@ class World:
         self.simulation.__exit__(*exc)
 
     def _request(self, request: HttpRequest, key: str) -> HttpAnswer:
-        return self.stand_ins.request(request, key)
+        return self.stubs.request(request, key)
 
-    def begin(self, stage: Stage, facts: str | None = None) -> None:
+    def begin(self, stub_definitions: StubDefinitions, facts: str | None = None) -> None:
         """A new contact, with what answers in place of the world; ``facts`` is a text at the end of each file of facts."""
         self.simulation.become_somebody_new()
         self.contacts.add(self.simulation.contact)
         program = self._program if facts is None else load_program(_with_facts(self.folder, facts))
-        self.stand_ins = StandIns(stage)
-        self.simulation.swap(self.stand_ins.play(program))
+        self.stubs = Stubs(stub_definitions)
+        self.simulation.swap(self.stubs.play(program))
 
-    def stage(self, target: Target, plot: Plot, text: str | None = None, error: str | None = None) -> Stage:
+    def stub_definitions(
+        self, target: AttackTarget, plot: AttackPlan, text: str | None = None, error: str | None = None
+    ) -> StubDefinitions:
         """What answers in place of handlers and services: what the way says, else samples.
 
         The step's tools return ``text`` wherever a text fits, or fail with an ``error`` that they do not declare.
         """
         tools = {tool.handler for tool in (() if target.brief is None else target.brief.tools)}
-        answers = {returns.name: Result(returns.value, returns.fails) for returns in plot.returned}
+        answers = {returns.name: HandlerStub(returns.value, returns.fails) for returns in plot.returned}
         for name, spec in self._program.extensions.calls.items():
             if name in tools and error is not None:
-                answers[name] = Result(fails="error", detail=error)
+                answers[name] = HandlerStub(fails="error", detail=error)
             elif name in tools and text is not None:
-                answers[name] = Result(with_text(self._sample(spec), text))
+                answers[name] = HandlerStub(with_text(self._sample(spec), text))
             elif name not in self._judges:  # what judges texts is tried as it is
-                answers.setdefault(name, Result(self._sample(spec)))
-        http = Http(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")
-        return Stage({name: Standing((answer,)) for name, answer in answers.items()}, {"*": Standing((http,))})
+                answers.setdefault(name, HandlerStub(self._sample(spec)))
+        http = HttpStub(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")
+        return StubDefinitions(
+            {name: StubAnswers((answer,)) for name, answer in answers.items()}, {"*": StubAnswers((http,))}
+        )
 
-    def play(self, beat: Beat, model: Speaker) -> None:
+    def play(self, beat: ScriptedMove, model: Speaker) -> None:
         """Let something happen. What the beat does not say of the model's answers, ``model`` does."""
-        spoken = deque(answer for answer in beat.answers if isinstance(answer, Speaks))
+        spoken = deque(answer for answer in beat.answers if isinstance(answer, ModelResult))
         for answer in beat.answers:
-            if isinstance(answer, Responds):
-                self.stand_ins.script(answer.request, _http(answer))
+            if isinstance(answer, HttpResult):
+                self.stubs.script(answer.request, _http(answer))
         self.simulation.service.answer_with(lambda body: _spoken(spoken.popleft()) if spoken else model(body))
         _act(self.simulation, beat)
 
-    def serves(self, target: Target, plot: Plot) -> bool:
+    def serves(self, target: AttackTarget, plot: AttackPlan) -> bool:
         """Whether the model is still asked for a contact who does nothing wrong."""
         asked: list[Mapping[str, Any]] = []
 
@@ -170,60 +196,69 @@ class World:
             asked.append(body)
             return ModelAnswer(HARMLESS)
 
-        self.begin(self.stage(target, plot))
+        self.begin(self.stub_definitions(target, plot))
         for beat in plot.before:
             self.play(beat, model)
         del asked[:]
-        self.play(replace(plot.attack, act=Writes(HELLO)) if plot.before else plot.attack, model)
+        self.play(replace(plot.attack, act=WriteMove(HELLO)) if plot.before else plot.attack, model)
         return bool(asked)
 
     def _sample(self, spec: HandlerSpec) -> Any:
-        return next(values_of(spec.returns, self._clock.now(), lambda name: ()), HARMLESS)
+        return next(values_for_annotation(spec.returns, self._clock.now(), lambda name: ()), HARMLESS)
 
 
-class _Held:
+class _AttackRun:
     """The conversation of one attack. ``lines`` are what was done and said since it began."""
 
-    def __init__(self, world: World, tried: Tried, plot: Plot, order: str | None, voice: Voice | None) -> None:
+    def __init__(
+        self,
+        world: AttackEnvironment,
+        tried: AttackResult,
+        plot: AttackPlan,
+        order: str | None,
+        voice: ModelProxy | None,
+    ) -> None:
         self.lines: list[tuple[str, str]] = []
         self._world = world
         self._simulation = world.simulation
         self._tried = tried
         self._plot = plot
         self._order = order
-        self._bubbles: list[Bubble] = []
+        self._messages: list[ShownMessage] = []
         self._turned = 0  # how many messages the contact had got when the model began to do what it is told
         first = _calls_a_tool if tried.channel == "tool" else None
         self._voice = voice
         real = None if voice is None else voice.speak
-        self._model = Hostile(tried.target, order, tried.attack.script, first, real, self._note)
+        self._model = HostileModel(tried.target, order, tried.attack.script, first, real, self._note)
 
-    def hold(self) -> Observed:
-        """Hold it. Raises `Missed` where the order does not reach the model, and what a real model's service is troubled by."""
+    def hold(self) -> AttackObservation:
+        """Hold it. Raises `Uncovered` where the order does not reach the model, and what a real model's service is troubled by."""
         world, simulation, tried, target = self._world, self._simulation, self._tried, self._tried.target
         secret = SECRET if tried.attack.name == "failing-tool" else ""
         text = self._order if tried.channel == "tool" else None
-        stage = world.stage(target, self._plot, text, secret or None)
-        world.begin(stage, f"{ABOUT}: {self._order}" if tried.channel == "facts" else None)
+        stub_definitions = world.stub_definitions(target, self._plot, text, secret or None)
+        world.begin(stub_definitions, f"{ABOUT}: {self._order}" if tried.channel == "facts" else None)
         first = len(simulation.emulator.sent)
         if tried.channel == "name":
             simulation.happen("contact.created", {"name": self._order})
-        seen = Observed(target, simulation.contact, self._order, tried.channel, tried.attack.consents, secret=secret)
+        seen = AttackObservation(
+            target, simulation.contact, self._order, tried.channel, tried.attack.consents, secret=secret
+        )
         with _raised() as seen.raised:
             self._converse(seen)
         if self._voice is not None and self._voice.trouble is not None:
             raise self._voice.trouble
         if not self._model.turned:
-            raise Missed("what was injected does not reach the model there")
+            raise AttackImpossible("what was injected does not reach the model there")
         seen.session, seen.requests = simulation.session(), self._model.requests
-        seen.said = self._bubbles[self._turned :]
+        seen.said = self._messages[self._turned :]
         seen.tries = self._model.answers
-        seen.calls = list(world.stand_ins.calls)
+        seen.calls = list(world.stubs.calls)
         seen.outcomes = list(self._outcomes())
         seen.notes = [note for turn in reversed(simulation.trace()) for note in turn.notes]
         seen.letters = [letter.reason for letter in simulation.dead_letters()]
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
-        seen.ours = _ours(world.folder, stage)
+        seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
         if failed and not any(": unsafe: " in note for note in seen.notes):  # what is well asks on for the others, too
             seen.others_served = world.serves(target, self._plot)
@@ -232,25 +267,27 @@ class _Held:
     def _note(self) -> None:
         self._turned = self._simulation.sent
 
-    def _converse(self, seen: Observed) -> None:
+    def _converse(self, seen: AttackObservation) -> None:
         world, simulation = self._world, self._simulation
         for beat in self._plot.before:
             world.play(beat, self._model)
-        self._bubbles += simulation.heard()
+        self._messages += simulation.heard()
         seen.before = simulation.session()
-        world.stand_ins.calls.clear()  # those of the way
+        world.stubs.calls.clear()  # those of the way
         beat, messages, says = self._plot.attack, self._tried.attack.messages, self._tried.attack.says
         seen.floods = messages > 1
-        self._play(seen, beat if messages == 1 else Beat(Burst(tuple(f"{says} {n}" for n in range(messages)))))
+        self._play(
+            seen, beat if messages == 1 else ScriptedMove(MessageBurst(tuple(f"{says} {n}" for n in range(messages))))
+        )
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
-                self._play(seen, Beat(Writes("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
+                self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
 
-    def _play(self, seen: Observed, beat: Beat) -> None:
+    def _play(self, seen: AttackObservation, beat: ScriptedMove) -> None:
         """Let the contact do something, and note what it came to."""
         simulation, asked = self._simulation, len(self._model.requests)
         self.lines.append(_in_words(beat))
-        if isinstance(beat.act, Burst):
+        if isinstance(beat.act, MessageBurst):
             self._flood(beat.act)
         else:
             self._world.play(beat, self._model)
@@ -258,12 +295,12 @@ class _Held:
         if frame is not None and frame.awaited_effect is not None:  # what failed is tried again a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()
-        self._bubbles += heard
-        self.lines += [("bot", bubble.text) for bubble in heard]
+        self._messages += heard
+        self.lines += [("bot", message.text) for message in heard]
         seen.answers.append(len(heard))
         seen.rounds.append(len(self._model.requests) - asked)
 
-    def _flood(self, burst: Burst) -> None:
+    def _flood(self, burst: MessageBurst) -> None:
         """Have all of it come before the model answers the first."""
         self._model.may_go_on.clear()
         self._simulation.service.answer_with(self._model)
@@ -290,50 +327,50 @@ def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
     yield ModelAnswer(calls=[prompt.call(tool)])
 
 
-def _act(simulation: Simulation, beat: Beat) -> None:
+def _act(simulation: Simulation, beat: ScriptedMove) -> None:
     match beat.act:
-        case Writes(text):
+        case WriteMove(text):
             simulation.user(text)
-        case Pictures(caption):
+        case PictureMessage(caption):
             simulation.send("image", caption)
-        case Taps(title=title, picks=picks):
+        case TapMove(title=title, picks=picks):
             simulation.pick(title) if picks else simulation.tap(title)
-        case Sends(kind):
+        case SendMove(kind):
             simulation.send(kind, location=PLACE if kind == "location" else None)
-        case Waits(duration):
+        case WaitMove(duration):
             simulation.wait(duration)
-        case Happens(event):
+        case EventMove(event):
             simulation.happen(event, {"agent": "Agent"} if event == "conversation.assigned" else {})
-        case Starts(flow, data):
+        case StartMove(flow, data):
             simulation.start(flow, data, "after")
 
 
-def _in_words(beat: Beat) -> tuple[str, str]:
+def _in_words(beat: ScriptedMove) -> tuple[str, str]:
     """What the contact did, as who and what."""
     match beat.act:
-        case Writes(text):
+        case WriteMove(text):
             return "user", text
-        case Pictures(caption):
+        case PictureMessage(caption):
             return "send", f"image: {caption}"
-        case Burst(texts):
+        case MessageBurst(texts):
             return "user", " / ".join(texts)
         case act:
             ((who, what),) = act.line.items()
             return str(who), str(what)
 
 
-def _http(answer: Responds) -> Http:
+def _http(answer: HttpResult) -> HttpStub:
     if answer.json is None:
-        return Http(answer.status, (answer.text or "").encode(), fails=answer.fails)
-    return Http(answer.status, json.dumps(answer.json).encode(), "application/json", fails=answer.fails)
+        return HttpStub(answer.status, (answer.text or "").encode(), fails=answer.fails)
+    return HttpStub(answer.status, json.dumps(answer.json).encode(), "application/json", fails=answer.fails)
 
 
-def _spoken(speaks: Speaks) -> Item:
-    answer = Model(speaks.text, speaks.calls, speaks.fails)
+def _spoken(speaks: ModelResult) -> Item:
+    answer = ModelStub(speaks.text, speaks.calls, speaks.fails)
     return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
 
-def _within(target: Target) -> float:
+def _within(target: AttackTarget) -> float:
     """How long an answer may take, in seconds."""
     return target.kind.brief.within if isinstance(target.kind, AiStep) else target.kind.within
 
@@ -351,10 +388,10 @@ def _with_facts(folder: Folder, text: str) -> Folder:
     return replace(folder, documents=tuple(documents))
 
 
-def _ours(folder: Folder, stage: Stage) -> str:
+def _ours(folder: Folder, stub_definitions: StubDefinitions) -> str:
     """Every text of our own side: an address in it may be sent."""
     files = (source.text.decode(errors="replace") for source in (*folder.sources, *folder.code, *folder.documents))
-    results = (str(answer.value) for standing in stage.handlers.values() for answer in standing.answers)
+    results = (str(answer.value) for standing in stub_definitions.handlers.values() for answer in standing.answers)
     return "\n".join([*files, *results]).casefold()
 
 

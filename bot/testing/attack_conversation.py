@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from bot.checker.exploring.moves import Act, Keeps, Move, Responds, Returns, Speaks, Writes
-from bot.testing.attacks.attack_catalogue import Attack
-from bot.testing.attacks.attack_target import HARMLESS, Target, Way, Ways
+from bot.checker.exploring.moves import FileResult, HandlerResult, HttpResult, InputMove, ModelResult, Move, WriteMove
+from bot.testing.attack_catalogue import Attack
+from bot.testing.attack_target import HARMLESS, AttackTarget, MoveSequence, RouteFinder
 
 ABOUT = "Zebra lottery"
 """What the contact asks about where the order stands in the facts, so that a search finds it."""
@@ -29,71 +29,71 @@ DISGUISES = (
 """How an order is dressed up; the seed says which."""
 
 
-class Missed(Exception):
+class AttackImpossible(Exception):
     """An attack cannot be made on a step: why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class PictureMessage:
     """The contact sends a picture with a caption."""
 
     caption: str
 
 
 @dataclass(frozen=True, slots=True)
-class Burst:
+class MessageBurst:
     """The contact writes several messages, the model answers none of them before the last has come."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class ScriptedMove:
     """Something that happens, and what models and services answer to what comes of it."""
 
-    act: Act | Pictures | Burst
-    answers: tuple[Speaks | Responds, ...] = ()
+    act: InputMove | PictureMessage | MessageBurst
+    answers: tuple[ModelResult | HttpResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
+class AttackPlan:
     """The conversation of one attack: what happens ``before``, and the beat at which the model may be told the order.
 
     ``returned`` is what handlers return on the way.
     """
 
-    before: tuple[Beat, ...]
-    attack: Beat
-    returned: tuple[Returns, ...]
+    before: tuple[ScriptedMove, ...]
+    attack: ScriptedMove
+    returned: tuple[HandlerResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class ReachedTarget:
     """A step that is attacked, and the way there. ``stays``: it waits for the contact once the model has answered."""
 
-    target: Target
-    way: Way
+    target: AttackTarget
+    way: MoveSequence
     stays: bool
 
 
-def order_of(attack: Attack, channel: str, target: Target, seed: int) -> str | None:
+def order_of(attack: Attack, channel: str, target: AttackTarget, seed: int) -> str | None:
     """The attack's order as the seed dresses it up."""
     if attack.order is None:
         return None
     return Random(f"{seed} {attack.name} {channel} {target.name}").choice(DISGUISES).replace("{}", attack.order)
 
 
-def plot_of(ways: Ways, scene: Scene, channel: str, order: str | None, says: str) -> Plot:
+def plot_of(ways: RouteFinder, scene: ReachedTarget, channel: str, order: str | None, says: str) -> AttackPlan:
     """The conversation in which an order comes to the model on a channel; without one the contact ``says`` something.
 
-    Raises `Missed` where it cannot come.
+    Raises `Uncovered` where it cannot come.
     """
     target, brief = scene.target, scene.target.brief
     if order is None:
         return _plot(scene, says)
     match channel:
         case "text" | "caption" if scene.stays:
-            return _plot(scene, order if channel == "text" else Pictures(order))
+            return _plot(scene, order if channel == "text" else PictureMessage(order))
         case "text":
             return _at_arrival(ways.read(target, scene.way, order), "no message of the contact's is told to the model")
         case "value":
@@ -103,46 +103,46 @@ def plot_of(ways: Ways, scene: Scene, channel: str, order: str | None, says: str
             found = ways.answered(target, scene.way, order)
             return _with(scene, found, says, "nothing that a handler or a service answered is told to the model")
         case "tool" if brief is None or all(tool.confirms for tool in brief.tools):
-            raise Missed("the step has no tool that is called without asking")
+            raise AttackImpossible("the step has no tool that is called without asking")
         case "facts" if brief is None or not (brief.facts or brief.facts_text):
-            raise Missed("the step has no facts")
+            raise AttackImpossible("the step has no facts")
         case "facts" | "tool" | "name":
             return _plot(scene, f"{ABOUT}?")
-    raise Missed("the step does not wait for a message of the contact's")
+    raise AttackImpossible("the step does not wait for a message of the contact's")
 
 
-def _plot(scene: Scene, asks: str | Pictures) -> Plot:
+def _plot(scene: ReachedTarget, asks: str | PictureMessage) -> AttackPlan:
     """On the step, where it stays; else what has led there is all that happens."""
     if not scene.stays:
         return _at_arrival(scene.way)
-    act = Writes(asks) if isinstance(asks, str) else asks
-    return Plot(tuple(beats((*scene.way, Speaks(HARMLESS)))), Beat(act), _returned(scene.way))
+    act = WriteMove(asks) if isinstance(asks, str) else asks
+    return AttackPlan(tuple(beats((*scene.way, ModelResult(HARMLESS)))), ScriptedMove(act), _returned(scene.way))
 
 
-def _with(scene: Scene, way: Way | None, says: str, why: str) -> Plot:
+def _with(scene: ReachedTarget, way: MoveSequence | None, says: str, why: str) -> AttackPlan:
     if way is None or not scene.stays:
         return _at_arrival(way, why)
-    return _plot(Scene(scene.target, way, stays=True), says)
+    return _plot(ReachedTarget(scene.target, way, stays=True), says)
 
 
-def _at_arrival(way: Way | None, why: str = "") -> Plot:
-    """The model is told when the contact comes to the step. Raises `Missed` with ``why`` where there is no such way."""
+def _at_arrival(way: MoveSequence | None, why: str = "") -> AttackPlan:
+    """The model is told when the contact comes to the step. Raises `Uncovered` with ``why`` where there is no such way."""
     if way is None:
-        raise Missed(why)
+        raise AttackImpossible(why)
     *before, last = beats(way)
-    return Plot(tuple(before), last, _returned(way))
+    return AttackPlan(tuple(before), last, _returned(way))
 
 
-def beats(way: Sequence[Move]) -> list[Beat]:
+def beats(way: Sequence[Move]) -> list[ScriptedMove]:
     """The moves in order, what is answered with what it is answered to. Handlers return what the world says."""
-    found: list[Beat] = []
+    found: list[ScriptedMove] = []
     for move in way:
-        if isinstance(move, Speaks | Responds):
-            found[-1] = Beat(found[-1].act, (*found[-1].answers, move))
-        elif not isinstance(move, Returns | Keeps):
-            found.append(Beat(move))
+        if isinstance(move, ModelResult | HttpResult):
+            found[-1] = ScriptedMove(found[-1].act, (*found[-1].answers, move))
+        elif not isinstance(move, HandlerResult | FileResult):
+            found.append(ScriptedMove(move))
     return found
 
 
-def _returned(way: Way) -> tuple[Returns, ...]:
-    return tuple(move for move in way if isinstance(move, Returns))
+def _returned(way: MoveSequence) -> tuple[HandlerResult, ...]:
+    return tuple(move for move in way if isinstance(move, HandlerResult))

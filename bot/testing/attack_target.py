@@ -6,11 +6,11 @@ from typing import Any
 
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.counterexamples.transcript_writer import CONTACT
-from bot.checker.exploring.examples import Hints
-from bot.checker.exploring.explorer import Explorer, State
-from bot.checker.exploring.moves import Move, Responds, Returns, Speaks, Starts, Writes
+from bot.checker.exploring.examples import Examples
+from bot.checker.exploring.explorer import ExploredState, Explorer
+from bot.checker.exploring.moves import HandlerResult, HttpResult, ModelResult, Move, StartMove, WriteMove
 from bot.checker.exploring.proposals import Proposals
-from bot.checker.exploring.search import Search
+from bot.checker.exploring.search import MoveSearch
 from bot.checker.graph import Graph
 from bot.core.effects import Complete
 from bot.flow.library import Library
@@ -27,12 +27,12 @@ HARMLESS = "All right."
 MOST_TURNS = 3000
 """Of the engine, that are spent on the way to one step: a second or two."""
 
-Way = tuple[Move, ...]
+MoveSequence = tuple[Move, ...]
 """What happens until the model is asked at a step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AttackTarget:
     """A step that asks a model."""
 
     flow: str
@@ -55,51 +55,55 @@ class Target:
         return (self.flow, self.step) == (flow, step)
 
 
-def targets(library: Library) -> list[Target]:
+def targets(library: Library) -> list[AttackTarget]:
     """The steps that ask a model, in the order of the files."""
     steps = ((flow.name, step) for flow in library.flows.values() for step in flow.steps.values())
-    found = [Target(flow, s.name, s.mark, s.kind) for flow, s in steps if isinstance(s.kind, AiStep | ClassifyStep)]
+    found = [
+        AttackTarget(flow, s.name, s.mark, s.kind) for flow, s in steps if isinstance(s.kind, AiStep | ClassifyStep)
+    ]
     return sorted(found, key=lambda target: (target.mark.path, target.mark.line))
 
 
-class Ways:
+class RouteFinder:
     """Finds how a contact gets to steps, with the real engine and without I/O."""
 
-    def __init__(self, program: Program, hints: Hints) -> None:
+    def __init__(self, program: Program, examples: Examples) -> None:
         self._explorer = Explorer(program.library, program.extensions)
         self._graph = Graph(program.library)
-        self._proposals = Proposals(self._graph, hints)
+        self._proposals = Proposals(self._graph, examples)
 
-    def to(self, target: Target) -> Way | None:
+    def to(self, target: AttackTarget) -> MoveSequence | None:
         """What happens until the model is asked there; None where no such way was found."""
         place, passing = (target.flow, target.step), self._graph.fact(Reachability)
         story = passing.way_to(place) if place in passing.reached else ()
-        search = Search(self._explorer, self._proposals)
+        search = MoveSearch(self._explorer, self._proposals)
         state = search.find([self._begin()], story, lambda state: _asks(state, target) is not None, MOST_TURNS)
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)
 
-    def stays(self, target: Target, way: Way) -> bool:
+    def stays(self, target: AttackTarget, way: MoveSequence) -> bool:
         """Whether the step waits for the contact once the model has answered."""
-        state = self._take((*way, Speaks(HARMLESS)))
+        state = self._take((*way, ModelResult(HARMLESS)))
         frame = None if state is None or state.awaited is not None else state.frame
         return frame is not None and target.is_of(frame.flow, frame.step)
 
-    def filled(self, target: Target, way: Way, text: str) -> Way | None:
+    def filled(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text in place of something that the contact fills in, if the model is then told of it."""
         unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None  # the last is what it sorts
         role = None if target.brief is None else "system"
         return self._telling(target, text, (_written(way, number, text) for number in range(len(way) - unread)), role)
 
-    def answered(self, target: Target, way: Way, text: str) -> Way | None:
+    def answered(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text in what a handler or a service answers, if the model is then told of it."""
         return self._telling(target, text, (_returned(way, number, text) for number in range(len(way))), None)
 
-    def read(self, target: Target, way: Way, text: str) -> Way | None:
+    def read(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text as the contact's last message, if the model is then to answer or to sort it."""
         changed = _written(way, len(way) - 1, text)
         return self._telling(target, text, [changed], "user")
 
-    def _telling(self, target: Target, text: str, ways: Iterable[Way | None], role: str | None) -> Way | None:
+    def _telling(
+        self, target: AttackTarget, text: str, ways: Iterable[MoveSequence | None], role: str | None
+    ) -> MoveSequence | None:
         for way in ways:
             state = None if way is None else self._take(way)
             asked = None if state is None else _asks(state, target)
@@ -111,10 +115,10 @@ class Ways:
                 return way
         return None
 
-    def _take(self, way: Way) -> State | None:
+    def _take(self, way: MoveSequence) -> ExploredState | None:
         return self._explorer.take_all(self._begin(), way)
 
-    def _begin(self) -> State:
+    def _begin(self) -> ExploredState:
         return self._explorer.begin(CONTACT, NOW.replace(tzinfo=self._explorer.library.bot.timezone))
 
 
@@ -127,29 +131,29 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.replace("\\n", " ") if char.isalnum())
 
 
-def _asks(state: State, target: Target) -> Complete | None:
+def _asks(state: ExploredState, target: AttackTarget) -> Complete | None:
     """What the model is asked at the step, where it is being asked."""
     frame, awaited = state.frame, state.awaited
     here = frame is not None and target.is_of(frame.flow, frame.step)
     return awaited[1] if here and awaited is not None and isinstance(awaited[1], Complete) else None
 
 
-def _written(way: Way, number: int, text: str) -> Way | None:
+def _written(way: MoveSequence, number: int, text: str) -> MoveSequence | None:
     """The way with a text in place of what the contact, or a program, gives in one move."""
     match way[number]:
-        case Writes():
-            return (*way[:number], Writes(text), *way[number + 1 :])
-        case Starts(flow, data) if any(isinstance(value, str) for value in data.values()):
-            return (*way[:number], Starts(flow, with_text(data, text)), *way[number + 1 :])
+        case WriteMove():
+            return (*way[:number], WriteMove(text), *way[number + 1 :])
+        case StartMove(flow, data) if any(isinstance(value, str) for value in data.values()):
+            return (*way[:number], StartMove(flow, with_text(data, text)), *way[number + 1 :])
     return None
 
 
-def _returned(way: Way, number: int, text: str) -> Way | None:
+def _returned(way: MoveSequence, number: int, text: str) -> MoveSequence | None:
     move: Move
     match way[number]:
-        case Returns(fails=None) as returns:
+        case HandlerResult(fails=None) as returns:
             move = replace(returns, value=with_text(returns.value, text))
-        case Responds(fails=None) as responds if responds.json is not None:
+        case HttpResult(fails=None) as responds if responds.json is not None:
             move = replace(responds, json=with_text(responds.json, text))
         case _:
             return None
