@@ -145,7 +145,7 @@ class Engine:
         self._performers = self._outside(FileCalls(Downloads(gateway_url), store), clock)
 
     def _outside(self, fetching: FileCalls, clock: Clock) -> PerformersByEffect:
-        """Who does what is done outside of turns."""
+        """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.careful, self._loop.claim)
         return PerformersByEffect(
             {

@@ -177,7 +177,7 @@ class HttpClient:
         if address is not None and parts.scheme == "https":
             options["server_hostname"] = parts.hostname
         self._pool: Any = _pool(url, proxy, options)
-        if proxy is not None and parts.scheme == "http":  # such a proxy is told the whole address
+        if proxy is not None and parts.scheme == "http":  # such a proxy needs the whole address
             self._prefix = f"http://{self._peer}{self._prefix}"
         if self._pool is not None:
             self._pool.pool = LifoQueue(connections)  # urllib3 fills its own with empty places, a lock taken for each
@@ -327,7 +327,7 @@ def proxy_of(url: str) -> str | None:
 
 
 def _pool(url: str, proxy: str | None, options: dict[str, Any]) -> urllib3.HTTPConnectionPool | None:
-    """The connections to a peer; None where the proxy is none that can be used."""
+    """The connections to a peer; None if the proxy cannot be used."""
     if proxy is None:
         return urllib3.connection_from_url(url, **options)
     try:
@@ -358,7 +358,7 @@ class NoConnection(Exception):
 
 
 class _Lookups:
-    """Looks host names up on threads of their own: the system cannot be told when to give up.
+    """Looks host names up on threads of their own: the system call has no time-out.
 
     All who ask for a name that is being looked up wait for the same answer, so that name servers that do not
     answer hold up one thread for each name.

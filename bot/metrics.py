@@ -85,13 +85,13 @@ class EngineMetrics(_Metrics):
         self._waited.observe(max(0.0, seconds))
 
     def sent(self, priority: int, outcome: str, seconds: float | None) -> None:
-        """A message was tried; ``seconds`` after it was decided on it came to its end, None where it has not."""
+        """A message was tried; ``seconds`` after it was decided on it was done, None if it is not."""
         self._sends.labels(PRIORITIES[priority], outcome).inc()
         if seconds is not None:
             self._send_seconds.labels(PRIORITIES[priority]).observe(max(0.0, seconds))
 
     def called(self, kind: str, outcome: str) -> None:
-        """A call came to its end."""
+        """A call has ended."""
         self._calls.labels(kind, outcome).inc()
 
     def used(self, model: str, prompt: int, completion: int) -> None:

@@ -21,7 +21,7 @@ from bot.public_addresses import (
 )
 from bot.steps.http_services import HttpService, is_header
 
-UNSAFE = ("POST", "PATCH")  # what is done twice where it is sent twice
+UNSAFE = ("POST", "PATCH")  # sent twice, such a request acts twice
 IDEMPOTENCY_KEY = "Idempotency-Key"
 """The header with a request's key: a service that knows it does the same request once."""
 
@@ -140,11 +140,11 @@ class ServiceRequester:
         return service
 
 
-def _headers(request: HttpRequest, told: Mapping[str, str], key: str) -> dict[str, str]:
+def _headers(request: HttpRequest, service_headers: Mapping[str, str], key: str) -> dict[str, str]:
     """All headers: ours, under the service's, under the step's, whatever their case."""
     by_key = {IDEMPOTENCY_KEY: key} if request.method in UNSAFE else {}
     headers: dict[str, tuple[str, str]] = {}
-    for group in (EVERYWHERE, by_key, told, request.headers):
+    for group in (EVERYWHERE, by_key, service_headers, request.headers):
         headers.update((name.lower(), (name, value)) for name, value in group.items())
     for name, value in headers.values():
         if not is_header(value):

@@ -40,7 +40,7 @@ class FaultyBot(BotError):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a bot's files come to: the flows and the Python that they use, swapped together; and its tests."""
+    """A loaded bot: its flows and the Python that they use, which are swapped together; and its tests."""
 
     library: Library
     extensions: Extensions

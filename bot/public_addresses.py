@@ -1,4 +1,4 @@
-"""Addresses on the Internet that somebody else gave or could bend: nobody is led into our own network by them.
+"""Checks addresses that a contact may have chosen: none of them may lead into our own network.
 
 A host is looked up once, and only the address that was looked at is connected to: the next answer could be another one.
 """
@@ -25,7 +25,7 @@ _SPECIAL_6 = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", 
 
 
 class BadAddress(BotError):
-    """An address that is none, or that leads where it must not."""
+    """An invalid address, or one that must not be connected to."""
 
 
 class NotPublic(BadAddress):

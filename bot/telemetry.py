@@ -69,10 +69,10 @@ class _Json(_OneLine):
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line = {"time": time, "level": record.levelname.lower(), "process": self._process, "logger": record.name}
         fields = getattr(record, "fields", None)
-        told = (
+        fields_or_message = (
             {"message": self._text(record)} if fields is None else {name: self._safe(fields[name]) for name in fields}
         )
-        return json.dumps(line | told, ensure_ascii=False)
+        return json.dumps(line | fields_or_message, ensure_ascii=False)
 
     def _safe(self, value: object) -> object:
         if isinstance(value, list):

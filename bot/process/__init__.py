@@ -1,1 +1,1 @@
-"""The processes of `bot serve`: a supervisor, and its two children, web and engine; and what is done while none runs."""
+"""The processes of `bot serve`: a supervisor and its two children, the web process and the engine."""

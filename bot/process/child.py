@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ORPHAN_SECONDS = 1.0  # to end in, when the supervisor was killed
 ASK_SECONDS = 1.0  # for the engine to answer the web process
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
-YIELDING = 19  # under load the door comes first: what is acknowledged is durable, and is taken a moment later
+YIELDING = 19  # under load the web process goes first: an acknowledged event is durable, and is taken a moment later
 STUCK = 70  # the exit code of an engine in which Python of the bot's own cannot be stopped
 UNFIT = 71  # and of either where the store's files cannot be used, however often it is started again
 BREATH_SECONDS = 0.001  # one wake-up is enough for all events of so short a time
@@ -41,7 +41,7 @@ log = logging.getLogger("bot")
 def main() -> None:
     """Run one of the two. The arguments are the supervisor's: descriptors by name, and the bot's folder."""
     role, arguments = sys.argv[1], json.loads(sys.argv[2])
-    gc.disable()  # until it is up: what is imported and loaded stays, and to look through it took a fifth of the start
+    gc.disable()  # until it is up: nothing that is loaded is garbage, and collecting took a fifth of the start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor says when
     settings = read_settings(Path(arguments["folder"]), os.environ, {}, arguments["secrets"])
     telemetry.set_up(role, settings.secrets, settings.log_format, turns=settings.log == "turns")
@@ -140,7 +140,7 @@ def _engine(settings: Settings, arguments: dict[str, Any]) -> None:
         _tell(arguments["begin"], b"x")
         server.start()
         _tell_up(arguments["news"], b"engine\n")
-        _until_told(engine, reloads, signals, arguments["woken"])
+        _run_until_sigterm(engine, reloads, signals, arguments["woken"])
         server.stop()
         engine.stop()
 
@@ -190,7 +190,7 @@ def _reload(engine: "Engine", reloads: "ProgramLoader") -> bool:
     return program is not None
 
 
-def _until_told(engine: "Engine", reloads: "ProgramLoader", signals: int, woken: int) -> None:
+def _run_until_sigterm(engine: "Engine", reloads: "ProgramLoader", signals: int, woken: int) -> None:
     """Wake the engine when the web process says so, reload when files are saved, return on SIGTERM."""
     look_at = monotonic() + WATCH_SECONDS
     while True:
@@ -199,11 +199,11 @@ def _until_told(engine: "Engine", reloads: "ProgramLoader", signals: int, woken:
             os.read(woken, 65536)
             engine.wake()
             sleep(BREATH_SECONDS)
-        told = os.read(signals, 1000) if signals in ready else b""
-        if signal.SIGTERM in told:
+        received = os.read(signals, 1000) if signals in ready else b""
+        if signal.SIGTERM in received:
             return
-        if monotonic() >= look_at or signal.SIGHUP in told:
+        if monotonic() >= look_at or signal.SIGHUP in received:
             look_at = monotonic() + WATCH_SECONDS
-            if reloads.changed() or signal.SIGHUP in told:
+            if reloads.changed() or signal.SIGHUP in received:
                 _reload(engine, reloads)
         engine.check()

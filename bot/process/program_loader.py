@@ -48,7 +48,7 @@ class ProgramLoader:
             return load_program(self._last_good.folder)
 
     def again(self) -> Program | None:
-        """The program that the files come to now; None when they have problems, which are listed."""
+        """The program of the files as they are now; None if they have problems, which are printed."""
         try:
             program = self._load()
         except (FaultyBot, NoBot) as error:

@@ -43,7 +43,7 @@ class CannotServe(BotError):
 
 
 class Supervisor:
-    """Runs one bot until it is told to stop. ``announce`` gets the server's address once both children are up."""
+    """Runs one bot until a signal stops it. ``announce`` gets the server's address once both children are up."""
 
     def __init__(self, settings: Settings, folder: Path, announce: Callable[[str], None]) -> None:
         self._settings = settings

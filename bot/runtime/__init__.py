@@ -1,1 +1,1 @@
-"""What runs: the turns, the delivery of messages, and the performers of calls, each on threads of its own."""
+"""The running engine: its loop, the delivery of messages, and the performers of calls, each on its own threads."""

@@ -1,4 +1,4 @@
-"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here: a batch can be thrown away."""
+"""The turns of one commit: events go in, a `Commit` comes out. Nothing is written here, so a batch can be thrown away."""
 
 import hashlib
 import logging
@@ -76,7 +76,7 @@ class Batch:
     def take(self, event: Event, fired: datetime | None = None) -> Turn | None:
         """Take an event, and what was parked behind it; park it while its contact is inside a call.
 
-        Returns the event's turn; None where it was parked unheard, or has failed.
+        Returns the event's turn; None if the event was parked without a turn, or its turn has failed.
         Events of a contact are parked only while its session is busy, or keeps them, and both end only
         here: so nothing is ever parked that could be taken. ``fired``: the wake-up time that has come.
         """
@@ -132,7 +132,7 @@ class Batch:
         return self.commit.aliases.get(alias) or self._aliases[alias]
 
     def send_row(self, ref: str, effect: Send | PutContact, session: Session, priority: int = REPLY) -> OutboxRow:
-        """The row of a message to the session's contact, or of what the gateway is to be told of it."""
+        """The row of a message to the session's contact, or of a change that the gateway gets for it."""
         return OutboxRow(
             id=next(self._send_ids),
             ref=ref,
@@ -153,7 +153,7 @@ class Batch:
         return CallRow(next(self._call_ids), ref, key, session.contact, effect, attempts=0, due_at=self.now)
 
     def call_dead_letter_hooks(self, hooks: Collection[str]) -> None:
-        """Let these hooks hear of every dead letter of this batch."""
+        """Call these hooks for every dead letter of this batch."""
         for what, contact, reason in self.commit.dead_letters:
             told = {"contact": contact, "at": self.now, "what": what, "reason": reason}
             for hook in hooks:
@@ -229,7 +229,7 @@ class Batch:
                 self._park(event)
 
     def _drop(self, parked: _Parked) -> None:
-        """Leave out what a contact wrote before going elsewhere, with a line in the trace."""
+        """Drop what a contact wrote before it went elsewhere in the flows, with a line in the trace."""
         for id, event in parked:
             body = json_text({"dropped": event})
             self.commit.add_note(event.contact, event.id, body, "dropped", "the contact has gone elsewhere since")
@@ -293,14 +293,14 @@ def _was_waiting(session: Session, turn: Turn) -> bool:
 
 
 def _nothing_else_comes(session: Session, event: Event) -> bool:
-    """True when the conversation would be stuck without this event's turn: it ends instead."""
+    """True when the conversation would be stuck without this event's turn, and so has to end."""
     if isinstance(event, TimeReached | ResetRequested):
         return True
     return session.frame is not None and session.frame.awaited_effect == getattr(event, "effect", "")
 
 
 def _without_what_failed(session: Session) -> Session:
-    """The conversation ends; where there was none, it was the next scheduled flow that could not be started."""
+    """The session without its conversation; if it had none, without the next scheduled flow, which could not be started."""
     if session.frames:
         return replace(session, frames=())
     first = min(session.plans, key=lambda plan: plan.at, default=None)
@@ -315,6 +315,6 @@ def _written(event: Event) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """Which error it was, and where in the program: nothing of what a contact wrote or what a secret is."""
+    """The kind of an error and its place in the program, without a contact's words or a secret."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
     return f"{type(error).__name__} at " + " < ".join(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))

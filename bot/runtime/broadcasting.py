@@ -1,7 +1,7 @@
 """Broadcasts: one template to many contacts, in the time that replies leave (decisions: "Broadcasts").
 
-They wait in the store and come to the outbox a few at a time, so that replies never stand behind them. The first
-message goes alone; the others follow once the gateway has taken it. A broadcast that is refused pauses by itself.
+They wait in the store and come to the outbox a few at a time, so that replies never wait behind them. The first
+message is sent alone; the others follow once the gateway has taken it. A broadcast that is refused is paused.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -45,10 +45,10 @@ _ABOUT_CONTACTS = (InvalidPhone.code, SendFailed.code)
 _GOT_IT = ("sent", "replaced", "covered")
 
 TakeBack = Callable[[Set[int]], Set[int]]
-"""Keeps messages, by their ids, from those who send; returns those that nobody sends or may have sent."""
+"""Takes messages back from delivery, by their ids; returns the ids of those that were certainly not sent."""
 
 
-# -- What an operator asks
+# -- Requests of an operator
 
 
 def add_recipients(batch: Batch, name: str, template: TemplateMessage, recipients: list[Any]) -> dict[str, Any]:
@@ -220,11 +220,11 @@ def _take_back_all(batch: Batch, name: str, event_id: str, asked: str, take_back
     return len(back), len(in_outbox) - len(back)
 
 
-# -- What becomes of the messages
+# -- Results of the messages
 
 
 def handle_campaign_result(batch: Batch, result: SendResult) -> None:
-    """Note what came of a broadcast's message, and what follows for the others."""
+    """Note the result of a broadcast's message, and decide what it means for the other messages."""
     row, place = result.row, batch.store.place_in_broadcast(result.row.id)
     if place is not None and result.state == "failed" and _was_corrected(batch, place, row.ref):
         batch.commit.correct_refused(row.id)
@@ -238,7 +238,7 @@ def handle_campaign_result(batch: Batch, result: SendResult) -> None:
 
 
 def handle_campaign_failure(batch: Batch, sent: SentRow, code: str) -> None:
-    """A broadcast's message that the gateway took did not arrive: see what follows for the others."""
+    """A broadcast's message that the gateway took did not arrive: decide what this means for the other messages."""
     place = batch.store.place_in_broadcast(sent.id)
     if place is not None:
         _judge(batch, place, sent.ref, "failed", code)

@@ -59,10 +59,10 @@ log = logging.getLogger(__name__)
 
 
 class Consumer(Protocol[R_contra]):
-    """Delivery, or the performers: does rows on threads of its own, and reports what came of each."""
+    """Delivery or the performers: processes rows on threads of its own, and reports the result of each."""
 
     def offer(self, rows: Sequence[R_contra], /) -> None:
-        """Take rows to do."""
+        """Take rows to process."""
         ...
 
     def withdraw(self, contact: str, /) -> None:
@@ -171,7 +171,7 @@ class EngineCycle:
 
     @property
     def careful(self) -> bool:
-        """Whether it looks for what has crashed the engine: see `bot.store.crash_quarantine.begin_run`."""
+        """Whether this run is careful after crashes: see `bot.store.crash_quarantine`."""
         return self._run.careful
 
     @property
@@ -239,7 +239,7 @@ class EngineCycle:
         return more
 
     def _has_caught_up(self) -> bool:
-        """Whether all that there was to do when the run began is done: on a busy day there is always something new."""
+        """Whether everything is done that was there when the run began. (On a busy day there is always something new.)"""
         sends, calls = self._begun.get("outbox", 0), self._begun.get("calls", 0)
         return self._sends.done_upto(sends) and self._calls.done_upto(calls)
 
@@ -313,9 +313,9 @@ class EngineCycle:
             return refusal
 
     def _take_back(self, ids: Set[int]) -> Set[int]:
-        """Keep rows from delivery. It may have sent those it had and has not any more: what came of them is on its way.
+        """Take rows back from delivery. Rows that delivery no longer has may have been sent: their results are on their way.
 
-        Where the commit fails, its repetition finds them given to nobody.
+        If the commit fails, the next one finds that nobody has these rows.
         """
         given = {id for id in ids if id in self._sends}
         back = self._delivery.take_back(given) if given else set[int]()
@@ -355,23 +355,23 @@ _READ_AT_ONCE = 256
 
 
 class InFlightWindow(Generic[R]):
-    """Gives the rows of a queue to their doer, in the order of ids, never more than it has room for.
+    """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room for.
 
-    New rows go over directly as long as the doer keeps up; else the rest stays in the file and is read when
-    there is room again. ``pending`` reads rows after an id from the file. ``takes`` are those of some rows that the doer
+    New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
+    there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
     takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
     """
 
     def __init__(
         self,
         pending: Callable[[int, int], list[R]],
-        doer: Consumer[R],
+        consumer: Consumer[R],
         room: Callable[[], int],
         takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
         takes_again: Callable[[], bool] = lambda: False,
     ) -> None:
         self._pending = pending
-        self._doer = doer
+        self._consumer = consumer
         self._room = room
         self._takes = takes
         self._takes_again = takes_again
@@ -407,7 +407,7 @@ class InFlightWindow(Generic[R]):
         self._given.update(row.id for row in rows)
 
     def done(self, ids: Iterable[int]) -> None:
-        """Rows have come to their end."""
+        """Rows are done with."""
         self._given.difference_update(ids)
 
     def done_upto(self, id: int) -> bool:
@@ -418,7 +418,7 @@ class InFlightWindow(Generic[R]):
 
     def idle(self) -> bool:
         """True when nothing is left to do now."""
-        return not self._behind and (not self._given or self._doer.idle())
+        return not self._behind and (not self._given or self._consumer.idle())
 
     def _give(self, rows: Sequence[R]) -> None:
         if rows:
@@ -427,7 +427,7 @@ class InFlightWindow(Generic[R]):
             taken = self._takes(new)
             self._some_left = self._some_left or len(taken) < len(new)
             self._given.update(row.id for row in taken)
-            self._doer.offer(taken)
+            self._consumer.offer(taken)
 
 
 _TRIES = ("retry", "held")

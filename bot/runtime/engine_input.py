@@ -1,4 +1,4 @@
-"""What comes back from outside the engine, and the events that it becomes."""
+"""Results that come back from outside the engine: what they change in the store, and the events that they become."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -51,10 +51,10 @@ class EngineInput:
 
 
 def handle_send_result(batch: Batch, result: SendResult) -> None:
-    """Note what came of a message.
+    """Note the result of a message.
 
-    The session hears of its own message where it asked to, or where it did not go as planned. One that was refused is
-    no dead letter where the session puts a plain text in its place.
+    The session gets an event for its own message if it asked for that, or if the message was not sent as planned. A refused
+    message is no dead letter if the session sends a plain text in its place.
     """
     row = result.row
     if result.state in ("retry", "held"):
@@ -63,15 +63,15 @@ def handle_send_result(batch: Batch, result: SendResult) -> None:
     if row.priority == CAMPAIGN:
         handle_campaign_result(batch, result)
     else:
-        state = _told(batch, result) or result.state
+        state = _session_hears(batch, result) or result.state
         batch.commit.send_ended(row, state, result.message_ids, result.attempts, result.detail, result.at)
     give_up_if_failed(batch, result.message_ids)
     if result.alias is not None:
         learn_alias(batch, result.alias, row.contact)
 
 
-def _told(batch: Batch, result: SendResult) -> str | None:
-    """Let the session hear of its own message, if it wants to. The outcome where it puts a plain text in its place."""
+def _session_hears(batch: Batch, result: SendResult) -> str | None:
+    """Report to the session on its own message, if it wants that. Returns the outcome if it sends a plain text instead."""
     row, effect, state = result.row, result.row.effect, result.state
     if row.priority != REPLY or not isinstance(effect, Send) or (state == "sent" and not effect.report):
         return None
@@ -81,7 +81,7 @@ def _told(batch: Batch, result: SendResult) -> str | None:
 
 
 def handle_call_result(batch: Batch, result: CallResult) -> None:
-    """Note what came of a call, and let the session hear of its end."""
+    """Note the result of a call, and report its end to the session."""
     row = result.row
     _add_usage(batch, result)
     if result.outcome == "said":
@@ -100,9 +100,9 @@ def handle_call_result(batch: Batch, result: CallResult) -> None:
 
 
 def handle_late_result(batch: Batch, result: SendResult | CallResult) -> None:
-    """Drop a second result of the same thing, with a line in the trace; without one where the contact was erased.
+    """Drop a second result of the same row, with a line in the trace unless the contact was erased.
 
-    What a model used up for it is counted all the same.
+    The tokens that a model used for it are counted all the same.
     """
     if batch.store.knows(result.row.contact):
         if isinstance(result, CallResult):

@@ -43,7 +43,7 @@ class EngineLoop:
     ``advance`` is the engine bound to the current library: setting the attribute is a reload, and
     ``dead_letter_hooks``, the hooks that hear of dead letters, goes with it. ``read`` makes
     an event of an acknowledged body and the time it came, or None where it concerns no conversation.
-    ``gathering`` is for how many seconds, under load, more may come together before it is taken;
+    ``gathering`` is how many seconds the loop waits under load, so that one commit takes more events;
     ``metrics`` counts what is committed. While the store cannot be used there is an alarm among ``alarms``,
     ``store-unavailable``.
     ``failure`` is what ended the loop, where it was not `stop`.
@@ -116,19 +116,19 @@ class EngineLoop:
         return not self._thread.is_alive()
 
     def wake(self) -> None:
-        """Say that the log has grown. From any thread."""
+        """The log has grown: read on. From any thread."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def sent(self, result: SendResult) -> None:
-        """Report what came of a message. From any thread."""
+        """Report the result of a message. From any thread."""
         with self._changed:
             self._incoming.sent.append(result)
             self._changed.notify_all()
 
     def called(self, result: CallResult) -> None:
-        """Report what came of a call. From any thread."""
+        """Report the result of a call. From any thread."""
         with self._changed:
             self._incoming.called.append(result)
             self._changed.notify_all()
@@ -148,7 +148,7 @@ class EngineLoop:
 
     @property
     def careful(self) -> bool:
-        """Whether it looks for what has crashed the engine: see `bot.store.crash_quarantine.begin_run`."""
+        """Whether this run is careful after crashes: see `bot.store.crash_quarantine`."""
         return self._cycle.careful
 
     def settled(self) -> bool:
@@ -235,7 +235,7 @@ class EngineLoop:
                 backoff = min(2 * backoff, _LONGEST_BACKOFF)
 
     def _gather(self) -> None:
-        """Under load, let more come together before the next commit: its cost is the same for one and for many."""
+        """Under load, wait for more events before the next commit, which costs the same for one and for many."""
         if monotonic() - self._gathered_at < 2 * self._gathering:
             self._rest(self._gathering)
         self._gathered_at = monotonic()
@@ -269,7 +269,7 @@ class EngineLoop:
             self._changed.wait_for(lambda: self._stopping, seconds)
 
     def _rest_in_trouble(self, seconds: float) -> None:
-        """Rest, but for what asks how things are: just now somebody wants to know."""
+        """Rest, but answer questions about the status: people ask them when something is wrong."""
         until = monotonic() + seconds
         while not self._stopping and (left := until - monotonic()) > 0:
             with self._changed:

@@ -1,4 +1,4 @@
-"""Keeping the files that contacts send: got from the gateway before their addresses die, checked, and written down."""
+"""Performs `Fetch`: downloads a file that a contact sent before its address expires, checks it, and keeps it."""
 
 import logging
 import os
@@ -215,7 +215,7 @@ class FileCalls:
 
 
 def _already_kept(folder: Path, name: str, media: Media) -> CallAttempt | None:
-    """What was kept before a crash is not fetched again: its address may have died by now."""
+    """The file that was kept before a crash, if any: it is not fetched again, because its address may have expired."""
     for found in FILE_TYPES:
         path = folder / f"{name}.{found.suffix}"
         if path.exists():

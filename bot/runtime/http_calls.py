@@ -1,4 +1,4 @@
-"""Sending HTTP requests: answers made storable, failures made outcomes, and what was answered lately kept in memory."""
+"""Performs the requests of ``http`` steps: makes answers storable and failures outcomes, and keeps recent answers in memory."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ class HttpCalls:
         self.cache = AnswerCache(clock)
 
     def __call__(self, row: CallRow, say: Say) -> CallAttempt:
-        """Send the row's request, or take what was answered to the same one lately. Raises nothing."""
+        """Send the row's request, or take a recent answer to the same request. Raises nothing."""
         request = row.effect
         assert isinstance(request, HttpRequest)
         known = self.cache.get(request)
@@ -95,7 +95,7 @@ def _repeatable(request: HttpRequest) -> bool:
 
 
 def _passes(request: HttpRequest, status: int) -> bool:
-    """Whether another try may help: a service that refused has not acted, one that failed may have."""
+    """Whether another attempt may help: a service that refused has not acted, but one that failed may have."""
     return status in _PASSING or (status >= 500 and _repeatable(request))
 
 
@@ -141,7 +141,7 @@ MOST_ANSWERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    answer: HttpAnswer  # as it came: what is read of it may be twenty times as large
+    answer: HttpAnswer  # as it came: the value that is read from it may be twenty times as large
     size: int
     until: float  # by `Clock.elapsed`
 

@@ -1,4 +1,4 @@
-"""One model's answer while it comes: judged and said paragraph by paragraph, and read no longer than it is worth."""
+"""One model's answer while it arrives: each paragraph is moderated and sent as soon as it is complete."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ _CHARACTERS = 8  # a token has at most, on the average: a longer answer does not
 
 
 class AnswerStopped(BotError):
-    """An answer that is read no further, although the model does its part. ``outcome``: ``unsafe`` or ``timeout``."""
+    """The answer is not read to its end, although the model has not failed. ``outcome``: ``unsafe`` or ``timeout``."""
 
     def __init__(self, outcome: str, detail: str) -> None:
         super().__init__(detail)
@@ -29,7 +29,7 @@ class ModelAnswer:
 
     ``judge`` gets each text before it is said or given back, what a call gives included, and then all so far together;
     it raises `AnswerStopped` if that may not be sent.
-    ``is_late`` tells whether the time for the whole answer is up.
+    ``is_late`` says whether the time for the whole answer is up.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ModelAnswer:
         self.said += 1
 
     def _check(self, text: str) -> None:
-        """Have a text judged by itself, and with all before it: words may be harmless one by one only."""
+        """Have a text moderated by itself, and together with all before it: parts may be harmless only one by one."""
         if not text:
             return
         self._judge(text)
@@ -136,7 +136,7 @@ def answer_value(
 
 
 def _given(calls: Sequence[ToolCall]) -> str:
-    """The texts that calls give. What is no object is given to nothing."""
+    """The texts in the arguments of calls. Arguments that are no JSON object reach no tool."""
     return "\n".join(texts_in([list(json_object(call.arguments).values()) for call in calls]))
 
 
@@ -197,7 +197,7 @@ class Paragraphs:
         return next((line for line in reversed(self._lines) if line), "")
 
     def _may_go_on(self) -> bool:
-        """True when a blank line may stand in the middle of what is here."""
+        """True when the paragraph may go on after a blank line."""
         return _introduces(self._last()) or _is_of_list(self._last())
 
     def _goes_on(self, line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Completing: a model is asked to go on with a conversation, within a budget, and others in its place if it fails."""
+"""Performs the calls of AI steps: asks a model within a budget, and the next model if that one fails."""
 
 import logging
 from collections import deque
@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """What an error is to the step (``outcome``), and whose matter it is.
+    """What an error means: the step's ``outcome``, and who has to act.
 
     ``counts``: the service fails whatever it is asked. Only that counts for the circuit breaker, and only before the
     answer has begun: nobody can leave all other contacts without the model by what they write. ``mend``: the operator
@@ -92,7 +92,7 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
     EmptyAnswer: _Failure("empty", False, False, True, True),
     ExcessiveCalls: _Failure("down", False, False, True, True),
 }
-"""Every error of a request, and what becomes of it."""
+"""What each error of a request means."""
 
 
 class CompletionService(Protocol):
@@ -148,7 +148,7 @@ class ModelCalls:
         return self._ask_in_turn(row, effect, say)
 
     def _over_budget(self, contact: str, effect: Complete, used: tuple[Usage, ...]) -> CallAttempt | None:
-        """What becomes of a question whose budget is used up. ``used`` is what the store does not know yet."""
+        """The end of a call whose budget is used up; None if it is not. ``used`` is what the store does not know yet."""
         midnight = self._clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
         budget, just = effect.budget, sum(usage.counted for usage in used)
         try:
@@ -235,7 +235,7 @@ class ModelCalls:
             raise AnswerStopped("unsafe", f'moderate: "{moderator}" refused what {what}')
 
     def _failure(self, row: CallRow, answer: ModelAnswer, error: CompletionError) -> CallAttempt:
-        """What became of an answer that failed. Once something was said, it is done: nobody is told the same twice."""
+        """What became of an answer that failed. Once something was sent, the call is done: nobody gets the same text twice."""
         model = answer.request.model
         self._note(row, answer, error)
         used = (error.usage or answer.used(),) if FAILURES[type(error)].costs else ()

@@ -1,4 +1,4 @@
-"""What an operator asks of a running engine. Each request is an event like any other, and leaves its trace."""
+"""Requests of an operator to a running engine, dead letters included. Each leaves a line in the trace."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -97,7 +97,7 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
 
 
 def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
-    """Answers what became of it: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
+    """Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
 
     ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is shut.
     """
@@ -120,7 +120,7 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
 
 
 def _shut_out(turn: Turn, now: datetime) -> str:
-    """That messages of a turn will not be sent, because the contact's window is shut; empty where all will be."""
+    """A warning if messages of a turn will not be sent because the contact's window is shut; else empty."""
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
     if turn.session.window_is_open(now) or all(
         isinstance(send.message, TemplateMessage) or send.instead is not None for send in sends
@@ -165,9 +165,9 @@ _LAST_ID = 2**63 - 1
 
 
 def retry_letters(batch: Batch, ids: list[Any], event_id: str) -> dict[str, list[Any]]:
-    """Have the messages of dead letters sent after all, behind all others of their contacts.
+    """Send the messages of dead letters again, behind all other messages to their contacts.
 
-    More than one at a time let replies go first. Answers which are ``done``, and which are ``missing``: they are no
+    When several messages are retried, new replies are sent first. Answers which are ``done``, and which are ``missing``: they are no
     dead letters of messages, or not any more; which stay since their contacts have ``opted_out``; and which broadcasts
     are stopped or paused, so that their messages are ``held`` until these are resumed. Raises `RequestRefused`.
     """

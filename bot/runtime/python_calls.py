@@ -42,7 +42,7 @@ class _Made:
         self._spec = spec
         self._lock = threading.Lock()
         self._value: tuple[Any] | None = None
-        self._rest: Generator[Any, None, None] | None = None  # what is to be gone on with
+        self._rest: Generator[Any, None, None] | None = None  # to be resumed when it is closed
 
     def get(self) -> Any:
         """The value, made now if it is the first time."""
@@ -60,7 +60,7 @@ class _Made:
         return value
 
     def close(self) -> None:
-        """Go on with what yielded the value, to its end."""
+        """Resume the generator that yielded the value, to its end."""
         with self._lock:
             rest, self._rest, self._value = self._rest, None, None
         try:
@@ -74,7 +74,7 @@ _DETAIL = 300  # characters
 
 
 class Caller:
-    """A handler made ready to be called; ``what`` it is says the log. Safe to use from many threads."""
+    """Calls one handler. ``what`` is its name in the log. Safe to use from many threads."""
 
     def __init__(self, spec: HandlerSpec, providers: Providers, what: str) -> None:
         self._spec = spec
@@ -98,7 +98,7 @@ class Caller:
         return _kept(result)
 
     def tell(self, told: Mapping[str, Any], key: str) -> CallAttempt:
-        """Call it with those of the values that it names. What comes of it is for the log only."""
+        """Call a hook with the values that its parameters name. Its result is only logged."""
         ended = self.call({name: value for name, value in told.items() if name in self._spec.parameters}, key)
         if ended.outcome == "mismatch":
             log.error("%s: %s", self._what, ended.detail)
@@ -133,7 +133,7 @@ log = logging.getLogger(__name__)
 
 
 class PythonVersion:
-    """What one version of the bot's files declares, to be called by name. Safe to use from many threads."""
+    """The Python of one version of the bot's files, called by name. Safe to use from many threads."""
 
     def __init__(self, extensions: Extensions) -> None:
         self.users = 0  # the calls that are being made; `PythonCalls` counts them
@@ -150,7 +150,7 @@ class PythonVersion:
         return self._callers.get(name)
 
     def hooks(self, event: str) -> tuple[HookSpec, ...]:
-        """Those who hear of an event."""
+        """The hooks for an event."""
         return tuple(hook for hook in self._hooks.values() if hook.event == event)
 
     def start(self) -> None:
@@ -205,14 +205,14 @@ class PythonCalls:
             return None if caller is None else caller.call(arguments, key)
 
     def _tell(self, effect: Tell, key: str) -> CallAttempt:
-        """Tell a hook; nobody hears it where an edit took that away."""
+        """Call a hook; nothing happens if an edit has removed it."""
         with self._current() as python:
             caller = python.caller(effect.hook)
             return CallAttempt("done") if caller is None else caller.tell(effect.told, key)
 
     @property
     def dead_letter_hooks(self) -> tuple[str, ...]:
-        """The names of the hooks that hear of dead letters."""
+        """The names of the hooks for dead letters."""
         return tuple(hook.name for hook in self._python.hooks(DEAD_LETTER))
 
     def start(self) -> None:

@@ -28,9 +28,8 @@ class RateLimiter:
     between, so that its window cannot overflow either. Any 24 hours within the limit also keep the calendar day,
     which is 24 hours, within it.
 
-    What is no reply leaves ``reserve`` requests of each minute, and the same share of each day, to replies; and it
-    goes evenly, because a burst would be missing, all at once, from the minute after it. So a reply hardly ever
-    waits, whatever else is sent.
+    Other messages than replies leave ``reserve`` requests of each minute, and the same share of each day, to replies. They
+    are spread evenly, because after a burst no request would be free for a minute. So a reply hardly ever waits.
 
     What the gateway's headers say lowers this and never raises it. ``recent`` are the requests before a restart:
     when, which may be below 0, and how many. ``crashed``: there may have been others, which were under way; so the
@@ -54,7 +53,7 @@ class RateLimiter:
             _Window(per_day, DAY, 60.0, _of_day(per_minute, per_day, reserve)),
         )
         self._gap = MINUTE / (per_minute - reserve)
-        self._next: float | None = None  # when the next request that is no reply is to go, to a step
+        self._next: float | None = None  # when the next request that is no reply may go, to a step
         self._in_flight = 0
         self._given = 0  # permits so far: the number of a permit is its place among them
         self._said: _ReportedLimit | None = None
@@ -133,7 +132,7 @@ class RateLimiter:
             self._first_until = -inf
 
     def free_at(self, now: float, priority: int = REPLY) -> float | None:
-        """When there is a permit next: ``now`` if there is one; None if that depends on a request in flight."""
+        """When the next permit is free: ``now`` if one is; None if that depends on a request in flight."""
         others = priority != REPLY
         free = max(now, self._turn(now)) if others else now
         if self._said is not None and self._said.left(self._given) <= (self._reserve if others else 0):
@@ -288,7 +287,7 @@ class ContactLimiter:
         return max(free, self._minute.free_at(contact, now))
 
     def give_up(self, contact: str) -> bool:
-        """A message to a contact goes no more, since its share is used up. True for the first one."""
+        """A message is given up because its contact's share is used up. Returns True for the contact's first one."""
         known, self._over[contact] = self._over.get(contact, False), True
         return not known
 
@@ -364,7 +363,7 @@ class LimitAlarms:
         self._reported: dict[str, float | None] = {}  # the alarms that are on, and since when they are no longer true
 
     def look(self, now: float, waiting: bool) -> None:
-        """Report what is so now, and clear what has not been so for a while. ``waiting``: there are messages to send."""
+        """Report the alarms that hold now, and clear those that have not held for a while. ``waiting``: there are messages to send."""
         used_up, none_said = self._limiter.day_used_up(now), self._limiter.said_none_for(now) > MINUTE
         if not (used_up or none_said or self._reported):
             return

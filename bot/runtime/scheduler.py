@@ -334,11 +334,11 @@ class CircuitBreaker:
         self.probe_at = to_microseconds(now + pause)
 
     def wait_again(self, now: float) -> None:
-        """The probe has shown nothing."""
+        """The probe's result says nothing: wait for as long again."""
         self.open(self.reason, self._pause, self.detail, now)
 
     def probe_next(self) -> None:
-        """What was to be the probe has shown nothing, and was refused or dropped for itself: the next one can be it."""
+        """The probe was refused or dropped for its own content, which says nothing: the next request is the probe."""
         self._probing = False
 
     def close(self) -> None:
@@ -392,14 +392,14 @@ class CircuitBreakers:
         return breaker
 
     def keep(self, channels: Iterable[str]) -> None:
-        """The channels are these from now on: what has kept another one from the gateway is over."""
+        """These are the channels from now on: close the breakers of all others."""
         kept = {*channels, *OtherRoute}
         for breaker in self._routes.values():
             if breaker.route not in kept and breaker.reason in (CHANNEL, LIMITS):
                 self._close(breaker)
 
     def judge(self, route: Route, probe: bool, outcome: SendAttempt, now: float) -> None:
-        """A request has ended: what that says of its route, and of the others."""
+        """Learn from a request that has ended: open or close the breaker of its route, and of others that it concerns."""
         breaker, fault = self[route], outcome.fault
         if probe != bool(breaker.reason):
             return  # it was under way when the breaker was opened, or closed by what another route has shown
@@ -437,7 +437,7 @@ class CircuitBreakers:
             self._alarms.report("rate-limited", what, outcome.advice, _about(breaker.route))
 
     def _concerned(self, fault: str) -> list[CircuitBreaker]:
-        """The routes that are closed, of all that a fault concerns: a command is to hear for itself that the key is wrong."""
+        """The closed breakers of all routes that a fault concerns. Commands find out for themselves that the key is wrong."""
         exempt = OtherRoute.COMMANDS if fault == ACCOUNT else None
         return [each for each in self._routes.values() if not each.reason and each.route is not exempt]
 

@@ -128,7 +128,7 @@ class ContactQueue:
 
     @property
     def name(self) -> QueueName:
-        """What tells it from all others."""
+        """Its name among all queues."""
         return self.contact, self.priority, self.route
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""A bot's templates held against the gateway's list: would a send of each be taken? (spec: Template-send errors)"""
+"""Compares a bot's templates with the gateway's list: would the gateway take a message of each? (spec: Template-send errors)"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What one commit of the engine writes: a value that turns fill, and that is then written whole or not at all."""
+"""All that one commit of the engine writes, collected by turns: it is written whole or not at all."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -205,7 +205,7 @@ class Commit:
         return [event for event, _ in self._parked.pop(contact, ())]
 
     def end_dead_letter(self, dead_letter: int) -> None:
-        """A dead letter is done with: what it tells of is to be done after all, or is forgotten."""
+        """Delete a dead letter: its message is sent after all, or is forgotten."""
         self.dead_letters_ended.add(dead_letter)
 
     def set_broadcast(self, before: Broadcast | None, after: Broadcast) -> None:

@@ -1,4 +1,4 @@
-"""Runs of the engine: how each began and ended, and which events and calls are suspected of having crashed it."""
+"""The crash quarantine: how each run of the engine began and ended, and which events and calls may have crashed it."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ENDED = "UPDATE meta SET clean = 1, crashes = 0, taking = NULL"
 
 @dataclass(frozen=True, slots=True)
 class EngineRun:
-    """How a run of the engine begins. ``careful``: take events one a commit, marking each (DESIGN 2).
+    """How a run of the engine begins. ``careful``: take events one a commit, marking each.
 
     ``suspects`` are the events that were being taken at two crashes: they are not taken again.
     """
@@ -31,11 +31,11 @@ class EngineRun:
 
 
 ORDINARY = EngineRun(careful=False, suspects=frozenset())
-"""A run that nothing speaks against."""
+"""A run that is not careful."""
 
 
 def begin_run(engine: sqlite3.Connection) -> EngineRun:
-    """Note, within a transaction, that a run begins, and whether the last one came to its end.
+    """Note, within a transaction, that a run begins, and whether the last one ended properly.
 
     After two crashes in a row without the engine ever having caught up, it is careful: so one kill, or many
     of them in an engine that gets on, make no suspect of any event.

@@ -33,7 +33,7 @@ KEPT = {
     "dead_letters": timedelta(days=90),
     "usage": timedelta(days=400),
 }
-"""How long what is over is kept, by table."""
+"""How long rows are kept that are done with, by table."""
 
 _PRUNED_AT_ONCE = 500
 
@@ -103,7 +103,7 @@ class Store:
         self._write(*((sql, [()]) for sql in crash_quarantine.CAUGHT_UP))
 
     def end_run(self) -> None:
-        """Note that the run came to its end."""
+        """Note that the run ended properly."""
         self._write((crash_quarantine.ENDED, [()]))
 
     # The clock
@@ -323,7 +323,7 @@ class Store:
         return bool(statements)
 
     def prune(self, now: datetime) -> bool:
-        """Delete some of what is over and has been kept long enough. True when there may be more of it."""
+        """Delete some of the rows that were kept long enough. True when there may be more of them."""
         with trouble_in_words(self.path), transaction(self._connection):
             deleted = [
                 self._connection.execute(_PRUNE.format(table), (_PRUNED_AT_ONCE, time_text(now - kept))).rowcount

@@ -180,7 +180,7 @@ def open_to_migrate(path: Path) -> sqlite3.Connection:
         connection = _open(path, "rw")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")  # what is erased is not to be found in the file's free pages
+        connection.execute("PRAGMA secure_delete = ON")  # erased data must not stay in the file's free pages
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_KEPT}")
         return connection
 
@@ -272,7 +272,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def trouble_in_words(path: Path) -> Iterator[None]:
-    """Raise `StoreUnavailable` for what is wrong around the file; an error of ours stays what it is."""
+    """Raise `StoreUnavailable` for trouble with the file or its disk; other errors are not changed."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -283,7 +283,7 @@ def trouble_in_words(path: Path) -> Iterator[None]:
 
 
 def trouble_of(path: Path, error: Exception) -> StoreUnavailable | None:
-    """What is wrong around or within the file; None for an error of ours."""
+    """The trouble with the file or its disk; None for any other error."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED or _DAMAGE.match(str(error)) or isinstance(error, UnicodeDecodeError):
         return StoreDamaged(path, error)

@@ -118,7 +118,7 @@ class InboxWriter:
         self._commit(_STALE, (time_text(self._clock.now()),))
 
     def erase(self, seqs: Sequence[int]) -> None:
-        """Forget whose these events were and what they said. That they came is still known. Raises `InboxBusy`."""
+        """Delete the contacts and bodies of these events; their ids stay. Raises `InboxBusy`."""
         for start in range(0, len(seqs), _ERASED_AT_ONCE):
             piece = json.dumps(seqs[start : start + _ERASED_AT_ONCE])
             self._commit(_ERASE, (time_text(self._clock.now()), piece), erases=True)
@@ -224,7 +224,7 @@ _SLOW = "the disk is too slow, or another program holds the file: see what else 
 
 
 class InboxBusy(BotError):
-    """The inbox could not commit in time. The event may yet be kept: the sender tries again, which is no harm.
+    """The inbox could not commit in time. The event may still be kept: the sender tries again, which does no harm.
 
     ``advice`` is for the operator.
     """

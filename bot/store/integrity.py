@@ -1,4 +1,4 @@
-"""Checks that the two files of a store are whole and belong together."""
+"""Checks that the two files of a store are whole and belong together, and a store's health for `bot doctor`."""
 
 import sqlite3
 import stat
@@ -131,7 +131,7 @@ def _older_log(store: Path, log: Path, how: str, cursor: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoreHealth:
-    """What there is to see. ``exposed`` are files that others on this machine can read."""
+    """What `bot doctor` reports of a store. ``exposed`` are files that others on this machine can read."""
 
     dead_letters: int
     erasures: int

@@ -23,7 +23,7 @@ PLAIN = "plain"
 """The outcome of a message that was refused, and in whose place a plain text goes."""
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
-"""What goes first when not everything can: what a person waits for, what the gateway is told of contacts, a broadcast."""
+"""The order in which messages go when not all can: a reply, a change of a contact at the gateway, a broadcast."""
 
 
 def storable(value: str) -> str:
@@ -83,7 +83,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A message that is to be sent, or what the gateway is to be told of the contact.
+    """A message that is to be sent, or a change of the contact that the gateway is to get.
 
     ``id`` orders a contact's rows of one ``priority`` (`REPLY`, `SYNC` or `CAMPAIGN`). ``channel`` is the number
     by which the bot and the contact talk; None where that is not known. ``ref`` is the effect's name, which the session knows; ``key`` the

@@ -31,7 +31,7 @@ from bot.store.store_schema import make_inbox, migrate
 
 
 class BackupFailed(BotError):
-    """There is no backup: the target is taken."""
+    """No backup was made: the target is not empty."""
 
 
 @dataclass(frozen=True, slots=True)

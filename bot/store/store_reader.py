@@ -1,4 +1,4 @@
-"""Questions about a store, for people and commands: read-only, while a server runs or when none does."""
+"""Reads a store for commands and for the web process, also while a server runs; it never writes."""
 
 import threading
 from collections import Counter
@@ -131,7 +131,7 @@ class StoreReader:
         return int(self._all(_CURSOR)[0][0])
 
     def ended_clean(self) -> bool:
-        """Whether the engine's last run came to its end; True where there was none, False while one goes on."""
+        """Whether the engine's last run ended properly; True if there was none, False while one goes on."""
         return bool(self._all(_CLEAN)[0][0])
 
     def counts(self) -> dict[str, int]:
@@ -215,8 +215,8 @@ class StoreReader:
         """
         state, counts = self._state_of(name), Counter[str]()
         for outcome, code, count in self._all(broadcast_rows.OUTCOMES, storable(name)):
-            told = broadcast_rows.outcome_in_words(outcome, state)
-            counts[f"{told} ({code})" if code else told] += count
+            words = broadcast_rows.outcome_in_words(outcome, state)
+            counts[f"{words} ({code})" if code else words] += count
         return dict(counts)
 
     def unfinished_broadcasts(self) -> dict[str, dict[str, int]]:

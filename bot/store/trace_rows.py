@@ -30,7 +30,7 @@ class TurnTraced:
     """One line of a contact's trace. ``event`` is plain data where it was no event of a conversation.
 
     ``steps``: dicts of flow, step, outcome, target, conditions, effects. ``statuses`` are what became of the effects, in their
-    order; None for what is no message, or one that nothing has been heard of.
+    order; None for an effect that is no message, and for a message without a status yet.
     """
 
     at: datetime
@@ -88,7 +88,7 @@ class UnreadableRecord(BotError):
 def conversations(contact: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[Conversation]:
     """A contact's conversations, from the rows of `RECORDED_TURNS`. Raises `UnreadableRecord`.
 
-    What happens to a contact in no flow and comes to nothing belongs to the conversation before, or else to the first.
+    A turn in no flow that does nothing belongs to the conversation before, or else to the first.
     """
     turns: list[RecordedTurn] = []
     did_something = False

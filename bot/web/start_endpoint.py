@@ -106,7 +106,7 @@ class StartEndpoint:
         return StartRequested(_id(fields, flow, contact), contact, self._clock.now(), flow, data, busy, "api")
 
     def _check_flow(self, flow: str, data: Mapping[str, Any], contact: str) -> None:
-        """Where the engine does not answer, it says later what is wrong: as a dead letter, or in the trace."""
+        """Refuse a start that the engine finds wrong. If the engine does not answer, the trace or a dead letter says it later."""
         found = self._judge(flow, data, contact)
         for what, status in WRONG.items():
             if what in found:
@@ -140,5 +140,5 @@ def _id(fields: Mapping[str, Any], flow: str, contact: str) -> str:
         return f"{STARTS}{uuid4().hex}"
     if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_ID:
         raise BadStart(f"Idempotency-Key, or id: write a text of 1 to {_LONGEST_ID} characters")
-    told = json.dumps([flow, contact, key])
-    return f"{STARTS}{hashlib.sha256(told.encode()).hexdigest()[:40]}"
+    named = json.dumps([flow, contact, key])
+    return f"{STARTS}{hashlib.sha256(named.encode()).hexdigest()[:40]}"

@@ -20,14 +20,14 @@ from bot.store.files import StoreUnavailable
 from bot.store.inbox import InboxBusy, InboxReader, InboxRefused, InboxWriter
 from bot.web.web_server import BODY_BYTES
 
-DELIVERY_ID = 200  # characters; a longer one is none
+DELIVERY_ID = 200  # characters; a longer one is ignored
 log = logging.getLogger("bot.web")
 
 
 class WebhookEndpoint:
     """Takes the gateway's events: verified, appended, committed, and only then acknowledged (spec: Events).
 
-    ``log`` is the inbox as a reader, to tell a replay from an event that would be lost. ``wake`` tells the
+    ``log`` reads the inbox, to tell a replay from an event that would be lost. ``wake`` tells the
     engine that there is something to read; it must not block. ``metrics`` counts the answers.
     """
 
@@ -98,7 +98,7 @@ class WebhookEndpoint:
         return "kept", json_answer(200, "kept")
 
     def _note_forged(self) -> None:
-        """With a wrong secret every event is lost; but anybody can send such a request, so the log tells of few."""
+        """With a wrong secret every event is lost; but anybody can send such a request, so only a few are logged."""
         with self._counting:
             self.refused_as_forged += 1
             count = self.refused_as_forged

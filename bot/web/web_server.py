@@ -5,7 +5,7 @@ process restarts), collects a slow body without holding a thread, and runs insid
 things it leaves open are closed here: an oversized body is read to its end and thrown away, so that its
 sender gets the 413 and not a reset; a request whose length can be read in two ways is refused, and its connection
 closed, so that no second request hides in it; senders that drip their requests cannot take all places; and a stop
-answers what has arrived before it shuts the door.
+answers what has arrived before it closes.
 """
 
 import logging
@@ -58,7 +58,7 @@ class WebServer:
         self._server.stopping = False
 
     def run(self) -> None:
-        """Serve; once told to stop, answer what has arrived, close, and return."""
+        """Serve; after `stop`, answer what has arrived, close, and return."""
         while not self._server.stopping:
             self._turn(1.0)
         self._accept_waiting()

@@ -70,7 +70,7 @@ class WebService:
         self._ending = threading.Event()
 
     def run(self) -> None:
-        """Serve until told to stop; what has arrived by then is answered."""
+        """Serve until `stop`; requests that have arrived by then are answered."""
         keeper = threading.Thread(target=self._keep_house, name="house")
         keeper.start()
         self._server.run()
