@@ -234,7 +234,7 @@ def test_what_nobody_ever_hears_is_a_problem(name: str) -> None:
     text = f"flow: f\nwords: {of_flow}\nsteps: {{a: {{{step}, words: {of_step}}}}}\n"
     (problem,) = problems_of(text, BOT + "words: {stop: end}\n")
     assert expected in problem
-    assert "E312" in problem and problem.endswith("which is heard first (choose another word for one of them)")
+    assert "E312" in problem and problem.endswith("which comes first (choose another word for one of them)")
 
 
 def test_a_reply_to_a_template_may_be_a_word_of_the_bots() -> None:

@@ -1,4 +1,4 @@
-"""Effects: everything a turn decides to have done. They are rows of the outbox until somebody does them."""
+"""Effects: everything that a turn decides to do. They are rows of the outbox until they are done."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,7 +27,7 @@ class Send:
 class Call:
     """Call a Python handler. ``within`` is in seconds; ``tries`` is how often an undeclared error is retried.
 
-    A result that as a text has more than ``most`` characters is that text's beginning; None: it is kept whole.
+    Of a result that is longer than ``most`` characters as a text, only the beginning of that text is kept; None: all of it.
     """
 
     handler: str
@@ -103,7 +103,7 @@ class Complete:
     heard: str | None = None
     said: str | None = None
     fresh: tuple[int, ...] = ()  # which messages have come from outside, and no model has answered yet
-    flow: str = ""  # for whom the usage is counted
+    flow: str = ""  # whose usage it is
     within: float = 60.0
     tries: int = 3
 
@@ -132,7 +132,7 @@ class HttpRequest:
 @stored
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Tell a hook of the bot's own Python what has happened. Nobody waits for it. ``within`` is in seconds."""
+    """Tell a hook of the bot's own Python what has happened. No step waits for it. ``within`` is in seconds."""
 
     hook: str
     told: dict[str, Any]
@@ -141,6 +141,6 @@ class Tell:
 
 
 Performed = Call | Fetch | Complete | HttpRequest | Tell
-"""What is done outside of turns, by performers."""
+"""The effects that performers carry out, outside of turns."""
 
 Effect = Send | PutContact | Performed

@@ -96,7 +96,7 @@ class CallProgressed:
 
 
 UNSENT = ("refused", "failed", "unknown")
-"""The outcomes of a send by which the contact has nothing, or nobody can tell."""
+"""The outcomes of a send after which the contact has nothing, or may have nothing."""
 
 
 @stored

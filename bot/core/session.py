@@ -18,31 +18,27 @@ class Frame:
     step: str
     visit: int  # unique per contact: what tells this entry of the step from every other
     entered_at: datetime
-    silent_since: datetime  # when something was last sent or received here: the clock of silence
+    silent_since: datetime  # when something was last sent or received here: reminders and time-outs count from it
     fingerprint: str = ""  # of the step's source, to notice an edit
     form: str = ""  # how the step waits, to notice an edit that makes another kind of it
     vars: dict[str, Any] = field(default_factory=dict)
     step_state: dict[str, Any] = field(default_factory=dict)  # what the waiting step remembers of its own
     awaited_effect: str | None = None  # the effect whose end this step waits for
-    accepts_messages: bool = False  # words and taps are heard while it waits for that; else every message is parked
-    parked_messages: int = 0  # messages that it has heard meanwhile, and takes as one when it has that: they are parked
-    deferred_result: CallEnded | SendEnded | None = None  # that end, which came while an agent had the conversation
+    accepts_messages: bool = False  # while it waits for that: else every message is parked unread
+    parked_messages: int = 0  # how many it has parked meanwhile, to take them as one afterwards
+    deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
-    question_unseen: bool = False  # the question did not reach the contact (the window was shut): put it again
+    question_unseen: bool = False  # the question did not reach the contact (the window was shut): ask it again
     visit_counts: dict[str, int] = field(default_factory=dict)
     came_from: str | None = None
-    interrupts: bool = False  # it cut in on the one below, which did not ask for it
+    interrupts: bool = False  # it interrupts the one below, which did not run it
     asks_to_continue: bool = False  # after an interruption the contact is asked whether to go on
-    unanswered_question: str | None = (
-        None  # the question ("flow/step") that was left without an answer: `back` leads there
-    )
-    unanswered_retries: int = 0  # how often it had been put again, where it was left for a digression
-    former_step_names: dict[str, str] = field(
-        default_factory=dict
-    )  # what steps ("flow/step") were called before an edit
-    corrected_step: str | None = None  # the step that is gone back to, to correct its answer
-    step_after_correction: str | None = None  # the step that is returned to when that has been answered
+    unanswered_question: str | None = None  # "flow/step": it was left without an answer, and `back` leads there
+    unanswered_retries: int = 0  # how often that had been asked again, where it was left for a digression
+    former_step_names: dict[str, str] = field(default_factory=dict)  # before an edit, by "flow/step"
+    corrected_step: str | None = None  # whose answer the contact corrects now
+    step_after_correction: str | None = None  # where the contact goes when that is answered
 
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
@@ -53,7 +49,7 @@ OPTED_OUT = "opted_out"
 HAS_OPTED_OUT = "the contact has opted out"
 
 BUSY = ("skip", "after", "interrupt")
-"""What becomes of a start while the contact is in a flow: it is left out, it waits, or it cuts in."""
+"""What becomes of a start while the contact is in a flow: it is left out, it waits, or it interrupts."""
 
 
 @stored
@@ -61,8 +57,8 @@ BUSY = ("skip", "after", "interrupt")
 class Plan:
     """A flow that is to start for the contact. ``name`` is unique for the contact: a second one replaces the first.
 
-    ``flow`` is the flow, or ``flow/step``. ``after`` is how long it waits, where no day and hour were named. ``every`` repeats it (five fields of cron, in the bot's time zone), as
-    long as that comes before ``until``.
+    ``flow`` is the flow, or ``flow/step``. ``after`` is how long it waits, where no day and hour were named. ``every``
+    repeats it (five fields of cron, in the bot's time zone), as long as that comes before ``until``.
     """
 
     name: str
@@ -78,7 +74,7 @@ class Plan:
 @stored
 @dataclass(slots=True)
 class Session:
-    """A contact's state. It is a value: `bot.engine.advance` returns a new one and leaves the old alone."""
+    """A contact's state. It is a value: `bot.engine.advance.advance` returns a new one and leaves the old alone."""
 
     contact: str
     name: str | None = None
@@ -90,9 +86,7 @@ class Session:
     agent: str | None = None  # who has taken the conversation over in the gateway; the bot is silent
     last_inbound: datetime | None = None  # newest message or tap, by its own timestamp: opens the window
     language: str | None = None  # the contact's, where one was chosen; else the bot's first
-    kept_variables: dict[str, Any] = field(
-        default_factory=dict
-    )  # what outlives the conversation: the variables with `keep`
+    kept_variables: dict[str, Any] = field(default_factory=dict)  # those with `keep`: they outlive the conversation
     plans: tuple[Plan, ...] = ()  # the flows that are to start
     due_count: int = 0  # how many of them have come due since then, without a word from the contact
     due_since: datetime | None = None
@@ -124,9 +118,9 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """True while the active step waits for a call and hears nothing: messages are parked until its result has been taken.
+        """True while the active step waits for a call and takes no messages: they are parked until its result has been taken.
 
-        Those to an agent are not: they are not for us, now or later.
+        Messages to an agent are not parked: they are not for the bot, now or later.
         """
         return self.waits_for_effect and self.frames[-1].accepts_messages is False
 
@@ -137,7 +131,7 @@ class Session:
 
     @property
     def has_parked_messages(self) -> bool:
-        """True where the active step has put messages off, which are parked."""
+        """True where the active step has parked messages, to take them as one."""
         return bool(self.frames) and self.frames[-1].parked_messages > 0
 
 

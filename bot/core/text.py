@@ -1,4 +1,4 @@
-"""Text from outside, read tolerantly and made fit to be kept."""
+"""Text from outside, read tolerantly and made fit to be stored; how many tokens a text is."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def without_invisible(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see in a text."""
+    """Whether a text shows nothing."""
     return not without_invisible(text).strip()
 
 
@@ -109,7 +109,7 @@ def digits(value: Any) -> str | None:
 
 
 def in_letters(digest: str) -> str:
-    """The begin of a digest in hexadecimal, as twelve letters: with digits, the log could take it for a phone number."""
+    """The beginning of a hexadecimal digest, as twelve letters: with digits, the log could take it for a phone number."""
     return digest[:12].translate(_LETTERS)
 
 

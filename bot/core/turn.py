@@ -1,4 +1,4 @@
-"""What one event's way through the engine came to."""
+"""Turns: what the engine decides for one event, the trace of why, and turns as the store has recorded them."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,21 +11,21 @@ from bot.core.session import Session
 
 @dataclass(slots=True)
 class StepTaken:
-    """One step of a turn's path: which outcome it left by, and what its conditions came to."""
+    """One step of a turn's path: its outcome, and what its conditions evaluated to."""
 
     flow: str
     step: str
     outcome: str | None = None  # None: the step waits
     target: str | None = None
     conditions: list[tuple[str, Any]] = field(default_factory=list)
-    effects: int = 0  # how many the turn had decided on when it came here
+    effects: int = 0  # how many the turn had decided on before it
 
 
 @dataclass(slots=True)
 class Trace:
     """Why a turn did what it did, for `bot trace` and ``/trace``."""
 
-    rule: str = ""  # which rule took the event: tap, word, answer, option, skip, other, retry, start, time, ...
+    rule: str = ""  # what took the event: tap, word, answer, option, skip, other, retry, start, time, ...
     steps: list[StepTaken] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -52,10 +52,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedTurn:
-    """What an event came to. ``steps`` are dicts of flow, step, outcome, target, conditions and effects.
+    """An event and what was decided for it. ``steps`` are dicts of flow, step, outcome, target, conditions and effects.
 
-    ``session`` is the one that it met, where the contact was in no flow; ``wake_at`` when the one that it left wanted
-    to be woken.
+    ``session`` is the one before the turn, where the contact was in no flow; ``wake_at`` is when the session wanted to be
+    woken after it.
     """
 
     event: Event
@@ -69,9 +69,9 @@ class RecordedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns from the first, which met a contact in no flow, to the last before the next such.
+    """The turns from one that began outside of all flows to the last before the next such.
 
-    The first has no ``session`` where the beginning is not kept. ``left`` is the session that the last of them left, where
+    The first has no ``session`` where the beginning is not kept. ``left`` is the session after the last of them, where
     the contact was in no flow again.
     """
 

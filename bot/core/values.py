@@ -1,4 +1,9 @@
-"""The values a variable can hold, beyond Python's own text, numbers, booleans, dates, lists and dicts."""
+"""The values that a conversation can keep, and their JSON.
+
+A value that JSON has no form for is written as ``{"$<tag>": ...}``; a dict whose own keys begin with ``$``
+is written as ``{"$dict": [[key, value], ...]}``. So what goes in is what comes out, and the text stays
+readable in the database. A field that has its default is left out, so a default must never change.
+"""
 
 import dataclasses
 import enum
@@ -42,12 +47,12 @@ class Location:
 
 
 LEAST_COUNTED = 200
-"""The tokens that a request takes from a budget at least: so a budget bounds how many requests there are."""
+"""The fewest tokens that a request takes from a budget: so a budget also bounds the number of requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or what cannot be."""
+    """The tokens that a model's answer used up (spec: usage). ``estimated``: the service did not say, or said something impossible."""
 
     model: str
     prompt_tokens: int
@@ -109,13 +114,13 @@ class ValueTooLarge(BotError):
 
 
 class Measure:
-    """What may still be in one value while it is gone through: a list that stands in it twice counts twice."""
+    """Counts what is in one value, up to `MOST_VALUES`: a list that stands in it twice counts twice."""
 
     def __init__(self) -> None:
         self._left = MOST_VALUES
 
     def count(self, value: Any, levels: int) -> None:
-        """Count what is come to at a depth of which so many ``levels`` are left. Raises `ValueTooLarge`."""
+        """Count a value at a depth of which so many ``levels`` are left. Raises `ValueTooLarge`."""
         texts = (value,) if isinstance(value, str) else value if isinstance(value, Mapping) else ()
         self._left -= 1 + sum(map(len, map(str, texts))) // CHARACTERS
         if self._left < 0 or levels < 0:

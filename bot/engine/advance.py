@@ -1,4 +1,4 @@
-"""The pure function at the heart: one event's way through a session, and who gets a message.
+"""`advance`, the pure function at the heart: it takes one event; and who gets a message (`FIRST`, `OFFERS`).
 
 No I/O, no clock, no threads, no randomness: time and ids come in with the event. The rules are those of the
 language (docs/language).
@@ -76,7 +76,7 @@ def advance(library: Library, session: Session, event: Event) -> Turn:
 
 
 def _take(executor: Executor, event: Event) -> None:
-    """Bring the event to what it is for."""
+    """Give the event to the function that takes it."""
     turn = executor.turn
     _note_who_speaks(turn, event)
     if isinstance(event, MessageReceived | Tapped):
@@ -114,7 +114,7 @@ def _take(executor: Executor, event: Event) -> None:
 
 
 def _note_who_speaks(turn: TurnContext, event: Event) -> None:
-    """Note whether the contact goes on with the conversation, or time does. What follows from either is taken for the same."""
+    """Note whether the contact goes on with the conversation, or time does: what is sent later follows from that."""
     if isinstance(event, MessageReceived | Tapped):
         turn.session.unsolicited = False
     elif isinstance(event, TimeReached) and turn.session.opted_out:
@@ -343,7 +343,7 @@ Offer = Callable[[Executor, Reply], bool]
 """Takes a message, or says False: it is for somebody else."""
 
 FIRST: tuple[Offer, ...] = (
-    _opt_out,  # "stop" is heard wherever the contact is
+    _opt_out,  # "stop" works in every flow and outside of all
     _agent,
     _edited_flow,
 )
@@ -422,7 +422,7 @@ def _retry(executor: Executor, reply: Reply) -> None:
 
 
 def reply_of(event: MessageReceived | Tapped) -> Reply:
-    """The event as steps see it. A quick reply may come as a tap or as text (DECISIONS: replies)."""
+    """The event as steps see it. A quick reply may come as a tap or as text (docs/decisions.md)."""
     if isinstance(event, Tapped):
         tap = ReplyId.parse(event.reply)
         return Reply(text=event.title or event.reply, payload=event.reply) if tap is None else Reply(tap=tap)
@@ -438,7 +438,7 @@ _PARKED = "kept:"
 
 
 def as_parked(message: MessageReceived | Tapped) -> MessageReceived | Tapped:
-    """A message that a step has put off, as the event by which it is taken later: a turn happens once per event."""
+    """A message that a step has put off, as the event that brings it back later: a turn happens once per event."""
     return replace(message, id=_PARKED + message.id)
 
 
@@ -458,7 +458,7 @@ def merged(messages: Sequence[MessageReceived | Tapped]) -> MessageReceived | Ta
 
 
 def _apologise(turn: TurnContext) -> None:
-    """Say sorry where a model has failed, nothing has been said since, and nothing is being worked out.
+    """Say sorry where a model has failed, nothing has been said since, and no model or call is waited for.
 
     An agent who has the conversation answers in its place; what cannot be sent any more is a dead letter.
     """
@@ -500,7 +500,7 @@ def _tell_end(turn: TurnContext, before: Session) -> None:
 
 
 def _tell_gateway(turn: TurnContext, before: Session) -> None:
-    """Give the gateway's contact the tags that this turn has changed, with all that it had (DECISIONS: contacts).
+    """Give the gateway's contact the tags that this turn has changed, with all that it had (docs/decisions.md).
 
     It is not told what it has just said itself.
     """

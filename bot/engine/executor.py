@@ -112,7 +112,7 @@ class Executor:
     def _wait(self, result: Waits, sent: list[str]) -> StepResult | None:
         """Wait at the active step: for the contact, for an effect's end, or for a flow that it opens, which goes on then.
 
-        ``sent`` are its messages: the step hears of one that is refused.
+        ``sent`` are its messages: where one is refused, the step is resumed.
         """
         turn, frame = self.turn, self.turn.frame
         if isinstance(result, WaitForEffect):
@@ -166,7 +166,7 @@ class Executor:
     def _go(self, target: str, *, expired: bool = False, failed: bool = False) -> StepResult | None:
         """Go to a target from the active step; what the step decides that is arrived at.
 
-        ``expired``: since nobody answered; ``failed``: since it failed. Whoever ran a flow that ends hears of either.
+        ``expired``: since nobody answered; ``failed``: since it failed. Whoever ran a flow that ends gets to know either.
         """
         frame = self.turn.frame
         self.turn.remove_step_tags((frame,))
@@ -297,7 +297,7 @@ class Executor:
         """The active step's outcome for a failure, which happened while it was left by ``leaving``.
 
         Raises `FlowBroken` where none is declared, where that one fails itself, or where it led back here and to the same
-        failure: what is said on such a way would be said hundreds of times.
+        failure: what is said on such a way would be sent hundreds of times.
         """
         turn, transitions = self.turn, self.turn.step.transitions
         name = "mismatch" if isinstance(failed, Mismatch) else getattr(failed, "outcome", "failed")
@@ -312,9 +312,9 @@ class Executor:
         raise FlowBroken(f"{turn.where}: {failed}")
 
     def _note_failure(self, failed: Failure) -> None:
-        """Note all by which the step could do otherwise when it is entered again. Raises `FlowBroken` where it failed so before.
+        """Note everything that the step depends on. Raises `FlowBroken` where it failed with exactly that before.
 
-        Nothing of it is changed in place.
+        No value of it is changed in place.
         """
         turn, session = self.turn, self.turn.session
         frames = [(each.flow, each.step, each.vars, each.step_state, each.visit_counts) for each in session.frames]

@@ -105,7 +105,7 @@ def is_decided(turn: TurnContext, plan: Plan) -> bool:
 
 
 def can_start(turn: TurnContext, plan: Plan) -> bool:
-    """Whether a plan's flow can start now: nobody who talks to a person, or whose answer is being worked out, is interrupted."""
+    """Whether a plan's flow can start now: nobody who talks to a person, or who waits for a call, is interrupted."""
     session, frame = turn.session, turn.session.frame
     if session.agent is not None:
         return False

@@ -83,7 +83,7 @@ def _take_step_time(executor: Executor) -> None:
 def _take_due_plan(executor: Executor) -> None:
     """Start the plan that has been due for longest, if there is one that can be started: one a turn.
 
-    What an edit took away is left out with a note; what does not fit any more, or comes too often, is a failure.
+    A flow that an edit has removed is left out with a note. Inputs that do not fit any more, and too many starts, are a failure.
     """
     turn = executor.turn
     plan = take_next_due(turn)

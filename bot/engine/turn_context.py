@@ -36,7 +36,7 @@ MOST_FRAMES = 10
 
 
 class FlowBroken(BotError):
-    """A flow asks for what cannot be done; the conversation ends and the operator is told."""
+    """A flow asks for what cannot be done; the conversation ends, which is reported to the operator."""
 
 
 Checkpoint = tuple[dict[str, Any], dict[str, Any], tuple[str, ...], tuple[Plan, ...], str | None]
@@ -56,7 +56,7 @@ class TurnContext:
         self.trace = Trace()
         self.ended: Frame | None = None  # the last frame that was taken away
         self.expired = False  # ... because nobody answered
-        self.failure: str | None = None  # what the operator is told of, although the conversation goes on
+        self.failure: str | None = None  # reported to the operator, although the conversation goes on
         self.failed: list[Any] = []  # the states in which steps have failed
         self.in_plain_text = False  # the message that was refused goes as a plain text
         self.parks_message = False  # the message waits, with others, until the active step is done

@@ -76,7 +76,7 @@ def _read_opt_out(fields: Fields) -> OptOut:
 
 
 def _read_said(fields: Fields, key: str) -> dict[str, Mark]:
-    """Words as they are matched, each with its place."""
+    """Read words, as they are matched, each with its place."""
     marks = (item.mark for item in fields.one_or_more(key))
     return {normalise(text): mark for text, mark in zip(fields.strings(key), marks, strict=False)}
 
@@ -150,9 +150,9 @@ _OWN_KEYS = ("zone", "holidays")
 _DAYS_OFF = either(ANY_TEXT, list_of(ANY_TEXT), map_of(either(one_or_several(ANY_TEXT), EMPTY)))
 HOURS = map_of(
     map_of(
-        takes(one_or_several(ANY_TEXT), "From when to when, like 9:00-18:00; or several of such."),
+        takes(one_or_several(ANY_TEXT), "From when to when, like 9:00-18:00; or a list of such."),
         {
-            "zone": takes(ANY_TEXT, "Whose clock they go by; the bot's where nothing is said."),
+            "zone": takes(ANY_TEXT, "Their time zone; the bot's without it."),
             "holidays": takes(
                 _DAYS_OFF, "Days like 2030-12-25 on which it is shut, with their names or with other times."
             ),
@@ -262,24 +262,26 @@ _WORDINGS: Schemas = {
 }  # fmt: skip
 _SORRY: Schemas = {"sorry": takes(WORDING, f"Said where a model fails and the flow says nothing, for {SORRY['en']!r}.")}
 _OPT_OUT: Schemas = {
-    "words": takes(one_or_several(ANY_TEXT), "By these a contact opts out, wherever it is."),
+    "words": takes(one_or_several(ANY_TEXT), "A contact who writes one of these opts out, in any flow."),
     "say": takes(WORDING, "What is said then."),
-    "back": takes(one_or_several(ANY_TEXT), "By these a contact who has opted out is back."),
+    "back": takes(one_or_several(ANY_TEXT), "A contact who has opted out and writes one of these is back."),
 }
 _BOT: Schemas = {
     "name": takes(ANY_TEXT, "The bot's name, for operators."),
-    "timezone": takes(ANY_TEXT, "Whose clock dates and times go by, like Asia/Jakarta; UTC where nothing is said."),
+    "timezone": takes(ANY_TEXT, "The time zone of dates and times, like Asia/Jakarta; UTC without it."),
     "words": takes(WORDS, "Words that are understood in every flow and outside of all."),
-    "opt_out": takes(record(_OPT_OUT, "words"), "Words by which a contact opts out of all that it does not ask for."),
+    "opt_out": takes(
+        record(_OPT_OUT, "words"), "Words with which a contact opts out of everything that it does not ask for."
+    ),
     "defaults": takes(DEFAULTS, "What a step does where it says nothing itself."),
     "languages": takes(
         one_or_several(pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")),
         "The languages that it speaks, that of the flows first.",
     ),
-    "wordings": takes(record(_WORDINGS), "What the bot says of its own accord."),
+    "wordings": takes(record(_WORDINGS), "The bot's own sentences, in place of the built-in ones."),
     "hours": takes(HOURS, "Opening hours, by name."),
     "http": takes(SERVICES, "The services that it sends requests to, by name."),
-    "secrets": takes(SECRETS, "Names of environment variables that the services are told."),
+    "secrets": takes(SECRETS, "Names of environment variables whose values the services get."),
     "ai": takes(record({**SETTINGS_KEYS, **_SORRY}), "What holds for all AI turns."),
     "channels": takes(map_of(ANY_TEXT), "The gateway's channel ids, by the channel's number."),
 }

@@ -1,4 +1,4 @@
-"""What a bot and its flows say, once read. All of it is immutable."""
+"""A bot and its flows as they are written, once read. All of it is immutable."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -80,7 +80,7 @@ class Step:
 
     @cached_property
     def refusal(self) -> str | None:
-        """The outcome that it takes when the gateway refuses its message; None: it does not hear of that, or goes on.
+        """The outcome that it takes when the gateway refuses its message; None: the step is not told, or goes on.
 
         `errors.refused`, wherever that is written. `errors.else` of a question only where the step itself has it: it
         is better put again than given up for what is inherited.
@@ -170,7 +170,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class OptOut:
-    """The words by which a contact opts out, what is said then, and those that end it. Words are normalised."""
+    """The words with which a contact opts out, what is said then, and the words that end it. All are normalised."""
 
     words: Mapping[str, Mark] = field(default_factory=dict)
     say: Template | None = None
@@ -191,7 +191,7 @@ class BotDefinition:
     wordings: Mapping[str, Template] = field(default_factory=dict)  # in place of the built-in ones, by name
     ai: AiSettings = field(default_factory=AiSettings)
     channels: Mapping[str, str] = field(default_factory=dict)  # the gateway's channel ids, by number
-    secrets: tuple[str, ...] = ()  # names of environment variables that the services are told
+    secrets: tuple[str, ...] = ()  # names of environment variables whose values the services get
     services: Mapping[str, HttpService] = field(default_factory=dict)  # that it sends requests to, by name
     hours: Mapping[str, Hours] = field(default_factory=dict)  # opening hours, by name
     opt_out: OptOut = field(default_factory=OptOut)

@@ -1,4 +1,4 @@
-"""YAML documents, told apart by what they are: a bot, a flow, a test, an evaluation or a locale."""
+"""The YAML documents of a bot's folder, sorted by what they are: a bot, a flow, a test, an evaluation or a locale."""
 
 import re
 from collections.abc import Iterable

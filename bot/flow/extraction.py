@@ -1,4 +1,4 @@
-"""A locale's file as it should be: everything there is to say, in the order of the flows, with what is said already."""
+"""`bot locales extract`: a locale's file with every text of the flows, in their order, and the translations that there are."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -281,10 +281,10 @@ def _check_cancelled(bot: BotDefinition, flows: Mapping[str, Flow], problems: Pr
 def _check_collisions(bot: BotDefinition, flows: Mapping[str, Flow], problems: Problems) -> None:
     """Report every text and every event that two of them take."""
     for said, word in bot.words.items():
-        _report_heard(_opting_out(bot), said, word.mark, f"{_named(word, said)} of the bot", problems)
+        _report_taken(_opting_out(bot), said, word.mark, f"{_named(word, said)} of the bot", problems)
     for flow in flows.values():
         _check_answers(flow, problems)
-        _check_heard_first(bot, flow, problems)
+        _check_taken_first(bot, flow, problems)
     _check_starts(bot, flows.values(), problems)
 
 
@@ -299,32 +299,32 @@ def _check_answers(flow: Flow, problems: Problems) -> None:
                 problems.add("E311", answer.mark or step.mark, what, "keep it in one of them")
 
 
-def _check_heard_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
+def _check_taken_first(bot: BotDefinition, flow: Flow, problems: Problems) -> None:
     """Words and answers that are never taken, because a word that comes before them always takes the same text."""
     before = _before_all(bot)
     for said, word in flow.words.items():
-        _report_heard(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
+        _report_taken(before, said, word.mark, f"{_named(word, said)} of flow {flow.name}", problems)
     before = {**_always(flow.words, "a word of the flow"), **before}
     for step in flow.steps.values():
         here, own = {**_answers_always(step), **before}, step.options.words
         for said, word in own.items():
-            _report_heard(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
+            _report_taken(here, said, word.mark, f'step "{step.name}": {_named(word, said)}', problems)
         here = {**_always(own, "a word of the step"), **here}
         for answer in step.kind.answers():
             what = f'step "{step.name}": "{answer.text}" of "{answer.owner}"'
             if answer.before_words:
-                _report_heard(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
+                _report_taken(_opting_out(bot), normalise(answer.text), answer.mark or step.mark, what, problems)
             else:
-                _report_heard(here, normalise(answer.text), answer.mark or step.mark, what, problems)
+                _report_taken(here, normalise(answer.text), answer.mark or step.mark, what, problems)
 
 
 def _opting_out(bot: BotDefinition) -> dict[str, str]:
-    """The words that are heard before everything else."""
+    """The words that come before everything else."""
     return dict.fromkeys(bot.opt_out.words, "a word of `opt_out`")
 
 
 def _before_all(bot: BotDefinition) -> dict[str, str]:
-    """The words that are heard in every flow and outside of all."""
+    """The words of every flow, and of contacts who are in none."""
     return {**_always(bot.words, "a word of the bot"), **_opting_out(bot)}
 
 
@@ -334,20 +334,20 @@ def _named(word: Word, said: str) -> str:
 
 
 def _always(words: Words, what: str) -> dict[str, str]:
-    """The words that are heard without a condition, and what they are."""
+    """The words without a condition, and what they are."""
     return {said: what for said, word in words.items() if word.condition is None}
 
 
 def _answers_always(step: Step) -> dict[str, str]:
-    """The same of the step's answers that are heard before any word."""
+    """The same of the step's answers that come before any word."""
     answers = (answer for answer in step.kind.answers() if answer.before_words and answer.always)
     return {normalise(answer.text): "a reply to the template" for answer in answers}
 
 
-def _report_heard(before: Mapping[str, str], said: str, mark: Mark, what: str, problems: Problems) -> None:
+def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, problems: Problems) -> None:
     if said in before:
         fix = "choose another word for one of them"
-        problems.add("E312", mark, f"{what} is {before[said]}, which is heard first", fix)
+        problems.add("E312", mark, f"{what} is {before[said]}, which comes first", fix)
 
 
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:

@@ -121,7 +121,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
 
 
 def _in_a_line(node: Node | None) -> str:
-    """What a node says, as far as that goes into a line: of a map its values with their keys, of a list nothing."""
+    """A node in one line, for people: of a map the keys and their values, of a list nothing."""
     match node:
         case Scalar(text=text):
             return text
@@ -229,7 +229,7 @@ def wired(flow: Flow, problems: Problems) -> Flow:
 
 
 class _Resolver:
-    """Resolves the transitions of one step: each of its outcomes with the target that it leads to, all defaults worked out."""
+    """Resolves the transitions of one step: the target of each of its outcomes, with all defaults applied."""
 
     def __init__(self, step: Step, following: str, problems: Problems) -> None:
         self._step = step

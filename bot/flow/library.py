@@ -1,4 +1,4 @@
-"""The library: all loaded flows of a bot. Immutable; a reload makes a new one and swaps it whole."""
+"""The library: a bot with all its flows, and which flow an event starts. Immutable: a reload makes a new one."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -136,7 +136,7 @@ def _first_of(found: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Everything that a turn looks at beside the session and the event."""
+    """Everything that a turn reads beside the session and the event."""
 
     bot: BotDefinition
     flows: Mapping[str, Flow]
@@ -189,7 +189,7 @@ class LoadResult:
 
 
 def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[Source] = ()) -> LoadResult:
-    """Read, wire and check all files of a bot; every problem is found at once, and those of locales once there are no others.
+    """Read and check all files of a bot. All problems are found at once; those of locales only where there are no others.
 
     ``extensions`` are what its Python adds, ``documents`` its text files, which AI turns may know.
     """
@@ -198,10 +198,10 @@ def load(sources: Iterable[Source], extensions: Extensions, documents: Iterable[
     problems, of_locales = Problems(), Problems()
     found = read_documents(sources, problems)
     loading = _Loading(extensions, texts, problems.paths(UNREAD))
-    translations = read_translations(found, extensions, of_locales)
-    bot, flows = loading.read(translations.spoken(None), problems)
+    translations = read_translations(found, extensions, of_locales) if found.locales else None
+    bot, flows = loading.read(found if translations is None else translations.spoken(None), problems)
     translated = {}
-    if not problems:
+    if not problems and translations is not None:
         problems.include(of_locales)
         translated = loading.read_translated(translations, bot, problems)
     if problems:
@@ -228,7 +228,7 @@ class _Loading:
         return bot, flows
 
     def _forgive(self, documents: Documents, problems: Problems) -> None:
-        """Forget what is missing where it may stand in what could not be read, or under a misspelt key."""
+        """Drop the problems of what is missing, where it may be in a file that could not be read, or under a misspelt key."""
         unknown = self.unread | problems.paths((UNKNOWN_KEY,))
         problems.drop(MISSING, None if BOT_FILE in unknown or not documents.bots else unknown)
 

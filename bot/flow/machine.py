@@ -11,7 +11,7 @@ from bot.steps.transition import Transition
 
 
 class ResolvedTransition(transitions.Transition):
-    """Where one outcome of a step leads, with all defaults worked out: a transition of its flow's machine.
+    """Where one outcome of a step leads, with all defaults applied: a transition of its flow's machine.
 
     ``target`` None: the step goes on waiting. ``written`` is the transition in the flow file, if there is one.
     """
@@ -38,13 +38,13 @@ class ResolvedTransition(transitions.Transition):
         return self.dest
 
     def execute(self, event_data: transitions.EventData) -> bool:
-        """Tell the cursor. There are no conditions, and nothing is called back, so nothing is asked for any on every turn."""
+        """Note that it was followed. It has no conditions and no callbacks, so none are looked for on every turn."""
         cast(_Cursor, event_data.model).followed = self
         return True
 
 
 class _Cursor:
-    """What a machine moves: thrown away after one outcome, so that machines hold nothing of any contact."""
+    """The model that a machine moves. It is thrown away after one outcome, so that a machine knows nothing of any contact."""
 
     __slots__ = ("followed", "state")
 
@@ -54,7 +54,7 @@ class _Cursor:
 
 
 class FlowMachine:
-    """The table of one flow: which outcome of which step leads where. It is built when it is first used or prepared."""
+    """The table of one flow: which outcome of which step leads where. The machine is built when it is first used or prepared."""
 
     def __init__(self, steps: Iterable[str], resolved: Iterable[ResolvedTransition]) -> None:
         self._steps = steps

@@ -1,4 +1,4 @@
-"""The bot's documents in its other languages: the same trees, with what each language says put in place.
+"""Locales (`locales/id.yml`), and the bot's documents in other languages: the same trees with translated texts.
 
 Answers and words of every language are understood in all of them.
 """

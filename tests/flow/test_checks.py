@@ -365,7 +365,7 @@ OF_THE_BOT = {
     ),
     "a word of opt_out that a word of the bot is": (
         BOT + "opt_out: {words: [stop]}\nwords: {Stop: end}\n",
-        '4:9: E312 word "Stop" of the bot is a word of `opt_out`, which is heard first (choose another word for one of them)',
+        '4:9: E312 word "Stop" of the bot is a word of `opt_out`, which comes first (choose another word for one of them)',
     ),
     "a word of opt_out that brings back as well": (
         BOT + "opt_out: {words: [stop, end], back: [start, Stop]}\n",
@@ -403,7 +403,7 @@ OF_THE_BOT = {
 ELSEWHERE = {
     "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of `opt_out`, which is heard '
     "first (choose another word for one of them)",
-    "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which is heard first '
+    "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which comes first '
     "(choose another word for one of them)",
     "a missing default": '4:3: E130 step "a" has no `timeout`: it waits for ever when no answer comes '
     "(add timeout: {after: 20h, then: end} here or under `defaults`)",
@@ -426,12 +426,12 @@ def test_it_is_found_in_the_bots_own_file(name: str) -> None:
         ),
         (
             "flow: main\nwords: {stop: end}\nsteps: {a: {say: x}}\n",
-            '2:9: E312 word "stop" of flow main is a word of `opt_out`, which is heard first '
+            '2:9: E312 word "stop" of flow main is a word of `opt_out`, which comes first '
             "(choose another word for one of them)",
         ),
         (
             "flow: main\nsteps: {a: {template: {name: x, language: en}, replies: {Go on: end, Stop: end}}}\n",
-            '2:76: E312 step "a": "Stop" of "Stop" is a word of `opt_out`, which is heard first '
+            '2:76: E312 step "a": "Stop" of "Stop" is a word of `opt_out`, which comes first '
             "(choose another word for one of them)",
         ),
         ("flow: main\nstart: {words: [start]}\nsteps: {a: {say: x}}\n", None),
