@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bot.checker.analysis.longest_paths import DAY, UNBOUNDED, Constraint, LongestPaths, Node, by_node
+from bot.checker.analysis.longest_paths import UNBOUNDED, Constraint, LongestPaths, Node, by_node
 from bot.checker.analysis.reachability import Reachability
 from bot.checker.analysis.timed_graph import (
     EndNode,
@@ -46,7 +46,7 @@ class SilentTimes:
         unsure = {self._nodes.put(entered.place) for entered in self._nodes.bounds}
         senders = {self._node(sender): sender for sender in late}
         before = {
-            node: next((each for each in self._after_a_day(node) if each in senders and each not in unsure), node)
+            node: next((each for each in self._since_reply(node) if each in senders and each not in unsure), node)
             for node in senders
         }
         return {sender: senders[_last(node, before)] for node, sender in senders.items()}
@@ -54,7 +54,7 @@ class SilentTimes:
     def path_to(self, sender: Sender) -> tuple[Edge, ...]:
         """A path from a beginning on which the silence is as long as that, or a day."""
         node = self._node(sender)
-        since = [each for _, each in self._in_order(node) if isinstance(each, Edge)]
+        since = [each for each in self._in_order(node) if isinstance(each, Edge)]
         before = self._longest.path(node)[-1][1]
         return (*self._path_before(before), *since)
 
@@ -67,36 +67,32 @@ class SilentTimes:
     def _node(self, sender: Sender) -> Node:
         return sender if isinstance(sender, Edge) else self._nodes.put(sender)
 
-    def _after_a_day(self, node: Node) -> list[Node]:
-        """The steps and edges of the longest path to a node that come a day after the contact's last message."""
-        late: list[Node] = []
-        silent = 0.0
-        for seconds, each in self._in_order(node):
+    def _since_reply(self, node: Node) -> list[Node | None]:
+        """The steps and edges of the longest path to a node after the contact's last message."""
+        found: list[Node | None] = []
+        for each in self._in_order(node):
             if isinstance(each, Edge) and each.cause is Cause.REPLY:
-                silent = 0.0
-                late.clear()
-            silent += seconds
-            if silent >= DAY:
-                late.append(each)
-        return late
+                found.clear()
+            found.append(each)
+        return found
 
-    def _in_order(self, node: Node) -> Iterator[tuple[float, Node | None]]:
-        """The nodes and edges of a longest path to a node, as they follow each other, each with the time before it."""
+    def _in_order(self, node: Node) -> Iterator[Node | None]:
+        """The nodes and edges of a longest path to a node, as they follow each other."""
         for each, constraint in reversed(self._longest.path(node)):
             yield from self._through(constraint, 0)
             if not isinstance(each, Edge):  # one on which something is said is a node itself
-                yield 0.0, constraint.edge
-            yield constraint.seconds, each
+                yield constraint.edge
+            yield each
 
-    def _through(self, constraint: Constraint, depth: int) -> Iterator[tuple[float, Node | None]]:
+    def _through(self, constraint: Constraint, depth: int) -> Iterator[Node | None]:
         """The same for the flow that runs meanwhile: from its beginning to its end."""
         if constraint.inner is None or isinstance(constraint.inner, StepNode) or depth == _MOST_FRAMES:
             return
         for each, inner in self._longest.path(constraint.inner):
             if isinstance(each, EndNode):
-                yield 0.0, each.stage
+                yield each.stage
             yield from self._through(inner, depth + 1)
-            yield inner.seconds, inner.edge
+            yield inner.edge
 
     # -- what it is made of ----------------------------------------------------------------------------------------
 
