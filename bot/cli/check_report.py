@@ -307,7 +307,7 @@ def lines(library: Library) -> Iterator[str]:
     yield f"At most, by {PER_MINUTE} messages a minute and {PER_DAY:,} a day:"
     width = max((len(name) for name in library.flows), default=0)
     for load in flow_loads(library):
-        rounds = f": round by {'/'.join(load.circle)}" if load.circle else ""
+        rounds = f": round by {'/'.join(load.cycle)}" if load.cycle else ""
         said = f"{_most(load.turn)} in one turn, {_most(load.conversation)} in one conversation{rounds}"
         yield f"  {load.flow:{width}}  {said}; {_started(load.first)}"
     yield from _models(library)

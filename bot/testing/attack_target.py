@@ -74,8 +74,8 @@ class RouteFinder:
 
     def to(self, target: AttackTarget) -> MoveSequence | None:
         """What happens until the model is asked there; None where no such way was found."""
-        place, passing = (target.flow, target.step), self._graph.fact(Reachability)
-        story = passing.way_to(place) if place in passing.reached else ()
+        place, reachability = (target.flow, target.step), self._graph.analysis(Reachability)
+        story = reachability.path_to(place) if place in reachability.reached else ()
         search = MoveSearch(self._explorer, self._proposals)
         state = search.find([self._begin()], story, lambda state: _asks(state, target) is not None, MOST_TURNS)
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)

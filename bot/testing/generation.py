@@ -96,10 +96,10 @@ class PathFinder:
     def aim(self) -> None:
         """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
         graph = Graph(self._explorer.library)
-        passing = graph.fact(Reachability)
+        reachability = graph.analysis(Reachability)
         search = MoveSearch(self._explorer, self._proposals)
-        for key, edges in self._left(graph, passing).items():
-            stories = (found for edge in edges for found in self._stories(edge, graph, passing))
+        for key, edges in self._left(graph, reachability).items():
+            stories = (found for edge in edges for found in self._stories(edge, graph, reachability))
             for begins, story in islice(stories, _AIMS):
                 if key in self.taken:
                     break
@@ -109,10 +109,10 @@ class PathFinder:
                     for each in state.path():
                         self._note(each)
 
-    def _left(self, graph: Graph, passing: Reachability) -> dict[CoverageKey, list[Edge]]:
+    def _left(self, graph: Graph, reachability: Reachability) -> dict[CoverageKey, list[Edge]]:
         """What was not taken yet, and the edges that take it."""
         found: dict[CoverageKey, list[Edge]] = {}
-        for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in passing.reached):
+        for edge in (edge for edges in graph.edges.values() for edge in edges if edge.source in reachability.reached):
             outcome = edge.outcome if edge.word is None else f'word "{edge.outcome.removeprefix("word ")}"'
             for key in self._coverage.taken_by("", [(*edge.source, outcome)]):
                 if key not in self.taken and self._coverage.name_of(key):
@@ -120,11 +120,11 @@ class PathFinder:
         return found
 
     def _stories(
-        self, edge: Edge, graph: Graph, passing: Reachability
+        self, edge: Edge, graph: Graph, reachability: Reachability
     ) -> Iterator[tuple[list[ExploredState], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
-        way = passing.way_to(edge.source)
-        around = cycle_through(edge.source, graph.edges, passing.reached) * _rounds(graph, edge)
+        way = reachability.path_to(edge.source)
+        around = cycle_through(edge.source, graph.edges, reachability.reached) * _rounds(graph, edge)
         for start in range(len(way), -1, -1):
             story = (*way[start:], *around, edge)
             if story[0].source in self._met:

@@ -45,7 +45,7 @@ def test_flows_that_are_run_count_once_for_each_element() -> None:
 def test_a_conversation_that_can_be_led_round_and_round_has_no_end() -> None:
     steps = "  b: {say: B}\n  q: {ask: Q, buttons: {Again: b, Enough: end}}"
     load = load_of(f"{BEGIN}steps:\n{steps}")
-    assert (load.conversation, load.circle) == (None, ("a", "q"))
+    assert (load.conversation, load.cycle) == (None, ("a", "q"))
     assert most(steps.replace("{say: B}", "{say: B, visits: {max: 3, else: end}}")) == 6
 
 

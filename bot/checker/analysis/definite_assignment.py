@@ -38,14 +38,14 @@ class DefiniteAssignment:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.nulls = graph.fact(NullAnalysis)
+        self.nulls = graph.analysis(NullAnalysis)
         self.at: dict[Place, NullState] = {}
         self._came: dict[Place, list[tuple[VariableSet, Arrival]]] = {}
         self._ends: dict[Place, NullState] = {}  # what may be null where the frame ends, from each step on
         self._failing: set[Place] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
-        self._ways = dict(self._all_ways(graph.fact(Reachability)))
+        self._ways = dict(self._all_ways(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by its first
@@ -91,10 +91,10 @@ class DefiniteAssignment:
             flow = self._graph.flow(place)
             yield place, self.nulls.texts(place_uses(step, flow), flow)
 
-    def _all_ways(self, passing: Reachability) -> Iterator[tuple[Place, list[EdgeTransfer]]]:
+    def _all_ways(self, reachability: Reachability) -> Iterator[tuple[Place, list[EdgeTransfer]]]:
         for place, step in self._graph.steps.items():
             flow, outcomes = self._graph.flow(place), step.outcomes
-            edges = (edge for edge in self._graph.edges[place] if passing.passable(edge))
+            edges = (edge for edge in self._graph.edges[place] if reachability.can_be_taken(edge))
             yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:

@@ -30,7 +30,7 @@ class FlowLoad:
     first: int | None
     turn: int | None
     conversation: int | None
-    circle: Place | None
+    cycle: Place | None
 
 
 def flow_loads(library: Library) -> list[FlowLoad]:
@@ -46,8 +46,8 @@ def flow_loads(library: Library) -> list[FlowLoad]:
         begins = {begun, *(root.place for root in graph.roots if root.place[0] == flow.name)}
         turn = max(*map(turns.most, begins), *(turns.after_rest((flow.name, step)) for step in flow.steps))
         most = conversations.most(begun)
-        circle = conversations.circle(begun) if most is None else None
-        found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, circle))
+        cycle = conversations.cycle(begun) if most is None else None
+        found.append(FlowLoad(flow.name, _counted(turns.most(begun)), _counted(turn), most, cycle))
     return found
 
 
@@ -96,17 +96,17 @@ class _ConversationLoads:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = graph.fact(StepNodes)
-        self._longest = LongestPaths(by_node(self._terms()), dict(self._stages.bounds.items()))
+        self._nodes = graph.analysis(StepNodes)
+        self._longest = LongestPaths(by_node(self._constraints()), dict(self._nodes.bounds.items()))
         self._order = {place: number for number, place in enumerate(graph.steps)}
 
     def most(self, place: Place) -> int | None:
         """The most messages from a step on; None: it goes round and round."""
-        return _counted(self._longest.seconds[self._stages.first(place)])
+        return _counted(self._longest.seconds[self._nodes.first(place)])
 
-    def circle(self, place: Place) -> Place | None:
+    def cycle(self, place: Place) -> Place | None:
         """A step that such a conversation comes to again and again: one that waits, the first of them."""
-        node: Node | None = self._stages.first(place)
+        node: Node | None = self._nodes.first(place)
         while node is not None:
             component = self._longest.components[node]
             if component.endless:
@@ -116,18 +116,18 @@ class _ConversationLoads:
             node = next((each for each in counted if self._longest.seconds[each] >= UNBOUNDED), None)
         return None
 
-    def _terms(self) -> Iterator[tuple[Node, Constraint]]:
-        yield from ((entered, Constraint(onward=put)) for entered, put in self._stages.entered())
+    def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
+        yield from ((entered, Constraint(onward=put)) for entered, put in self._nodes.entered())
         for place, step in self._graph.steps.items():
-            put, own = self._stages.put(place), step.kind.most_messages + self._reminders(place, step)
-            runs = self._stages.run_at(place)
+            put, own = self._nodes.put(place), step.kind.most_messages + self._reminders(place, step)
+            runs = self._nodes.run_at(place)
             yield put, Constraint(own)
             yield from ((put, Constraint(own, inner=opened, times=most)) for opened, most in runs)
             for edge in filter(_counts, self._graph.edges[place]):
-                here = self._stages.of(edge)
+                here = self._nodes.of(edge)
                 sent = messages_said(edge) + (own if here.puts else 0)
                 inner, times = runs[0] if runs and edge.cause in AFTER_RUN else (None, 1)
-                for after in self._stages.after(edge) or (None,):
+                for after in self._nodes.after(edge) or (None,):
                     yield here, Constraint(sent, after, inner, times)
 
     def _reminders(self, place: Place, step: Step) -> int:
@@ -163,17 +163,17 @@ class TurnLoads:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._stages = graph.fact(StepNodes)
+        self._nodes = graph.analysis(StepNodes)
         self._waits = PassableWaits(graph)
         self._over = set(filter(self._waits.may_be_over, graph.steps))
         bounds: dict[Node, int] = {}
-        for stage, most in (*self._stages.bounds.items(), *((stage, 1) for stage in self._once())):
+        for stage, most in (*self._nodes.bounds.items(), *((stage, 1) for stage in self._once())):
             bounds[stage] = bounds[Through(stage)] = most
-        self._longest = LongestPaths(by_node(self._terms()), bounds)
+        self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
     def most(self, place: Place) -> float:
         """The most messages from a step on, that step's with them; `UNBOUNDED` where it goes round and round."""
-        return self._longest.seconds[self._stages.first(place)]
+        return self._longest.seconds[self._nodes.first(place)]
 
     def after_rest(self, place: Place) -> float:
         """The most messages of a turn that leaves a step at which the conversation rested."""
@@ -185,13 +185,13 @@ class TurnLoads:
 
     def onward(self, place: Place) -> list[Place]:
         """Where a turn can go on to from a step, and the flows that it runs on the way."""
-        opened = (first.place for first, _ in self._stages.run_at(place))
+        opened = (first.place for first, _ in self._nodes.run_at(place))
         return [*opened, *(stage.place for edge in self._at_once(place) for stage in self._after(edge))]
 
     # -- what it is made of ----------------------------------------------------------------------------------------
 
-    def _terms(self) -> Iterator[tuple[Node, Constraint]]:
-        for entered, put in self._stages.entered():
+    def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
+        for entered, put in self._nodes.entered():
             yield entered, Constraint(onward=put)
             yield Through(entered), Constraint(onward=Through(put))
         for place in self._graph.steps:
@@ -201,15 +201,15 @@ class TurnLoads:
 
     def _come_to(self, place: Place) -> Iterator[tuple[Node, Constraint]]:
         """What a step sends, and what the flows send that it runs: all but the last of them to their ends."""
-        put, own = self._stages.put(place), self._graph.steps[place].kind.most_messages
+        put, own = self._nodes.put(place), self._graph.steps[place].kind.most_messages
         yield put, Constraint(own)
-        for opened, most in self._stages.run_at(place):
+        for opened, most in self._nodes.run_at(place):
             yield put, Constraint(own, opened, opens=True)
             if most > 1:
                 yield put, Constraint(own, opened, Through(opened), most - 1, opens=True)
 
     def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
-        here, runs = self._stages.of(edge), self._stages.run_at(edge.source) if edge.cause in _AT_ONCE else []
+        here, runs = self._nodes.of(edge), self._nodes.run_at(edge.source) if edge.cause in _AT_ONCE else []
         sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
         inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Constraint(sent, None, inner, times)
@@ -229,7 +229,7 @@ class TurnLoads:
 
     def _after(self, edge: Edge) -> tuple[StepNode, ...]:
         """Where a turn goes on past an edge: not where the step only goes on waiting, nor past a question that is returned to."""
-        return self._stages.after(edge) if edge.puts and not edge.returns else ()
+        return self._nodes.after(edge) if edge.puts and not edge.returns else ()
 
     def _said(self, edge: Edge) -> int:
         """The messages of a way on, with that of a question to which it returns."""
@@ -239,7 +239,7 @@ class TurnLoads:
     def _once(self) -> Iterator[StepNode]:
         """The waits that a turn passes once at most: for something that changes."""
         changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
-        return map(self._stages.put, changing)
+        return map(self._nodes.put, changing)
 
     def _given_around(self, place: Place) -> set[str]:
         """The variables that are given something where a turn goes round and round with a step."""

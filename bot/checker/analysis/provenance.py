@@ -47,8 +47,8 @@ class Provenance:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._passing = graph.fact(Reachability)
-        self._assigned = graph.fact(DefiniteAssignment)
+        self._reachability = graph.analysis(Reachability)
+        self._assigned = graph.analysis(DefiniteAssignment)
 
     def of(self, place: Place, name: VariableSet, way: EdgeTransfer | None = None) -> NullOrigin:
         """Why a variable may be null at a step, or on a way on from it."""
@@ -64,7 +64,7 @@ class Provenance:
             else:
                 origin.over = origin.over or target
                 backwards += reversed(self._assigned.stack.way_back(place, target))
-        before = self._passing.way_to(place) if place in self._passing.reached else ()
+        before = self._reachability.path_to(place) if place in self._reachability.reached else ()
         origin.story = (*before, *reversed(backwards))
         return origin
 
@@ -86,10 +86,10 @@ class Provenance:
 
     def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
         """Which of those that were null where a flow was opened went into this variable; none where it is not given there."""
-        gifts = self._assigned.inputs_of(root)
-        if not gifts.names & name:
+        functions = self._assigned.inputs_of(root)
+        if not functions.names & name:
             origin.opened = root
-        return next(bits_of(gifts.copied(name, null)), 0)
+        return next(bits_of(functions.copied(name, null)), 0)
 
     def _brought(self, way: EdgeTransfer, name: VariableSet) -> BroughtValue | None:
         """What a flow that was run before a way has given to a variable."""
@@ -105,7 +105,7 @@ class Provenance:
             first = self._graph.opened_by(run.flow)
             if brought is not None and (found := self._to_end_with(first, self._assigned.nulls.of(brought[1]))):
                 return found
-            return edges_of(self._passing.ending[edge.cause].get(first))
+            return edges_of(self._reachability.ending[edge.cause].get(first))
         return ()
 
     def _to_end_with(self, first: Place, name: VariableSet) -> tuple[Edge, ...]:

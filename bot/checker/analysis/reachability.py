@@ -10,10 +10,10 @@ LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
 """What came before, the last edge, and the way through the flow that it ran; without an edge, a way after another."""
 
 
-def edges_of(trail: LinkedPath | None) -> tuple[Edge, ...]:
+def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
     """The edges of a way, from its beginning."""
     found: list[Edge] = []
-    stack = [trail]
+    stack = [path]
     while stack:
         here = stack.pop()
         if here is not None:
@@ -48,7 +48,7 @@ class Reachability:
         self._leaving = self._find_leaving()
         self.reached: dict[Place, LinkedPath | None] = self._spread()
 
-    def way_to(self, place: Place) -> tuple[Edge, ...]:
+    def path_to(self, place: Place) -> tuple[Edge, ...]:
         """A shortest way to a step that is reached, from a root."""
         return edges_of(self.reached[place])
 
@@ -56,7 +56,7 @@ class Reachability:
         """Whether the frame can end from there, in whatever way: alone, or with what lies below it."""
         return place in self._leaving or any(place in found for found in self.ending.values())
 
-    def passable(self, edge: Edge) -> bool:
+    def can_be_taken(self, edge: Edge) -> bool:
         """Whether an edge can be taken at all: what follows a run is not, where the flow never ends like that."""
         return edge.cause not in AFTER_RUN or self._inner(edge) is not None
 
@@ -64,7 +64,7 @@ class Reachability:
         """A way through the flow that a step runs, to the end that the edge follows."""
         runs = self._graph.steps[edge.source].kind.flows_run()
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
-        return next((trail for trail in found if trail is not None), None)
+        return next((path for path in found if path is not None), None)
 
     # -- ends, backwards -------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Reachability:
             waiting.append((place, cause))
 
     def _leads_on(self, edge: Edge) -> bool:
-        return not edge.fails and not edge.returns and self.passable(edge)
+        return not edge.fails and not edge.returns and self.can_be_taken(edge)
 
     def _goes_below(self, edge: Edge) -> bool:
         """Whether it goes back to a flow that is open below: the frame is over then, and nobody is returned to."""
@@ -126,16 +126,16 @@ class Reachability:
         while waiting:
             place = waiting.popleft()
             onward = [(root.place, found[place]) for root in self._graph.roots_by.get(place, ())]
-            for target, trail in (*onward, *self._onward(place, found[place])):
+            for target, path in (*onward, *self._onward(place, found[place])):
                 if target not in found:
-                    found[target] = trail
+                    found[target] = path
                     waiting.append(target)
         return found
 
-    def _onward(self, place: Place, trail: LinkedPath | None) -> Iterator[tuple[Place, LinkedPath]]:
+    def _onward(self, place: Place, path: LinkedPath | None) -> Iterator[tuple[Place, LinkedPath]]:
         for edge in self._graph.edges[place]:
-            if edge.target is not None and not edge.returns and self.passable(edge):
-                yield edge.target, (trail, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)
+            if edge.target is not None and not edge.returns and self.can_be_taken(edge):
+                yield edge.target, (path, edge, self._inner(edge) if edge.cause in AFTER_RUN else None)
 
 
 def _how(edge: Edge) -> Cause:

@@ -28,11 +28,11 @@ class SilentTimes:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._nodes = graph.fact(StepNodes)
-        self.leads = timed_edges(graph)
-        self._passages = SubFlowSummaries(graph, self.leads, self._nodes)
-        constraints = by_node((*self._passages.constraints(), *self._constraints()))
-        self._longest = LongestPaths(constraints, dict((*self._nodes.bounds.items(), *self._passages.bounds())))
+        self._nodes = graph.analysis(StepNodes)
+        self.timed_edges = timed_edges(graph)
+        self._summaries = SubFlowSummaries(graph, self.timed_edges, self._nodes)
+        constraints = by_node((*self._summaries.constraints(), *self._constraints()))
+        self._longest = LongestPaths(constraints, dict((*self._nodes.bounds.items(), *self._summaries.bounds())))
 
     def before(self, sender: Sender) -> float | None:
         """The seconds of silence with which something is sent, at most; None: it never is."""
@@ -60,9 +60,9 @@ class SilentTimes:
 
     def _path_before(self, last: Constraint) -> tuple[Edge, ...]:
         """A shortest path to where the contact says something."""
-        reachability = self._graph.fact(Reachability)
+        reachability = self._graph.analysis(Reachability)
         heard_at = last.onward.place if isinstance(last.onward, StepNode) else None
-        return reachability.way_to(heard_at) if heard_at is not None and heard_at in reachability.reached else ()
+        return reachability.path_to(heard_at) if heard_at is not None and heard_at in reachability.reached else ()
 
     def _node(self, sender: Sender) -> Node:
         return sender if isinstance(sender, Edge) else self._nodes.put(sender)
@@ -99,9 +99,9 @@ class SilentTimes:
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for root in self._graph.roots:
             yield from self._opened(root)
-        for several in self.leads.values():
-            for lead in several:
-                yield from self._on(lead)
+        for several in self.timed_edges.values():
+            for timed in several:
+                yield from self._on(timed)
         yield from ((put, Constraint(onward=entered)) for entered, put in self._nodes.entered())
         yield from self._come_back()
 
@@ -119,36 +119,39 @@ class SilentTimes:
                 yield _due(root), Constraint(onward=_FREE[root.busy], inner=by, times=0, opens=True)
         else:
             yield first, Constraint(onward=by, opens=True)
-            if any(run[0] == root.place and run[1] > 1 for lead in self.leads[root.by] for run in lead.runs):
+            if any(run[0] == root.place and run[1] > 1 for timed in self.timed_edges[root.by] for run in timed.runs):
                 for end in self._nodes.every(root.place)[False]:  # the elements before
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
-    def _on(self, lead: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
+    def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """An edge, and where it leads. What is said on it is a node of its own."""
-        edge, taken = lead.edge, list(self._taken(lead))
+        edge, taken = timed.edge, list(self._taken(timed))
         if speaks(edge) or edge.returns:
             yield from ((edge, each) for each in taken)
             met = self._nodes.first(edge.target) if edge.target is not None and edge.returns else None
             taken = [Constraint(onward=edge, inner=met, times=0)]
         if edge.target is None or edge.cause is Cause.PERSON:
-            yield from ((_FREE["after" if edge.target is None else "interrupt"], term) for term in taken)
+            yield from ((_FREE["after" if edge.target is None else "interrupt"], constraint) for constraint in taken)
         if not keeps_waiting(edge):
-            yield from ((after, term) for after in self._nodes.after(edge) for term in taken)
+            yield from ((after, constraint) for after in self._nodes.after(edge) for constraint in taken)
         for root in self._graph.roots_by.get(edge.source, ()) if edge.success else ():
             if root.opening is Opening.PLAN:
                 after = UNBOUNDED if root.after is None else root.after.total_seconds()
-                yield from ((_due(root), term._replace(seconds=term.seconds + after, opens=True)) for term in taken)
+                yield from (
+                    (_due(root), constraint._replace(seconds=constraint.seconds + after, opens=True))
+                    for constraint in taken
+                )
 
-    def _taken(self, lead: TimedEdge) -> Iterator[Constraint]:
+    def _taken(self, timed: TimedEdge) -> Iterator[Constraint]:
         """The silence with which an edge is taken."""
-        edge, here = lead.edge, self._nodes.of(lead.edge)
+        edge, here = timed.edge, self._nodes.of(timed.edge)
         if edge.cause is Cause.REPLY:
             yield Constraint(onward=here, edge=edge, anew=True)
-        elif lead.runs:
-            for ends in self._passages.run(lead):
+        elif timed.runs:
+            for ends in self._summaries.run(timed):
                 yield from (Constraint(onward=here, inner=end, edge=edge, anew=end.heard) for end in ends)
         else:
-            yield Constraint(lead.seconds, here, edge=edge)
+            yield Constraint(timed.seconds, here, edge=edge)
 
     def _come_back(self) -> Iterator[tuple[Node, Constraint]]:
         """The questions that are put again after another flow: one that a message started, or a step had planned."""
@@ -200,20 +203,20 @@ _OPENING = (Opening.RUN, Opening.INTERRUPTION, Opening.PLAN)
 class SubFlowSummaries:
     """The times until frames end."""
 
-    def __init__(self, graph: Graph, leads: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
+    def __init__(self, graph: Graph, timed_edges: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
         self._graph = graph
-        self._leads = leads
+        self._timed_edges = timed_edges
         self._nodes = nodes
 
     def constraints(self) -> Iterator[tuple[Node, Constraint]]:
         """What the times are made of."""
         for place in self._in_frames():
-            for lead in self._leads[place]:
-                yield from self._on(lead)
+            for timed in self._timed_edges[place]:
+                yield from self._on(timed)
         for entered, put in self._nodes.entered():
             for ends, further in zip(entered.ends, put.ends, strict=True):
                 yield from ((end, Constraint(onward=onward)) for end, onward in zip(ends, further, strict=True))
-        for opened, most in {run for leads in self._leads.values() for lead in leads for run in lead.runs}:
+        for opened, most in {run for several in self._timed_edges.values() for each in several for run in each.runs}:
             if most > 1:
                 yield from self._elements(opened, most - 1)
 
@@ -222,11 +225,11 @@ class SubFlowSummaries:
         for stage, most in self._nodes.bounds.items():
             yield from ((end, most) for ends in stage.ends for end in ends)
 
-    def run(self, lead: TimedEdge) -> Iterator[Ends]:
+    def run(self, timed: TimedEdge) -> Iterator[Ends]:
         """The times of the flows that run before an edge, to the end that it follows."""
-        for opened, most in lead.runs:
+        for opened, most in timed.runs:
             ends = self._nodes.every(opened) if most > 1 else self._nodes.first(opened).ends
-            yield ends[lead.edge.cause is not Cause.FLOW]
+            yield ends[timed.edge.cause is not Cause.FLOW]
 
     def _in_frames(self) -> list[Place]:
         """The steps that such frames come to."""
@@ -234,34 +237,34 @@ class SubFlowSummaries:
         return list(reachable(opened, self._targets))
 
     def _targets(self, place: Place) -> Iterator[Place]:
-        return (lead.edge.target for lead in self._leads[place] if lead.edge.target is not None)
+        return (timed.edge.target for timed in self._timed_edges[place] if timed.edge.target is not None)
 
-    def _on(self, lead: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
+    def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
         """An edge leads to the end of its frame, or on. What goes back to a flow below does neither."""
-        edge, here = lead.edge, self._nodes.of(lead.edge).ends
+        edge, here = timed.edge, self._nodes.of(timed.edge).ends
         if edge.target is None and not edge.ends_all:
-            yield from self._link(lead, here[edge.expires or edge.breaks], (None, None))
+            yield from self._link(timed, here[edge.expires or edge.breaks], (None, None))
         elif edge.target is not None and edge.target[0] not in self._graph.below[edge.source[0]]:
             for after in self._nodes.after(edge):
-                yield from self._link(lead, here[False], after.ends[False])
-                yield from self._link(lead, here[True], after.ends[True])
+                yield from self._link(timed, here[False], after.ends[False])
+                yield from self._link(timed, here[True], after.ends[True])
 
     def _link(
-        self, lead: TimedEdge, here: Ends, after: tuple[EndNode | None, EndNode | None]
+        self, timed: TimedEdge, here: Ends, after: tuple[EndNode | None, EndNode | None]
     ) -> Iterator[tuple[Node, Constraint]]:
-        edge, (silent, heard), (quietly, later) = lead.edge, here, after
+        edge, (silent, heard), (quietly, later) = timed.edge, here, after
         if edge.cause is Cause.REPLY:
             yield heard, Constraint(onward=quietly, edge=edge)
-        for inner, spoken in self.run(lead):
+        for inner, spoken in self.run(timed):
             yield silent, Constraint(onward=quietly, inner=inner, edge=edge)
             yield heard, Constraint(onward=quietly, inner=spoken, edge=edge)
             if later is not None:
                 yield heard, Constraint(onward=later, inner=inner, times=0, edge=edge)
                 yield heard, Constraint(onward=later, inner=spoken, times=0, edge=edge)
-        if lead.runs or keeps_waiting(edge):
+        if timed.runs or keeps_waiting(edge):
             return
         if edge.cause is not Cause.REPLY:
-            yield silent, Constraint(lead.seconds, quietly, edge=edge)
+            yield silent, Constraint(timed.seconds, quietly, edge=edge)
         if later is not None:
             yield heard, Constraint(onward=later, edge=edge)
 

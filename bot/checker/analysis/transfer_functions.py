@@ -74,25 +74,25 @@ def bits_of(names: VariableSet) -> Iterator[VariableSet]:
 class TransferFunction:
     """Values that variables are given at once, each worked out of what was known before."""
 
-    def __init__(self, *gifts: "AssignedValue") -> None:
-        self._gifts = gifts
+    def __init__(self, *functions: "AssignedValue") -> None:
+        self._assigned_values = functions
         self.names: VariableSet = 0
-        for gift in gifts:
-            self.names |= gift.bit
-        self.texts = [text for gift in gifts for text in gift.texts if not text.constant]
+        for assigned in functions:
+            self.names |= assigned.bit
+        self.texts = [text for assigned in functions for text in assigned.texts if not text.constant]
 
     @classmethod
     def of(
         cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, told: frozenset[str] = frozenset()
     ) -> "TransferFunction":
         """What a flow gives; the values may use the names in ``told`` beside the flow's own."""
-        gifts = [AssignedValue(name, value, flow, nulls, told) for name, value in given]
-        return cls(*gifts) if gifts else NOTHING
+        functions = [AssignedValue(name, value, flow, nulls, told) for name, value in given]
+        return cls(*functions) if functions else NOTHING
 
     @cached_property
     def never_fail(self) -> bool:
         """Whether each can be worked out and fits its variable, but for null."""
-        return all(gift.never_fails for gift in self._gifts)
+        return all(assigned.never_fails for assigned in self._assigned_values)
 
     def given(self, state: NullState, seen: OnRead) -> NullState:
         """What may be null afterwards."""
@@ -101,14 +101,16 @@ class TransferFunction:
 
     def into(self, state: NullState, of: NullState) -> NullState:
         """The same, where the values are given in one frame and worked out in another."""
-        for gift in self._gifts:
-            state = state.empty(gift.bit) if gift.may_be_null(of.null) else state.known(gift.bit)
+        for assigned in self._assigned_values:
+            state = state.empty(assigned.bit) if assigned.may_be_null(of.null) else state.known(assigned.bit)
         return state
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
         """The variables that made one null which was given their value."""
-        gift = next((gift for gift in self._gifts if gift.bit == name), None)
-        return 0 if gift is None else sum(bit for bit in bits_of(null & gift.names) if gift.may_be_null(bit))
+        assigned = next((assigned for assigned in self._assigned_values if assigned.bit == name), None)
+        return (
+            0 if assigned is None else sum(bit for bit in bits_of(null & assigned.names) if assigned.may_be_null(bit))
+        )
 
 
 class AssignedValue:
@@ -195,9 +197,11 @@ class EdgeTransfer:
     @cached_property
     def never_fails(self) -> bool:
         """Whether nothing on it can fail, but for null."""
-        gifts = (self._saved, self._set, self._at_transition)
+        functions = (self._saved, self._set, self._at_transition)
         texts = (*self._heard, *self._texts)
-        return not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in gifts)
+        return (
+            not self._bound and all(text.never_fails for text in texts) and all(each.never_fail for each in functions)
+        )
 
     def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = nobody_reads) -> NullState:
         """What may be null where the step is left, before its transition."""
@@ -216,8 +220,8 @@ class EdgeTransfer:
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
         """The variables whose value made this one null."""
-        gifts = (self._saved, self._set, self._at_transition)
-        return next((found for each in gifts if (found := each.copied(name, null))), 0)
+        functions = (self._saved, self._set, self._at_transition)
+        return next((found for each in functions if (found := each.copied(name, null))), 0)
 
 
 def place_uses(step: Step, flow: Flow) -> Iterator[Used]:

@@ -51,7 +51,7 @@ class CounterexampleFinder:
     def __init__(self, library: Library, examples: Examples = NO_EXAMPLES) -> None:
         self._library = library
         self._graph = Graph(library)
-        self._passing = self._graph.fact(Reachability)
+        self._reachability = self._graph.analysis(Reachability)
         self._examples = examples
 
     def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
@@ -91,7 +91,7 @@ class CounterexampleFinder:
 
     def _way_to(self, place: Place | None) -> tuple[Edge, ...]:
         """The edges that lead to a step from a beginning."""
-        return self._passing.way_to(place) if place in self._passing.reached else ()
+        return self._reachability.path_to(place) if place in self._reachability.reached else ()
 
     def place_of(self, finding: Finding) -> Place | None:
         """The step in whose lines a finding is; None for one in `bot.yml`, or above all steps."""

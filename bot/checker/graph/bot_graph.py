@@ -89,7 +89,7 @@ def _opened_by_steps(library: Library, steps: Mapping[Place, Step]) -> Iterator[
             yield Root(opened, Opening.PLAN, mark, place, plan.after, plan.busy, plan.inputs)
 
 
-Fact = TypeVar("Fact")
+Analysis = TypeVar("Analysis")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Graph:
     library: Library
     sources: tuple[Source, ...] = ()
     steps: Mapping[Place, Step] = field(init=False)
-    _facts: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
+    _analyses: dict[Any, Any] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         found = {(flow.name, step.name): step for flow in self.library.flows.values() for step in flow.steps.values()}
@@ -163,11 +163,11 @@ class Graph:
                 return below
             below = deeper
 
-    def fact(self, make: Callable[["Graph"], Fact]) -> Fact:
+    def analysis(self, make: Callable[["Graph"], Analysis]) -> Analysis:
         """What follows from the graph, worked out once for all rules that look at it: `graph.fact(Passing)`."""
-        if make not in self._facts:
-            self._facts[make] = make(self)
-        found: Fact = self._facts[make]
+        if make not in self._analyses:
+            self._analyses[make] = make(self)
+        found: Analysis = self._analyses[make]
         return found
 
     def flow(self, place: Place) -> Flow:

@@ -28,16 +28,16 @@ Known = Mapping[str, AbstractValues]
 @rule(W302="a condition that is always true", W303="a condition that is never true")
 def find_constants(graph: Graph) -> Iterator[Finding]:
     """Each condition once, wherever it is inherited."""
-    judge, passing = _Judge(graph), graph.fact(Reachability)
-    told: set[Expression] = set()
-    for place in (place for place in graph.steps if place in passing.reached):
+    judge, reachability = _Judge(graph), graph.analysis(Reachability)
+    reported: set[Expression] = set()
+    for place in (place for place in graph.steps if place in reachability.reached):
         for given in _conditions(graph.steps[place], graph.flow(place)):
             condition = given[-1].condition
-            if condition not in told:
-                told.add(condition)
+            if condition not in reported:
+                reported.add(condition)
                 where = f'step "{place[1]}": `{condition.source}`'
                 for code, what, fix in judge.findings(place, given):
-                    yield Finding.at(code, condition.mark, f"{where} {what}", fix, passing.way_to(place))
+                    yield Finding.at(code, condition.mark, f"{where} {what}", fix, reachability.path_to(place))
 
 
 def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
@@ -56,7 +56,7 @@ class _Judge:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._values = graph.fact(PossibleValues)
+        self._values = graph.analysis(PossibleValues)
         self._reads: dict[Expression, AbstractText] = {}
 
     def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, str, str]]:
@@ -102,8 +102,8 @@ def _is_finite(name: str, known: Known) -> bool:
 def _why(condition: Expression, known: Known) -> str:
     """What the variables of a condition are."""
     named = [(name, known[name] - {NULL}) for name in sorted(condition.names & known.keys())]
-    told = [f'"{name}" is {_in_words(cases)}' for name, cases in named]
-    return f": {', '.join(told)}" if told else ""
+    reported = [f'"{name}" is {_in_words(cases)}' for name, cases in named]
+    return f": {', '.join(reported)}" if reported else ""
 
 
 def _in_words(cases: AbstractValues) -> str:
@@ -218,7 +218,7 @@ def _as_value(variable: Variable, value: Any) -> AbstractValue:
 @rule(W304="a choice that no option gives")
 def find_unoffered(graph: Graph) -> Iterator[Finding]:
     """Variables with choices that questions offer only in part, and that nothing else gives."""
-    values = graph.fact(PossibleValues)
+    values = graph.analysis(PossibleValues)
     for flow in graph.library.flows.values():
         for variable in flow.variables.values():
             left = list(_unoffered(variable, values))

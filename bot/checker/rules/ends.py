@@ -11,22 +11,24 @@ from bot.checker.graph.traversal import cycle_through, reachable
 @rule(W101="a step that nobody reaches", W102="a conversation that never ends")
 def find_ends(graph: Graph) -> Iterator[Finding]:
     """Steps that no conversation comes to, and those from which none comes to an end."""
-    passing = graph.fact(Reachability)
-    yield from _unreached(graph, passing)
-    yield from _endless(graph, passing)
+    reachability = graph.analysis(Reachability)
+    yield from _unreached(graph, reachability)
+    yield from _endless(graph, reachability)
 
 
-def _unreached(graph: Graph, passing: Reachability) -> Iterator[Finding]:
+def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     """Of several that lead to each other, the first."""
-    lost = [place for place in graph.steps if place not in passing.reached]
+    lost = [place for place in graph.steps if place not in reachability.reached]
     among = set(lost)
     heads = [place for place in lost if all(e.source == place or e.source not in among for e in graph.edges_to[place])]
-    told: set[Place] = set()
+    reported: set[Place] = set()
     for place in (*heads, *lost):
-        if place not in told:
-            told.update(reachable([place], lambda here: (other for other in _led_to(here, graph) if other not in told)))
+        if place not in reported:
+            reported.update(
+                reachable([place], lambda here: (other for other in _led_to(here, graph) if other not in reported))
+            )
             step = graph.steps[place]
-            yield Finding.at("W101", step.mark, f'nobody reaches step "{step.name}"', _why(place, graph, passing))
+            yield Finding.at("W101", step.mark, f'nobody reaches step "{step.name}"', _why(place, graph, reachability))
 
 
 def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
@@ -35,30 +37,28 @@ def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
     yield from (root.place for root in graph.roots_by.get(place, ()))
 
 
-def _why(place: Place, graph: Graph, passing: Reachability) -> str:
+def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
     """What to do: where it would follow a run, that flow is what never gets there."""
-    runs = [edge.source for edge in graph.edges_to[place] if not passing.passable(edge)]
+    runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
         flow = next(graph.steps[runs[0]].kind.flows_run()).flow
         return f'let flow {flow}, which step "{runs[0][1]}" runs, come to an end'
     return "let something lead to it, or take it out"
 
 
-def _endless(graph: Graph, passing: Reachability) -> Iterator[Finding]:
+def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     """Where a conversation goes round for ever: there is no way to an end, whatever anybody does."""
-    stuck = {place for place in passing.reached if not passing.can_end(place)}
-    told: set[Place] = set()
+    stuck = {place for place in reachability.reached if not reachability.can_end(place)}
+    reported: set[Place] = set()
     for place in (place for place in graph.steps if place in stuck):
-        circle = None if place in told else cycle_through(place, graph.edges, stuck)
-        if circle:
-            told |= _around(place, graph, stuck)
+        cycle = None if place in reported else cycle_through(place, graph.edges, stuck)
+        if cycle:
+            reported |= _around(place, graph, stuck)
             step = graph.steps[place]
-            names = " -> ".join(
-                [edge.source[1] for edge in circle] + [circle[-1].target[1] if circle[-1].target else ""]
-            )
+            names = " -> ".join([edge.source[1] for edge in cycle] + [cycle[-1].target[1] if cycle[-1].target else ""])
             what = f'a conversation at step "{step.name}" never ends: {names}'
             fix = "let a time-out, an answer or a word lead to `end`"
-            yield Finding.at("W102", step.mark, what, fix, (*passing.way_to(place), *circle))
+            yield Finding.at("W102", step.mark, what, fix, (*reachability.path_to(place), *cycle))
 
 
 def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:

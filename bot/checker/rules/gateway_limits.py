@@ -33,15 +33,15 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
     What is inherited by several steps is one finding.
     """
-    silences = SilentTimes(graph)
-    late = {message.sent_by: message for message in _late_messages(graph, silences)}
-    told: dict[tuple[Mark, str], list[_Late]] = {}
-    for sender in dict.fromkeys(silences.first(late).values()):
-        told.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
-    for (mark, what), messages in told.items():
+    silent_times = SilentTimes(graph)
+    late = {message.sent_by: message for message in _late_messages(graph, silent_times)}
+    reported: dict[tuple[Mark, str], list[_Late]] = {}
+    for sender in dict.fromkeys(silent_times.first(late).values()):
+        reported.setdefault((late[sender].mark, late[sender].what), []).append(late[sender])
+    for (mark, what), messages in reported.items():
         latest = max(messages, key=lambda message: message.seconds)
         yield _finding(
-            mark, what, latest, len({message.step for message in messages}), silences.path_to(latest.sent_by)
+            mark, what, latest, len({message.step for message in messages}), silent_times.path_to(latest.sent_by)
         )
 
 
@@ -50,15 +50,15 @@ def senders_too_late(graph: Graph) -> set[Sender]:
     return {message.sent_by for message in _late_messages(graph, SilentTimes(graph))}
 
 
-def _late_messages(graph: Graph, silences: SilentTimes) -> Iterator[_Late]:
+def _late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[_Late]:
     for place, step in graph.steps.items():
         if step.defaults.window_closed is not None:
             continue
-        silent = silences.before(place)
+        silent = silent_times.before(place)
         if silent is not None and silent >= DAY and step.kind.needs_window and step.kind.most_messages:
             yield _Late(place, step.mark, step.name, "its message", silent)
-        for edge in (lead.edge for lead in silences.leads[place] if speaks(lead.edge)):
-            silent, what = silences.before(edge), _said_on(edge, step)
+        for edge in (timed.edge for timed in silent_times.timed_edges[place] if speaks(timed.edge)):
+            silent, what = silent_times.before(edge), _said_on(edge, step)
             if silent is not None and silent >= DAY and what:
                 mark = step.mark if edge.transition is None else edge.transition.mark
                 yield _Late(edge, mark, step.name, what, silent)

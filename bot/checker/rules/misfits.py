@@ -29,11 +29,11 @@ Found = tuple[Mark, str, str]
 @rule(W305="a value that never fits")
 def find_misfits(graph: Graph) -> Iterator[Finding]:
     """Each value once, wherever it is inherited."""
-    misfits, told = _Misfits(graph), set[tuple[Mark, str]]()
+    misfits, reported = _Misfits(graph), set[tuple[Mark, str]]()
     for place, step in graph.steps.items():
         for mark, what, fix in misfits.at(place, step):
-            if (mark, what) not in told:
-                told.add((mark, what))
+            if (mark, what) not in reported:
+                reported.add((mark, what))
                 yield Finding.at("W305", mark, f'step "{place[1]}": {what}', fix)
 
 
@@ -42,7 +42,7 @@ class _Misfits:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._nulls = graph.fact(NullAnalysis)
+        self._nulls = graph.analysis(NullAnalysis)
 
     def at(self, place: Place, step: Step) -> Iterator[Found]:
         """What never fits at a step."""

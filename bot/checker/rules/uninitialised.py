@@ -33,11 +33,11 @@ class _Fault:
 )
 def find_uninitialised(graph: Graph) -> Iterator[Finding]:
     """Each text and variable once, wherever it is inherited."""
-    assigned, origins = graph.fact(DefiniteAssignment), Provenance(graph)
-    told: dict[tuple[Mark, VariableSet], _Fault] = {}
+    assigned, origins = graph.analysis(DefiniteAssignment), Provenance(graph)
+    reported: dict[tuple[Mark, VariableSet], _Fault] = {}
     for fault in _faults(graph, assigned):
-        told.setdefault((fault.text.used.text.mark, fault.name), fault)
-    for fault in told.values():
+        reported.setdefault((fault.text.used.text.mark, fault.name), fault)
+    for fault in reported.values():
         (name,) = assigned.nulls.names_in(fault.name)
         yield _Telling(graph, fault, name, origins.of(fault.place, fault.name, fault.way)).finding()
 
@@ -110,7 +110,7 @@ def find_shut_exits(graph: Graph) -> Iterator[Finding]:
     needed = list(_structures(graph))
     if not needed:
         return
-    assigned, origins = graph.fact(DefiniteAssignment), Provenance(graph)
+    assigned, origins = graph.analysis(DefiniteAssignment), Provenance(graph)
     for place, need in needed:
         name = assigned.nulls.of(need.variable)
         if place in assigned.at and assigned.at[place].null & name:
