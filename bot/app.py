@@ -103,15 +103,15 @@ class Engine:
                 per_contact,
                 [(clock.elapsed() - ago, contact, count) for ago, contact, count in reader.requests_for(clock.now())],
             )
-            self._calling = PythonCalls(program.extensions)
-            self._completing: ModelCalls | None = None
+            self._python_calls = PythonCalls(program.extensions)
+            self._model_calls: ModelCalls | None = None
             if models is not None:
                 reach = Reachability(self.alarms, clock, *_MODEL)
                 service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
                 opened.enter_context(closing(service))
                 facts, breaker = FactIndex(program.library.documents), ModelBreaker(clock)
-                self._completing = ModelCalls(
-                    service, breaker, models.models, facts, reader.used, self._calling.call, clock, self.alarms
+                self._model_calls = ModelCalls(
+                    service, breaker, models.models, facts, reader.used, self._python_calls.call, clock, self.alarms
                 )
             self._files = opened.pop_all()
         self._inbox = inbox
@@ -125,7 +125,7 @@ class Engine:
             metrics=self._metrics,
             alarms=self.alarms,
         )
-        self._loop.dead_letter_hooks = self._calling.dead_letter_hooks
+        self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
             clock,
@@ -140,21 +140,21 @@ class Engine:
             repeat_unclear=repeat_unknown,
         )
         self._commands = GatewayCommands(gateway, self._delivery.permit, self._note_command)
-        self._outgoing = ServiceRequester(program.library.bot.services, secrets or {})
-        self._requesting = HttpCalls(requester or self._outgoing, clock)
-        self._performers = self._outside(FileCalls(Downloads(gateway_url), store), clock)
+        self._service_requester = ServiceRequester(program.library.bot.services, secrets or {})
+        self._http_calls = HttpCalls(requester or self._service_requester, clock)
+        self._performers = self._performers_for(FileCalls(Downloads(gateway_url), store), clock)
 
-    def _outside(self, fetching: FileCalls, clock: Clock) -> PerformersByEffect:
+    def _performers_for(self, file_calls: FileCalls, clock: Clock) -> PerformersByEffect:
         """The performers of all kinds of calls."""
         called, quarantine = self._loop.called, CrashQuarantine(lambda: self._loop.careful, self._loop.claim)
         return PerformersByEffect(
             {
-                Call: Performers(self._calling, clock, called, quarantine=quarantine),
-                Tell: Performers(self._calling, clock, called, name="hooks", threads=4, quarantine=quarantine),
-                Fetch: Performers(fetching, clock, called, name="files", threads=4, spare=4),
-                HttpRequest: Performers(self._requesting, clock, called, name="http"),
+                Call: Performers(self._python_calls, clock, called, quarantine=quarantine),
+                Tell: Performers(self._python_calls, clock, called, name="hooks", threads=4, quarantine=quarantine),
+                Fetch: Performers(file_calls, clock, called, name="files", threads=4, spare=4),
+                HttpRequest: Performers(self._http_calls, clock, called, name="http"),
                 Complete: Performers(
-                    self._completing or no_service,
+                    self._model_calls or no_service,
                     clock,
                     called,
                     name="models",
@@ -166,7 +166,7 @@ class Engine:
 
     def start(self) -> None:
         """Begin to work. Raises `bot.store.integrity.StoresDiffer`."""
-        self._calling.start()
+        self._python_calls.start()
         self._loop.start(self._delivery, self._performers)
         self._delivery.start()
         self._performers.start()
@@ -181,20 +181,20 @@ class Engine:
         for part in (self._delivery, self._performers):
             part.stop(max(0.0, until - monotonic()))
         self._loop.stop(TAKING_SECONDS)
-        self._calling.stop()
+        self._python_calls.stop()
         self._files.close()
 
     def swap(self, program: Program) -> None:
         """Take the next event with these flows and handlers."""
         self._program = program
-        self._calling.swap(program.extensions)
+        self._python_calls.swap(program.extensions)
         self._delivery.use_channels(program.library.bot.channels)
-        if self._completing is not None:
-            self._completing.facts = FactIndex(program.library.documents)
-        self._outgoing.use(program.library.bot.services)
-        self._requesting.cache.clear()
+        if self._model_calls is not None:
+            self._model_calls.facts = FactIndex(program.library.documents)
+        self._service_requester.use(program.library.bot.services)
+        self._http_calls.cache.clear()
         self._loop.advance = partial(advance, program.library)
-        self._loop.dead_letter_hooks = self._calling.dead_letter_hooks
+        self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
 
     def wake(self) -> None:
         """Say that there is something to read in the inbox."""
