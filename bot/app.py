@@ -22,7 +22,7 @@ from bot.engine.advance import advance
 from bot.engine.scheduled_flows import objections
 from bot.gateway import webhook_events
 from bot.gateway.gateway_client import Gateway
-from bot.http_client import Reachability
+from bot.http_client import ReachabilityAlarm
 from bot.metrics import EngineMetrics
 from bot.outgoing import Requester, ServiceRequester
 from bot.program import Program
@@ -91,7 +91,7 @@ class Engine:
             reader = opened.enter_context(closing(StoreReader(store)))
             self._opted_out = reader.opted_out
             channels = program.library.bot.channels
-            reach = Reachability(self.alarms, clock, *_GATEWAY)
+            reach = ReachabilityAlarm(self.alarms, clock, *_GATEWAY)
             gateway = Gateway(gateway_url, gateway_key, channel_id, channels=channels, reach=reach)
             opened.enter_context(closing(gateway))
             recent = [(clock.elapsed() - ago, count) for ago, count in reader.requests(clock.now())]
@@ -106,7 +106,7 @@ class Engine:
             self._python_calls = PythonCalls(program.extensions)
             self._model_calls: ModelCalls | None = None
             if models is not None:
-                reach = Reachability(self.alarms, clock, *_MODEL)
+                reach = ReachabilityAlarm(self.alarms, clock, *_MODEL)
                 service = Completions(models.url, models.key, key_in=models.key_in, reach=reach)
                 opened.enter_context(closing(service))
                 facts, breaker = FactIndex(program.library.documents), ModelBreaker(clock)

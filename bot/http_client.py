@@ -104,7 +104,7 @@ class Streamed:
     certificate_ends: Callable[[], datetime | None] = lambda: None
 
 
-class Reachability:
+class ReachabilityAlarm:
     """Whether a service answers: an alarm when it has not for longer than a minute, until it does.
 
     Safe to use from many threads. ``service`` is what it is called in the alarm; ``advice`` is for causes that have none
@@ -157,7 +157,7 @@ class HttpClient:
         body_limit: int = 1 << 20,
         address: str | None = None,
         own: bool = False,
-        reach: Reachability | None = None,
+        reach: ReachabilityAlarm | None = None,
     ) -> None:
         parts = urlsplit(url)
         self._prefix = parts.path.rstrip("/")

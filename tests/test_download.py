@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.public_addresses import is_public
-from bot.runtime.file_calls import Downloads, FileTooLarge, NotFetched
+from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from tests.gateway.peer import Answer, Peer, answer, hang_up, peer, raw, reset
 
 MOST_REDIRECTS = 3
@@ -208,7 +208,7 @@ def test_public_is_what_is_neither_private_nor_kept_for_special_uses(address: st
 def test_a_file_of_the_most_bytes_is_got_and_one_of_more_is_too_large(gateway: Peer) -> None:
     gateway.answers(answer(200, b"x" * MOST), answer(200, b"x" * (MOST + 1)))
     assert len(got(Downloads(gateway.url), f"{gateway.url}/f")) == MOST
-    with pytest.raises(FileTooLarge, match="more than 1000 bytes"):
+    with pytest.raises(DownloadTooLarge, match="more than 1000 bytes"):
         got(Downloads(gateway.url), f"{gateway.url}/f")
 
 
@@ -225,7 +225,7 @@ def test_a_file_that_does_not_say_its_size_is_not_read_beyond_the_most_either(ga
         return False
 
     gateway.answers(endless)
-    with pytest.raises(FileTooLarge):
+    with pytest.raises(DownloadTooLarge):
         got(Downloads(gateway.url), f"{gateway.url}/f")
     assert ended.wait(20)
 
@@ -233,7 +233,7 @@ def test_a_file_that_does_not_say_its_size_is_not_read_beyond_the_most_either(ga
 @pytest.mark.parametrize("length", ["1001", "9" * 400])
 def test_a_size_that_is_said_to_be_too_large_is_believed_at_once(gateway: Peer, length: str) -> None:
     gateway.answers(raw(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\nabc".encode()))
-    with pytest.raises(FileTooLarge):
+    with pytest.raises(DownloadTooLarge):
         got(Downloads(gateway.url), f"{gateway.url}/f")
 
 

@@ -23,7 +23,7 @@ from bot.core.messages import TextMessage
 from bot.folder import read_folder
 from bot.gateway.gateway_answers import GatewayNotReached, GatewayRefused, NotTheGateway, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
-from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, Reachability, look_up
+from bot.http_client import MOST_LOOKUPS, HttpClient, NotSent, ReachabilityAlarm, look_up
 from bot.outgoing import NotAllowed, ServiceRequester, Unreachable
 from bot.program import load_program
 from bot.public_addresses import HostUnknown, WebAddress
@@ -354,7 +354,7 @@ def test_the_second_address_of_a_host_is_tried_where_the_first_refuses(monkeypat
 def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() -> None:
     clock = MovableClock(datetime(2030, 5, 6, tzinfo=UTC))
     alarms = Alarms(clock)
-    reach = Reachability(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
+    reach = ReachabilityAlarm(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
     with peer() as plain:
         client = HttpClient(plain.url, own=True, reach=reach)
         monkey = pytest.MonkeyPatch()
@@ -389,7 +389,7 @@ def test_a_peer_that_is_not_reached_for_a_minute_is_an_alarm_until_it_answers() 
 def test_what_is_no_answer_of_the_gateway_for_a_minute_is_an_alarm_until_it_answers(answers: Answer) -> None:
     clock = MovableClock(datetime(2030, 5, 6, tzinfo=UTC))
     alarms = Alarms(clock)
-    reach = Reachability(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
+    reach = ReachabilityAlarm(alarms, clock, "gateway-unreachable", "the gateway", "check BOT_GATEWAY_URL")
     with peer() as server:
         gateway = Gateway(server.url, "key", reach=reach)
         server.answers(answers, answers, refused("VALIDATION_INVALID_PHONE", 400))

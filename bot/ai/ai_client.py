@@ -12,7 +12,7 @@ from bot.ai.chat_request import ChatRequest, Completion, ListedModel, PluginChec
 from bot.ai.completion_assembly import Assembly
 from bot.core.text import json_object
 from bot.core.values import Usage
-from bot.http_client import Ambiguous, HttpClient, HttpError, Reachability, Response, Streamed
+from bot.http_client import Ambiguous, HttpClient, HttpError, ReachabilityAlarm, Response, Streamed
 
 EVENT_BYTES = 1 << 20
 _DONE = "[DONE]"
@@ -162,7 +162,7 @@ class Completions:
         seconds: float = 60.0,
         idle: float = 20.0,
         http: HttpClient | None = None,
-        reach: Reachability | None = None,
+        reach: ReachabilityAlarm | None = None,
     ) -> None:
         self._http = http or HttpClient(url, seconds=seconds, body_limit=_ANSWER_BYTES, own=True, reach=reach)
         self._seconds = seconds

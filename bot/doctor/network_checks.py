@@ -16,7 +16,7 @@ from bot.doctor.finding import Check, Finding, fail, ok, together, warn
 from bot.flow.library import Library, template_uses
 from bot.gateway.gateway_account import TemplateInfo
 from bot.http_client import HttpClient, HttpError
-from bot.runtime.file_calls import Downloads, FileTooLarge, NotFetched
+from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
 from bot.steps.step_facts import SentFile
@@ -120,7 +120,7 @@ def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float)
     try:
         with downloads.open(file.link.source, most=most, seconds=seconds) as chunks:
             return _judged(file, place, next(chunks, b""))
-    except FileTooLarge:
+    except DownloadTooLarge:
         return fail("files", f"{place} is too large", f"{most >> 20} MB are allowed for {file.kind}")
     except NotFetched as error:
         return fail("files", f"{place}: {error}", "the gateway must be able to get it from there")

@@ -46,7 +46,7 @@ from bot.gateway.gateway_answers import (
     read_result,
     read_sent,
 )
-from bot.http_client import Ambiguous, HttpClient, NotSent, Reachability, Response
+from bot.http_client import Ambiguous, HttpClient, NotSent, ReachabilityAlarm, Response
 
 Json = dict[str, Any]
 
@@ -174,7 +174,7 @@ class Gateway:
         http: HttpClient | None = None,
         *,
         channels: Mapping[str, str] | None = None,
-        reach: Reachability | None = None,
+        reach: ReachabilityAlarm | None = None,
     ) -> None:
         self._http = http or HttpClient(url, own=True)
         self._reach = reach

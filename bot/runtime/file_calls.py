@@ -95,7 +95,7 @@ class NotFetched(BotError):
         self.again = again
 
 
-class FileTooLarge(BotError):
+class DownloadTooLarge(BotError):
     """The file has more bytes than are taken."""
 
 
@@ -127,7 +127,7 @@ class Downloads:
                         return
                     url = redirected_to(url, answer.headers.get("location", ""))
         except Oversized as error:
-            raise FileTooLarge(f"it has more than {most} bytes") from error
+            raise DownloadTooLarge(f"it has more than {most} bytes") from error
         except (HttpError, HostUnknown) as error:
             raise NotFetched(str(error), again=True) from error
         except BadAddress as error:
@@ -161,7 +161,7 @@ def _checked(answer: Streamed, place: WebAddress, most: int) -> Iterator[bytes]:
         raise NotFetched(f"{place.host} answered {answer.status}", again=again)
     length = answer.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:18]) > most:
-        raise FileTooLarge(f"it has more than {most} bytes")
+        raise DownloadTooLarge(f"it has more than {most} bytes")
     return answer.chunks
 
 
@@ -190,7 +190,7 @@ class FileCalls:
         folder = contact_files(self._store, row.contact)
         try:
             return _already_kept(folder, row.key, row.effect.media) or self._fetch(folder, row.key, row.effect)
-        except FileTooLarge as error:
+        except DownloadTooLarge as error:
             return CallAttempt(TOO_LARGE, detail=str(error))
         except NotFetched as error:
             return CallAttempt(NOT_FETCHED, detail=str(error), again=error.again)

@@ -24,7 +24,7 @@ class AnswerStopped(BotError):
         self.outcome = outcome
 
 
-class ModelAnswer:
+class AnswerReader:
     """Takes an answer's stream. The first ``most`` paragraphs are said as each is complete; the rest is its text.
 
     ``judge`` gets each text before it is said or given back, what a call gives included, and then all so far together;

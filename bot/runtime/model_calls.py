@@ -37,7 +37,7 @@ from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.effects import Complete
 from bot.core.values import Usage
-from bot.runtime.model_answer import AnswerStopped, ModelAnswer, answer_value
+from bot.runtime.model_answer import AnswerReader, AnswerStopped, answer_value
 from bot.runtime.performers import CallAttempt, Say
 from bot.store.fact_index import FactIndex
 from bot.store.files import StoreUnavailable
@@ -95,7 +95,7 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
 """What each error of a request means."""
 
 
-class CompletionService(Protocol):
+class StreamingService(Protocol):
     """The part of `bot.ai.ai_client.Completions` that is needed here."""
 
     def stream(
@@ -118,7 +118,7 @@ class ModelCalls:
 
     def __init__(
         self,
-        service: CompletionService,
+        service: StreamingService,
         breaker: ModelBreaker,
         models: Sequence[str],
         facts: FactIndex,
@@ -187,7 +187,7 @@ class ModelCalls:
                 continue
             judge = partial(self._judge, row, effect.said, "the model said")
             request = _request(effect, model, messages)
-            answer = ModelAnswer(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
+            answer = AnswerReader(request, effect.paragraphs, say, judge, lambda: self._clock.elapsed() >= until)
             try:
                 ended = self._ask(answer, until, last=model == models[-1])
             except CompletionError as error:
@@ -211,7 +211,7 @@ class ModelCalls:
         first, *others = messages
         return [{**first, "content": "\n\n".join([first["content"], _FACTS, *found])}, *others]
 
-    def _ask(self, answer: ModelAnswer, until: float, *, last: bool) -> CallAttempt:
+    def _ask(self, answer: AnswerReader, until: float, *, last: bool) -> CallAttempt:
         """Ask one model. One that is slow to begin is given up soon where another can be asked in its place."""
         seconds = max(until - self._clock.elapsed(), 0.1)
         try:
@@ -234,7 +234,7 @@ class ModelCalls:
         if verdict.value is not True:
             raise AnswerStopped("unsafe", f'moderate: "{moderator}" refused what {what}')
 
-    def _failure(self, row: CallRow, answer: ModelAnswer, error: CompletionError) -> CallAttempt:
+    def _failure(self, row: CallRow, answer: AnswerReader, error: CompletionError) -> CallAttempt:
         """What became of an answer that failed. Once something was sent, the call is done: nobody gets the same text twice."""
         model = answer.request.model
         self._note(row, answer, error)
@@ -244,7 +244,7 @@ class ModelCalls:
         again = error.retry and (error.reset_in is None or error.reset_in <= LONGEST_WAIT)
         return CallAttempt(FAILURES[type(error)].outcome, None, str(error), again, error.reset_in, used)
 
-    def _note(self, row: CallRow, answer: ModelAnswer, error: CompletionError) -> None:
+    def _note(self, row: CallRow, answer: AnswerReader, error: CompletionError) -> None:
         """Log it, and count it where the service fails whatever it is asked."""
         model, failure = answer.request.model, FAILURES[type(error)]
         level = logging.ERROR if failure.mend else logging.WARNING

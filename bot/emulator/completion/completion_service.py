@@ -195,7 +195,7 @@ class CompletionService:
     # What it is told to do
 
     def say(self, text: str = "", *, on: str = CHAT, **how: Any) -> None:
-        """Queue one answer; ``how`` are the fields of `ModelAnswer`. ``on``: the endpoint, also ``plugin/chat``."""
+        """Queue one answer; ``how`` are the fields of `AnswerReader`. ``on``: the endpoint, also ``plugin/chat``."""
         self._api.script.queue(on, ModelAnswer(text, **how))
 
     def fail(
