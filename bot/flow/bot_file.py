@@ -29,7 +29,7 @@ from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.wall_clock import A_DAY, WEEKDAYS, days_in, minutes_in
 from bot.lang.word_matching import normalise
-from bot.steps.ai_settings import SETTINGS_KEYS, AiSettings, read_ai_settings
+from bot.steps.ai_settings import SETTINGS, AiSettings, read_ai_settings
 from bot.steps.http_services import SECRETS, SERVICES, read_secrets, read_services
 from bot.steps.message_parts import check_length
 from bot.steps.step_options import DEFAULTS, Defaults, read_defaults
@@ -101,6 +101,7 @@ def _read_wordings(fields: Fields) -> dict[str, Template]:
     inner = fields.fields("wordings")
     if inner is None:
         return {}
+    inner.declare(WORDINGS)
     found = {name: inner.template(name) for name in WORDINGS if inner.has(name)}
     inner.close()
     titles: set[str] = set()
@@ -273,7 +274,7 @@ _BOT: Schemas = {
     "opt_out": takes(
         record(_OPT_OUT, "words"), "Words with which a contact opts out of everything that it does not ask for."
     ),
-    "defaults": takes(DEFAULTS, "What a step does where it says nothing itself."),
+    "defaults": takes(DEFAULTS.schema(), "What a step does where it says nothing itself."),
     "languages": takes(
         one_or_several(pattern(LANGUAGE_PATTERN, "write codes like en, id or pt-BR")),
         "The languages that it speaks, that of the flows first.",
@@ -282,7 +283,7 @@ _BOT: Schemas = {
     "hours": takes(HOURS, "Opening hours, by name."),
     "http": takes(SERVICES, "The services that it sends requests to, by name."),
     "secrets": takes(SECRETS, "Names of environment variables whose values the services get."),
-    "ai": takes(record({**SETTINGS_KEYS, **_SORRY}), "What holds for all AI turns."),
+    "ai": takes(record({**SETTINGS.schemas, **_SORRY}), "What holds for all AI turns."),
     "channels": takes(map_of(ANY_TEXT), "The gateway's channel ids, by the channel's number."),
 }
 

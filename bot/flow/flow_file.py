@@ -111,6 +111,7 @@ def _read_step(key: Scalar, node: Node, inherited: Defaults, reading: ReadContex
     if verb is None:
         return None
     kind_class = reading.kinds[verb]
+    fields.declare(kind_class.keys.names)
     options = read_step_options(fields, saves=kind_class.saves)
     defaults = options.defaults.over(inherited)
     kind = kind_class.read(fields, replace(reading, step=name, save=options.save, errors=defaults.errors or {}))
@@ -331,7 +332,7 @@ def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
         "interrupted": takes(choice(*INTERRUPTED), "What becomes of it when another flow cuts in; else none can."),
         "words": takes(WORDS, "Words that are understood in all of it."),
         "vars": takes(map_of(VARIABLE), "Its variables."),
-        "defaults": takes(DEFAULTS, "What its steps do where they say nothing; over the bot's defaults."),
+        "defaults": takes(DEFAULTS.schema(), "What its steps do where they say nothing; over the bot's defaults."),
         "steps": takes(map_of(step_schema(kinds)), "Its steps, in order: it begins with the first."),
     }
     return record(keys, "flow", "steps")
@@ -339,11 +340,12 @@ def flow_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
 
 def step_schema(kinds: Mapping[str, type[StepKind]]) -> Schema:
     """A step of one of these kinds. A key that is a verb and an option too is a verb where no other verb is."""
-    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS)
+    verbs = sorted(kinds, key=lambda verb: verb in STEP_OPTIONS.names)
     records = {verb: _step_of(kinds[verb]) for verb in verbs}
     return by_key(records, f"a step has one verb: {', '.join(kinds)}")
 
 
 def _step_of(kind: type[StepKind]) -> Schema:
-    options = {name: schema for name, schema in STEP_OPTIONS.items() if name not in SOME_HAVE - kind.options}
-    return record({**kind.keys, **options, kind.verb: kind.keys[kind.verb]}, kind.verb, *kind.needed)
+    options = {name: schema for name, schema in STEP_OPTIONS.schemas.items() if name not in SOME_HAVE - kind.options}
+    keys = kind.keys.schemas
+    return record({**keys, **options, kind.verb: keys[kind.verb]}, *dict.fromkeys((kind.verb, *kind.keys.required)))

@@ -18,7 +18,7 @@ from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.lang.word_matching import normalise
 from bot.steps.custom_steps import all_kinds
 from bot.steps.step_kind import StepKind
-from bot.steps.step_options import DEFAULTS_TEXTS, STEP_OPTIONS_TEXTS
+from bot.steps.step_options import DEFAULTS, STEP_OPTIONS
 from bot.steps.transition import TRANSITION_TEXTS
 
 BOT = "bot"
@@ -29,10 +29,10 @@ _FLOW: Shape = {
     "start": {"words": Part.WORDS},
     "words": _WORD_KEYS,
     "vars": Keys({"of": Keys({}, Part.WORD), "error": TEXT, "check": one_or_more_of({"error": TEXT})}),
-    "defaults": DEFAULTS_TEXTS,
+    "defaults": DEFAULTS.texts,
 }
 _OPT_OUT: Shape = {"words": Part.WORDS, "say": TEXT, "back": Part.WORDS}
-_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS_TEXTS, "ai": {"sorry": TEXT}}
+_BOT: Shape = {"words": _WORD_KEYS, "opt_out": _OPT_OUT, "defaults": DEFAULTS.texts, "ai": {"sorry": TEXT}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def all_spots(documents: Documents, kinds: Mapping[str, type[StepKind]]) -> tupl
 
     def of_step(node: Node) -> Shape:
         keys = [key.text for key, _ in node.entries] if isinstance(node, Map) else []
-        texts = (STEP_OPTIONS_TEXTS, *(kinds[key].texts for key in keys if key in kinds))
+        texts = (STEP_OPTIONS.texts, *(kinds[key].keys.texts for key in keys if key in kinds))
         return {name: shape for each in texts for name, shape in each.items()}
 
     for node in documents.flows:

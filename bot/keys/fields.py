@@ -13,7 +13,7 @@ from bot.lang.source import List, Map, Node, Scalar, one_or_more, plain
 
 
 class Fields:
-    """The keys of one map. Every key that is asked for is known; `close` complains of all others.
+    """The keys of one map. Every key that is declared or read is known; `close` complains of all others.
 
     ``form`` is what to write where it is no map.
     """
@@ -51,9 +51,13 @@ class Fields:
         self._asked[key] = None
         return self._nodes.get(key)
 
+    def declare(self, keys: Iterable[str]) -> None:
+        """These keys may be written: `close` does not complain of them, whether they are read or not."""
+        self._asked.update(dict.fromkeys(keys))
+
     def has(self, key: str) -> bool:
-        """Whether a key is written."""
-        return self.raw(key) is not None
+        """Whether a key is written. That makes no key known: a reader declares or reads it."""
+        return key in self._nodes
 
     def null(self, key: str) -> bool:
         """Whether a key is missing or written without a value."""
@@ -66,6 +70,7 @@ class Fields:
 
     def require(self, key: str) -> bool:
         """Whether a key is written; a problem where it is not, unless `close` finds a key that it may be misspelt."""
+        self.declare((key,))
         if not self.has(key) and self._is_map:
             what = f'{self.what}: "{key}" is missing'
             self._missing[key] = self.problems.add("E105", self.mark, what, f"add {key}:")
@@ -185,6 +190,7 @@ class Fields:
 
     def fields_meant(self, key: str, form: str = "key: value") -> "Fields | None":
         """The same, also of what looks like this key misspelt: `close` complains of that, and what refers to it need not."""
+        self.declare((key,))
         if self.has(key):
             return self.fields(key, form)
         found = nearest(key, [name.text for name, _ in self.node.entries if name.text not in self._asked])

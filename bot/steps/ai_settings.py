@@ -1,26 +1,17 @@
 """What an AI turn may use and may say: on the step, else what ``bot.yml`` says for all of them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
 from bot.core.effects import TokenBudget
 from bot.extensions.decorators import HandlerSpec
+from bot.keys import key_schemas
+from bot.keys.declared_keys import BOOLEAN, STRING, STRINGS, Form, KeySet, KeySpec, integer, number, one_of, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import (
-    ANY_TEXT,
-    BOOLEAN,
-    Schemas,
-    choice,
-    either,
-    integer,
-    number,
-    one_or_several,
-    record,
-    takes,
-)
+from bot.keys.key_schemas import ANY_TEXT, Schema, either
 from bot.lang.problems import did_you_mean
 from bot.steps.message_parts import check_error_names
 from bot.steps.output_guard import has_letters
@@ -39,68 +30,92 @@ have 23,000, or 45,000 with a tool in each, and no turn has more than 4,000.
 HEARS = 4000  # characters of what a contact writes in one turn
 CALLS = 16  # of tools, notes and exits in one turn
 MODEL_ERRORS = ("timeout", "down", "quota", "refused", "unsafe", "empty", "over_budget", "mismatch", "failed")
-MODEL_KEYS: Schemas = {
-    "model": takes(one_or_several(ANY_TEXT), "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
-}
-_TOKENS = either(integer(0), choice(UNLIMITED))
-DAY_KEYS: Schemas = {
-    "contact": takes(
-        _TOKENS, f"How many tokens a day one contact may use up; {BUDGET['contact']:,} where nothing is said."
+MODEL = KeySpec("model", STRINGS, "Models by name, tried in this order; BOT_AI_MODEL where nothing is said.")
+_TOKENS = Form(
+    either(key_schemas.integer(0), key_schemas.choice(UNLIMITED)), lambda fields, key: _read_tokens(fields, key)
+)
+_TURN_TOKENS = KeySpec(
+    "turn", _TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."
+)
+DAY_BUDGET = KeySet(
+    KeySpec(
+        "contact",
+        _TOKENS,
+        f"How many tokens a day one contact may use up; {BUDGET['contact']:,} where nothing is said.",
     ),
-    "all": takes(_TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} where nothing is said."),
-}
-BUDGET_KEYS: Schemas = {
-    "turn": takes(_TOKENS, f"How many tokens one turn may use up; {BUDGET['turn']:,} where nothing is said."),
-    **DAY_KEYS,
-}
+    KeySpec("all", _TOKENS, f"How many tokens a day all contacts may use up; {BUDGET['all']:,} where nothing is said."),
+)
+TURN_BUDGET = KeySet(_TURN_TOKENS, *DAY_BUDGET)
 BUDGET_ABOUT = "How many tokens may be used up, in one turn and in a day (UTC); a number, or unlimited."
-_MODERATORS: Schemas = {
-    "heard": takes(ANY_TEXT, "A handler that judges what contacts write and tools give before a model reads it."),
-    "said": takes(ANY_TEXT, "A handler that judges each text of the model's, and what it gives to tools."),
-}
-SETTINGS_KEYS: Schemas = {
-    **MODEL_KEYS,
-    "budget": takes(record(BUDGET_KEYS), BUDGET_ABOUT),
-    "hears": takes(
-        integer(1, 100_000),
-        f"How many characters of what a contact writes in one turn the model is given; {HEARS:,} where nothing is said.",
-    ),
-    "calls": takes(integer(1, 256), f"How many calls a model may make in one turn; {CALLS} where nothing is said."),
-    "while_busy": takes(
-        choice(*BUSY),
-        "What comes while the model works is one further question after its answer, or is taken along; together where nothing is said.",
-    ),
-    "history": takes(
-        integer(0, 100_000), f"How many tokens of the exchange go along; {HISTORY} where nothing is said."
-    ),
-    "messages": takes(
-        integer(1, 10), f"How many messages an answer is sent in at most; {MESSAGES} where nothing is said."
-    ),
-    "links": takes(
-        one_or_several(ANY_TEXT), "The hosts that the model may send addresses of; none where nothing is said."
-    ),
-    "never": takes(
-        one_or_several(ANY_TEXT),
-        "Secrets: texts that no message of the model's may have in it; none where nothing is said.",
-    ),
-    "moderate": takes(
-        either(ANY_TEXT, record(_MODERATORS)), "A handler that judges what the model hears and says, or one for each."
-    ),
-    "max_tokens": takes(
-        integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
-    ),
-    "temperature": takes(
-        number(0, 2), "How freely the model words its answers; the service's 0.7 where nothing is said."
-    ),
-    "reasoning_split": takes(BOOLEAN, "For models that think between their words; not sent where nothing is said."),
-}
+_HEARD = KeySpec("heard", STRING, "A handler that judges what contacts write and tools give before a model reads it.")
+_SAID = KeySpec("said", STRING, "A handler that judges each text of the model's, and what it gives to tools.")
+_MODERATORS = KeySet(_HEARD, _SAID)
+_HEARS_KEY = KeySpec(
+    "hears",
+    integer(1, 100_000),
+    f"How many characters of what a contact writes in one turn the model is given; {HEARS:,} where nothing is said.",
+)
+_CALLS_KEY = KeySpec(
+    "calls", integer(1, 256), f"How many calls a model may make in one turn; {CALLS} where nothing is said."
+)
+_WHILE_BUSY = KeySpec(
+    "while_busy",
+    one_of(*BUSY),
+    "What comes while the model works is one further question after its answer, or is taken along; together where nothing is said.",
+)
+_HISTORY_KEY = KeySpec(
+    "history", integer(0, 100_000), f"How many tokens of the exchange go along; {HISTORY} where nothing is said."
+)
+_MESSAGES_KEY = KeySpec(
+    "messages", integer(1, 10), f"How many messages an answer is sent in at most; {MESSAGES} where nothing is said."
+)
+_LINKS = KeySpec("links", STRINGS, "The hosts that the model may send addresses of; none where nothing is said.")
+_NEVER = KeySpec(
+    "never", STRINGS, "Secrets: texts that no message of the model's may have in it; none where nothing is said."
+)
+_MAX_TOKENS = KeySpec(
+    "max_tokens", integer(1, MOST_TOKENS), f"How many tokens an answer may have; {ANSWER_TOKENS} where nothing is said."
+)
+_TEMPERATURE = KeySpec(
+    "temperature", number(0, 2), "How freely the model words its answers; the service's 0.7 where nothing is said."
+)
+_REASONING_SPLIT = KeySpec(
+    "reasoning_split", BOOLEAN, "For models that think between their words; not sent where nothing is said."
+)
+_MODERATE = KeySpec(
+    "moderate",
+    raw_node(either(ANY_TEXT, _MODERATORS.schema())),
+    "A handler that judges what the model hears and says, or one for each.",
+)
+
+
+def settings_keys(budget: Schema) -> KeySet:
+    """The keys of these settings. ``budget`` is what stands under `budget`: on a step there is an `else` as well."""
+    return KeySet(
+        MODEL,
+        KeySpec("budget", raw_node(budget), BUDGET_ABOUT),
+        _HEARS_KEY,
+        _CALLS_KEY,
+        _WHILE_BUSY,
+        _HISTORY_KEY,
+        _MESSAGES_KEY,
+        _LINKS,
+        _NEVER,
+        _MODERATE,
+        _MAX_TOKENS,
+        _TEMPERATURE,
+        _REASONING_SPLIT,
+    )
+
+
+SETTINGS = settings_keys(TURN_BUDGET.schema())
 
 
 @dataclass(frozen=True, slots=True)
 class AiSettings:
     """``models`` are tried in this order; empty: those of the settings. ``history`` is in tokens.
 
-    ``budget`` are tokens by `BUDGET_KEYS`, None where there is no bound; ``hears`` are characters of a contact's turn,
+    ``budget`` are tokens by `TURN_BUDGET`, None where there is no bound; ``hears`` are characters of a contact's turn,
     ``calls`` those of a model's. ``messages`` is the most that one answer is sent in, ``links`` are the hosts that a
     model may send addresses of, ``never`` are secrets that it may not say, ``heard`` and ``said`` are the handlers that
     judge what it is given and what comes from it, ``merges``: what a contact writes while the model works is taken
@@ -156,32 +171,33 @@ class AiSettings:
 
 def read_ai_settings(fields: Fields, handlers: Mapping[str, HandlerSpec], *, step: bool) -> AiSettings:
     """Read the keys that stand on a step or under ``ai`` in ``bot.yml``."""
-    busy = fields.choice("while_busy", BUSY)
-    links = fields.strings("links")
+    SETTINGS.declared_in(fields)
+    busy = _WHILE_BUSY.read(fields)
+    links = _LINKS.read(fields)
     for host in links:
         if not _HOST.fullmatch(host):
             what = f'{fields.what}: links: "{host}" is no host'
             fields.problems.add("E405", fields.mark_of("links"), what, "write the host alone, like shop.example")
     return AiSettings(
-        fields.strings("model"),
-        fields.integer("history", 0, 100_000),
-        fields.integer("messages", 1, 10),
+        MODEL.read(fields),
+        _HISTORY_KEY.read(fields),
+        _MESSAGES_KEY.read(fields),
         links,
         *_read_moderators(fields, handlers),
-        read_budget(fields, BUDGET_KEYS, "else" if step else None),
-        fields.integer("hears", 1, 100_000),
-        fields.integer("calls", 1, 256),
+        read_budget(fields, TURN_BUDGET, "else" if step else None),
+        _HEARS_KEY.read(fields),
+        _CALLS_KEY.read(fields),
         None if busy is None else busy == "merge",
-        fields.integer("max_tokens", 1, MOST_TOKENS),
-        fields.number("temperature", 0, 2),
-        fields.boolean("reasoning_split") if fields.has("reasoning_split") else None,
+        _MAX_TOKENS.read(fields),
+        _TEMPERATURE.read(fields),
+        _REASONING_SPLIT.read(fields) if fields.has("reasoning_split") else None,
         _read_never(fields),
     )
 
 
 def _read_never(fields: Fields) -> tuple[str, ...]:
     """Read `never`: texts of two letters or digits at least, as nothing else is compared."""
-    secrets = fields.strings("never")
+    secrets = _NEVER.read(fields)
     for secret in secrets:
         if not has_letters(secret):
             what = f'{fields.what}: never: "{secret}" is no secret: it has less than two letters or digits'
@@ -189,7 +205,7 @@ def _read_never(fields: Fields) -> tuple[str, ...]:
     return secrets
 
 
-def read_budget(fields: Fields, keys: Iterable[str], needs: str | None = None) -> dict[str, int | None]:
+def read_budget(fields: Fields, keys: KeySet, needs: str | None = None) -> dict[str, int | None]:
     """Read `budget`: tokens by each of the ``keys``, None where there is no bound, what is not said left out.
 
     ``needs`` is a key that must stand there too and is read by the step.
@@ -197,7 +213,8 @@ def read_budget(fields: Fields, keys: Iterable[str], needs: str | None = None) -
     inner = fields.fields("budget")
     if inner is None:
         return {}
-    budget = {key: _read_tokens(inner, key) for key in keys if inner.has(key)}
+    keys.declared_in(inner)
+    budget = {key.name: key.read(inner) for key in keys if inner.has(key.name)}
     if needs is not None:
         inner.require(needs)
     inner.close()
@@ -219,6 +236,7 @@ def _read_moderators(fields: Fields, handlers: Mapping[str, HandlerSpec]) -> tup
     inner = fields.fields("moderate", "moderate: {heard: shop.polite, said: shop.polite}")
     if inner is None:
         return None, None
+    _MODERATORS.declared_in(inner)
     found = _read_moderator(inner, "heard", handlers), _read_moderator(inner, "said", handlers)
     if not (inner.has("heard") or inner.has("said")):
         fix = "name a handler: heard: shop.polite, or said: shop.polite"

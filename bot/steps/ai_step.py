@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Self
 from bot.core.events import CallEnded, CallProgressed, ConversationAssigned
 from bot.core.messages import Message
 from bot.core.text import is_blank
+from bot.keys.declared_keys import KeySet, KeySpec, integer, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, map_of, one_or_several, record, takes
-from bot.keys.text_shapes import TEXT, Keys, Shape, one_or_more_of
 from bot.lang.problems import Mark
-from bot.lang.source import Scalar
 from bot.steps.ai_exchange import Exchange
-from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, BUDGET_KEYS, SETTINGS_KEYS, check_model_errors
-from bot.steps.brief import WITHIN, Brief
-from bot.steps.exits import EXITS, exit_outcomes
+from bot.steps.ai_settings import ANSWER_TOKENS, BUDGET_ABOUT, TURN_BUDGET, check_model_errors, settings_keys
+from bot.steps.brief import FACTS, FILL, INSTRUCTIONS, Brief
+from bot.steps.brief import WITHIN_KEY as AI_WITHIN
+from bot.steps.exits import EXITS_FORM, exit_outcomes
 from bot.steps.output_guard import messages_of
 from bot.steps.step_facts import Falls, Need, Outcome, Spends, Used
 from bot.steps.step_kind import ReadContext, StepKind
@@ -33,7 +32,7 @@ from bot.steps.step_results import (
 )
 from bot.steps.tool_calls import ToolCalls
 from bot.steps.tools import TOOLS
-from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
+from bot.steps.transition import TRANSITION_FORM, Transition
 from bot.types.type_registry import Variable
 
 MOST_TURNS = 20  # where the step says nothing
@@ -41,11 +40,11 @@ MOST_ROUNDS = 8  # requests in one turn
 MOST_MERGED = 5
 ERRORS = ("confused", "turns")  # beside those of every question to a model
 CUT = "…"
-_TURNS: Schemas = {
-    "max": takes(integer(1, 1000), "How many messages of the contact are answered."),
-    "else": takes(TRANSITION, "Where the next one leads."),
-}
-_BUDGET_TRANSITION: Schemas = {"else": takes(TRANSITION, "Where it leads that it is used up.")}
+_MOST_TURNS = KeySpec("max", integer(1, 1000), "How many messages of the contact are answered.", required=True)
+_TURNS_ELSE = KeySpec("else", TRANSITION_FORM, "Where the next one leads.", required=True)
+_TURNS = KeySet(_MOST_TURNS, _TURNS_ELSE)
+_BUDGET_ELSE = KeySpec("else", TRANSITION_FORM, "Where it leads that it is used up.", required=True)
+_BUDGET = KeySet(*TURN_BUDGET, _BUDGET_ELSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +56,26 @@ class AiStep(StepKind):
     turns_over: Transition | None
     budget_over: Transition | None
     verb: ClassVar[str] = "ai"
-    keys: ClassVar[Schemas] = {
-        "ai": takes(ANY_TEXT, "The instructions to the model."),
-        "facts": takes(one_or_several(ANY_TEXT), "Text files beside the flow's file, of which the model knows."),
-        "tools": takes(TOOLS, "Handlers that the model may ask for."),
-        "fill": takes(map_of(ANY_TEXT), "Variables that the model may note, each with what it is."),
-        "exits": takes(EXITS, "The transitions by which alone the model may leave, one at least."),
-        "turns": takes(
-            record(_TURNS, "max", "else"), f"A bound on the contact's messages; {MOST_TURNS} where nothing is said."
+    keys: ClassVar[KeySet] = KeySet(
+        INSTRUCTIONS,
+        FACTS,
+        TOOLS,
+        FILL,
+        KeySpec(
+            "exits", EXITS_FORM, "The transitions by which alone the model may leave, one at least.", required=True
         ),
-        "within": takes(DURATION, f"How long one answer may take; {WITHIN:.0f}s where nothing is said."),
-        **SETTINGS_KEYS,
-        "budget": takes(record({**BUDGET_KEYS, **_BUDGET_TRANSITION}, "else"), BUDGET_ABOUT),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("exits",)
+        KeySpec(
+            "turns",
+            raw_node(_TURNS.schema(), _TURNS.texts),
+            f"A bound on the contact's messages; {MOST_TURNS} where nothing is said.",
+        ),
+        AI_WITHIN,
+        *(key for key in settings_keys(_BUDGET.schema()) if key.name != "budget"),
+        KeySpec("budget", raw_node(_BUDGET.schema(), _BUDGET.texts), BUDGET_ABOUT),
+    )
     options: ClassVar[frozenset[str]] = frozenset({"remind", "timeout", "words"})
     asks_models: ClassVar[bool] = True
     takes_pending_input: ClassVar[bool] = True
-    texts: ClassVar[Mapping[str, Shape]] = {
-        "tools": one_or_more_of(
-            {"confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}}
-        ),
-        "exits": Keys(TRANSITION_TEXTS),
-        "turns": {"else": TRANSITION_TEXTS},
-        "budget": {"else": TRANSITION_TEXTS},
-    }
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -286,12 +280,13 @@ def _read_turns(fields: Fields) -> tuple[int, Transition | None]:
     inner = fields.fields("turns", "turns: {max: 6, else: end}")
     if inner is None:
         return MOST_TURNS, None
-    most = inner.integer("max", 1, 1000) if inner.require("max") else None
-    transition = transition_at(inner, "else") if inner.require("else") else None
+    _TURNS.declared_in(inner)
+    most = _MOST_TURNS.read(inner) if _MOST_TURNS.require(inner) else None
+    transition = _TURNS_ELSE.read(inner) if _TURNS_ELSE.require(inner) else None
     inner.close()
     return most or MOST_TURNS, transition
 
 
 def _read_budget_transition(fields: Fields) -> Transition | None:
     inner = fields.fields("budget")
-    return None if inner is None else transition_at(inner, "else")
+    return None if inner is None else _BUDGET_ELSE.read(inner)

@@ -11,13 +11,13 @@ from bot.core.events import CallEnded
 from bot.core.messages import Buttons, ListMessage, Message, TextMessage
 from bot.core.values import Media
 from bot.expressions.templates import Template
+from bot.keys.declared_keys import TEMPLATE, WORDING, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, WORDING, Schemas, takes
-from bot.keys.text_shapes import TEXT, WORDS, Shape
+from bot.keys.text_shapes import TEXT, WORDS
 from bot.lang.source import Map
 from bot.lang.word_matching import normalise
 from bot.steps.answer_matching import meaning
-from bot.steps.choice_reader import CHOICES_KEYS, CHOICES_TEXTS, SKIP, read_choices
+from bot.steps.choice_reader import CHOICES, SKIP, read_choices
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
 from bot.steps.offer import Offer
@@ -34,12 +34,23 @@ from bot.steps.step_results import (
     WaitForEffect,
     WaitHere,
 )
-from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at, transition_from
+from bot.steps.transition import TRANSITION_FORM, TRANSITION_TEXTS, Transition, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable
 
 KEEPING_ERRORS = (TOO_LARGE, WRONG_TYPE, NOT_FETCHED)
 _KEEPING = (*KEEPING_ERRORS, *SENDING)
+
+
+_ASK = KeySpec("ask", WORDING, "The question.", required=True, texts=TEXT)
+_HEADER = KeySpec("header", TEMPLATE, "A line above the question; goes with buttons.", texts=TEXT)
+_FOOTER = KeySpec("footer", TEMPLATE, "A line below the question; goes with a list.", texts=TEXT)
+_SKIP = KeySpec(
+    "skip",
+    raw_node(SKIP, lambda node: {**TRANSITION_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS),
+    "Words by which the question is left without an answer.",
+)
+_OTHER = KeySpec("other", TRANSITION_FORM, "Where any reply leads that is no answer; in place of retry.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,33 +66,17 @@ class AskStep(StepKind):
     other: Transition | None
     variable: Variable | None
     verb: ClassVar[str] = "ask"
-    keys: ClassVar[Schemas] = {
-        "ask": takes(WORDING, "The question."),
-        "header": takes(ANY_TEXT, "A line above the question; goes with buttons."),
-        "footer": takes(ANY_TEXT, "A line below the question; goes with a list."),
-        **CHOICES_KEYS,
-        "skip": takes(SKIP, "Words by which the question is left without an answer."),
-        "other": takes(TRANSITION, "Where any reply leads that is no answer; in place of retry."),
-    }
+    keys: ClassVar[KeySet] = KeySet(_ASK, _HEADER, _FOOTER, *CHOICES, _SKIP, _OTHER)
     options: ClassVar[frozenset[str]] = SOME_HAVE
     saves: ClassVar[bool] = True
-    texts: ClassVar[Mapping[str, Shape]] = {
-        "ask": TEXT,
-        "header": TEXT,
-        "footer": TEXT,
-        **CHOICES_TEXTS,
-        "skip": lambda node: {**TRANSITION_TEXTS, "words": WORDS} if isinstance(node, Map) else WORDS,
-        "other": TRANSITION_TEXTS,
-    }
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ask`` with its choices, `skip` and `other`."""
-        body = fields.wording("ask")
-        header, footer = fields.template("header"), fields.template("footer")
+        body, header, footer = _ASK.read(fields), _HEADER.read(fields), _FOOTER.read(fields)
         choices = read_choices(fields)
         skip_words, skip = _read_skip(fields)
-        other = transition_at(fields, "other")
+        other = _OTHER.read(fields)
         variable = None if reading.save is None else reading.variables.get(reading.save)
         if body is None:
             body = Template.plain("", fields.mark)
@@ -269,7 +264,7 @@ def _accepted(variable: Variable, context: StepContext, reply: Reply) -> Any:
 
 def _read_skip(fields: Fields) -> tuple[tuple[str, ...], Transition | None]:
     """``skip: [words]``, or a transition with its `words`."""
-    if not isinstance(fields.raw("skip"), Map):
+    if not isinstance(_SKIP.read(fields), Map):
         return fields.strings("skip"), None
     inner = fields.fields("skip")
     if inner is None:

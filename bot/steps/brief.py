@@ -10,7 +10,9 @@ from typing import Any, Self
 from bot.core.effects import Complete
 from bot.core.text import estimate, without_controls
 from bot.expressions.templates import Template
+from bot.keys.declared_keys import STRINGS, TEMPLATE, KeySpec, raw_node, seconds
 from bot.keys.fields import Fields
+from bot.keys.key_schemas import ANY_TEXT, map_of
 from bot.lang.problems import did_you_mean
 from bot.steps.ai_exchange import Exchange, most_of_turn
 from bot.steps.ai_settings import ANSWER_TOKENS, CALLS, HEARS, HISTORY, MESSAGES, AiSettings, read_ai_settings
@@ -36,6 +38,10 @@ from bot.types.structured_types import ListVariable, LocationVariable, MediaVari
 from bot.types.type_registry import Answer, Mismatch, Unfit, Variable
 
 WITHIN = 60.0  # seconds for one answer of the model's
+INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
+FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
+FILL = KeySpec("fill", raw_node(map_of(ANY_TEXT)), "Variables that the model may note, each with what it is.")
+WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one answer may take; {WITHIN:.0f}s where nothing is said.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,10 @@ class Brief:
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``ai`` and the keys that say what the model knows, uses and leaves by."""
-        instructions = fields.template("ai")
+        instructions = INSTRUCTIONS.read(fields)
         own = read_ai_settings(fields, reading.handlers, step=True)
         facts, text = read_facts(fields, reading.documents)
-        within, tools = fields.seconds("within", WITHIN), read_tools(fields, reading)
+        within, tools = WITHIN_KEY.read(fields), read_tools(fields, reading)
         return cls(
             Template.plain("", fields.mark) if instructions is None else instructions,
             facts,
@@ -210,7 +216,7 @@ WHOLE = 1500  # tokens: facts up to this length stand in every prompt, longer on
 def read_facts(fields: Fields, documents: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Read `facts`: names of text files beside the flow's file. The files to search, if any, and all of their text."""
     folder = posixpath.dirname(fields.mark.path)
-    names = [posixpath.normpath(posixpath.join(folder, name)) for name in fields.strings("facts")]
+    names = [posixpath.normpath(posixpath.join(folder, name)) for name in FACTS.read(fields)]
     for name in names:
         if name not in documents:
             near = did_you_mean(name, documents, "put the file there; it ends with .md or .txt")

@@ -10,25 +10,25 @@ from bot.core.events import CallEnded
 from bot.expressions.abstract_values import ValueKind, kinds_of_type
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
+from bot.keys.declared_keys import STRING, KeySet, KeySpec, integer, seconds
 from bot.keys.fields import Fields, refuse_altered
-from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, integer, takes
 from bot.lang.problems import did_you_mean
 from bot.lang.source import Map
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, Used
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
-from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
+from bot.steps.transition import ASSIGNMENTS_FORM, Assignment
 
 WITHIN = 10.0  # seconds, where the step says nothing
 MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "mismatch")
 UNDECLARED = (*OWN_ERRORS, "error")
 """How every call may end; ``error`` is an exception that the handler does not declare."""
-WITHIN_AND_TRIES: Schemas = {
-    "within": takes(DURATION, f"How long one try may take; {WITHIN:.0f}s where nothing is said."),
-    "tries": takes(integer(1, MOST_TRIES), "How often it is tried; once where nothing is said."),
-}
+WITHIN_KEY = KeySpec("within", seconds(WITHIN), f"How long one try may take; {WITHIN:.0f}s where nothing is said.")
+TRIES_KEY = KeySpec("tries", integer(1, MOST_TRIES), "How often it is tried; once where nothing is said.")
+_CALL = KeySpec("call", STRING, "The handler's name.", required=True)
+_WITH = KeySpec("with", ASSIGNMENTS_FORM, "The handler's arguments.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +41,15 @@ class CallStep(StepKind):
     tries: int
     spec: HandlerSpec | None = None
     verb: ClassVar[str] = "call"
-    keys: ClassVar[Schemas] = {
-        "call": takes(ANY_TEXT, "The handler's name."),
-        "with": takes(ASSIGNMENTS, "The handler's arguments."),
-        **WITHIN_AND_TRIES,
-    }
+    keys: ClassVar[KeySet] = KeySet(_CALL, _WITH, WITHIN_KEY, TRIES_KEY)
     options: ClassVar[frozenset[str]] = frozenset({"then", "save"})
     saves: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``call`` and hold it against the handler's signature."""
-        name = fields.string("call") or ""
-        arguments = assignments(fields, "with")
-        within = fields.seconds("within", WITHIN)
-        tries = fields.integer("tries", 1, MOST_TRIES)
+        name, arguments = _CALL.read(fields) or "", _WITH.read(fields)
+        within, tries = WITHIN_KEY.read(fields), TRIES_KEY.read(fields)
         spec = reading.handlers.get(name)
         if spec is None:
             reading.problems.add(

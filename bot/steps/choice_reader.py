@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from bot.core import messages as limits
 from bot.expressions.templates import compile_template
+from bot.keys.declared_keys import KeySet, KeySpec, one_of, raw_node
 from bot.keys.fields import Fields, refuse_altered, text_of
 from bot.keys.key_schemas import (
     ANY_TEXT,
@@ -21,9 +22,6 @@ from bot.keys.key_schemas import (
     shared,
     takes,
     with_key,
-)
-from bot.keys.key_schemas import (
-    choice as one_of,
 )
 from bot.keys.patterns import MATCH_KEYS, read_match
 from bot.keys.text_shapes import TEXT, Keys, Part, Shape
@@ -52,16 +50,11 @@ def _choices_texts(node: Node) -> Shape:
     return _MADE if isinstance(node, Map) and node.get("from") is not None else _TITLES
 
 
-CHOICES_TEXTS: Mapping[str, Shape] = {
-    "options": _choices_texts,
-    "buttons": _choices_texts,
-    "list": {
-        "button": TEXT,
-        "rows": _choices_texts,
-        "sections": Keys(_TITLES, Part.HEADING),
-        "extra": _TITLES,
-    },
-    "many": {"done": TEXT},
+_LIST_TEXTS: Mapping[str, Shape] = {
+    "button": TEXT,
+    "rows": _choices_texts,
+    "sections": Keys(_TITLES, Part.HEADING),
+    "extra": _TITLES,
 }
 
 
@@ -73,7 +66,7 @@ def read_choices(fields: Fields) -> Choices | None:
         fields.problems.add(
             "E121", fields.mark_of(extra), f'{fields.what}: "{extra}" beside "{found[0]}"', "keep one of them"
         )
-    how, many, shown = read_match(fields), _read_many(fields), fields.choice("show", ("numbers",))
+    how, many, shown = read_match(fields), _read_many(fields), _SHOW.read(fields)
     if not found:
         _refuse(fields, "E123", ("match", "many", "show"), "where there is nothing to choose from", "add `options`")
         return None
@@ -282,11 +275,27 @@ _MANY_KEYS: Schemas = {
     "done": takes(ANY_TEXT, "The title of what ends the answers; a word for done where nothing is said."),
 }
 SKIP = either(TEXTS, record({"words": takes(TEXTS, "The words."), **TRANSITION_KEYS}, "words"))
-CHOICES_KEYS: Schemas = {
-    "options": takes(_CHOICES, "What there is to choose from, shown as buttons or as a list, as fits."),
-    "buttons": takes(_CHOICES, "What there is to choose from, as buttons: three at the most."),
-    "list": takes(record(_LIST_KEYS), "What there is to choose from, as a list that a button opens."),
-    **MATCH_KEYS,
-    "many": takes(either(BOOLEAN, record(_MANY_KEYS)), "Whether several may be chosen; false where nothing is said."),
-    "show": takes(one_of("numbers"), "Shows the choices as numbered lines of the text."),
-}
+_MATCH = KeySpec("match", raw_node(MATCH_KEYS["match"]), str(MATCH_KEYS["match"]["description"]))
+_SHOW = KeySpec("show", one_of("numbers"), "Shows the choices as numbered lines of the text.")
+CHOICES = KeySet(
+    KeySpec(
+        "options",
+        raw_node(_CHOICES, _choices_texts),
+        "What there is to choose from, shown as buttons or as a list, as fits.",
+    ),
+    KeySpec(
+        "buttons", raw_node(_CHOICES, _choices_texts), "What there is to choose from, as buttons: three at the most."
+    ),
+    KeySpec(
+        "list",
+        raw_node(record(_LIST_KEYS), _LIST_TEXTS),
+        "What there is to choose from, as a list that a button opens.",
+    ),
+    _MATCH,
+    KeySpec(
+        "many",
+        raw_node(either(BOOLEAN, record(_MANY_KEYS)), {"done": TEXT}),
+        "Whether several may be chosen; false where nothing is said.",
+    ),
+    _SHOW,
+)

@@ -9,14 +9,13 @@ from bot.core.values import Record
 from bot.expressions.opening_hours import Hours, no_hours
 from bot.expressions.template_failures import TemplateFailed
 from bot.expressions.templates import Expression, Template
+from bot.keys.declared_keys import EXPRESSION, STRING, Form, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields, text_of
 from bot.keys.key_schemas import (
     ANY_TEXT,
-    EXPRESSION,
     NAME,
     NAME_PATTERN,
     NEVER,
-    Schemas,
     either,
     list_of,
     map_of,
@@ -26,31 +25,27 @@ from bot.keys.key_schemas import (
     takes,
     with_key,
 )
-from bot.keys.text_shapes import Shape
 from bot.lang.problems import Mark
 from bot.lang.source import List, Map, Scalar
 from bot.lang.wall_clock import read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
 from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_options import STEP_OPTIONS
+from bot.steps.step_options import SET
 from bot.steps.step_results import Awaited, FlowEnded, LeaveStep, RunFlow, StepContext, StepFailed, StepResult, WaitHere
 from bot.steps.transition import (
-    ASSIGNMENTS,
+    ASSIGNMENTS_FORM,
     TARGET,
-    TRANSITION,
-    TRANSITION_TEXTS,
+    TRANSITION_FORM,
     Assignment,
     Target,
     Transition,
-    assignments,
     target_or_end,
-    transition_at,
 )
 
 _ITEMS = "- {if: condition, then: step}, and - {else: step} at its end"
-_CONDITION_KEYS: Schemas = {
-    "if": takes(EXPRESSION, "The condition."),
+_CONDITION_KEYS = {
+    "if": takes(ANY_TEXT, "The condition."),
     "then": takes(TARGET, "Where it leads that this is true."),
     "else": takes(TARGET, "Where it leads that none is true; the last of the list, alone."),
 }
@@ -65,9 +60,14 @@ class BranchStep(StepKind):
     conditions: tuple[tuple[Expression, Target], ...]
     otherwise: Target | None
     verb: ClassVar[str] = "branch"
-    keys: ClassVar[Schemas] = {
-        "branch": takes(list_of(_CONDITION), "Conditions in order: the first that is true leads on.")
-    }
+    keys: ClassVar[KeySet] = KeySet(
+        KeySpec(
+            "branch",
+            raw_node(list_of(_CONDITION)),
+            "Conditions in order: the first that is true leads on.",
+            required=True,
+        )
+    )
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -78,6 +78,7 @@ class BranchStep(StepKind):
             inner = Fields(node, reading.problems, f"{fields.what}: branch {index + 1}", _ITEMS)
             if otherwise is not None:
                 reading.problems.add("E122", inner.mark, f"{inner.what} comes after `else`", "put `else` last")
+            inner.declare(_CONDITION_KEYS)
             condition_too = inner.has("if"), inner.has("then")
             if inner.has("else"):
                 otherwise = _branch_target(inner, "else")
@@ -138,7 +139,7 @@ class SetStep(StepKind):
     """Nothing but its options."""
 
     verb: ClassVar[str] = "set"
-    keys: ClassVar[Schemas] = {"set": STEP_OPTIONS["set"]}
+    keys: ClassVar[KeySet] = KeySet(SET)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -152,7 +153,8 @@ class SetStep(StepKind):
 
 SHORTEST = timedelta(seconds=1)
 _WEEK = [datetime(2030, 5, day, 12, tzinfo=UTC) for day in range(6, 13)]
-_UNTIL: Schemas = {"until": takes(ANY_TEXT, "The name of opening hours: it waits until they begin.")}
+_UNTIL_KEY = KeySpec("until", STRING, "The name of opening hours: it waits until they begin.", required=True)
+_UNTIL = KeySet(_UNTIL_KEY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,14 @@ class WaitStep(StepKind):
     until: timedelta | Template | Hours
     past: bool = False  # a day that comes once, or what has passed whenever it is worked out, such as {{ today }}
     verb: ClassVar[str] = "wait"
-    keys: ClassVar[Schemas] = {
-        "wait": takes(either(ANY_TEXT, record(_UNTIL, "until")), "A duration, a point in time, or until which hours."),
-    }
+    keys: ClassVar[KeySet] = KeySet(
+        KeySpec(
+            "wait",
+            raw_node(either(ANY_TEXT, _UNTIL.schema())),
+            "A duration, a point in time, or until which hours.",
+            required=True,
+        )
+    )
     options: ClassVar[frozenset[str]] = frozenset({"then", "words"})
 
     @classmethod
@@ -244,9 +251,9 @@ def _always_past(text: Template) -> bool:
 
 def _read_hours(fields: Fields | None, reading: ReadContext) -> Hours | None:
     """The opening hours that are named under `until`."""
-    if fields is None or not fields.require("until"):
+    if fields is None or not _UNTIL_KEY.require(_UNTIL.declared_in(fields)):
         return None
-    name = fields.string("until") or ""
+    name = _UNTIL_KEY.read(fields) or ""
     if name not in reading.hours:
         reading.problems.add("E115", fields.mark_of("until"), *no_hours(name, reading.hours))
     fields.close()
@@ -256,6 +263,26 @@ def _read_hours(fields: Fields | None, reading: ReadContext) -> Hours | None:
 MOST_ELEMENTS = 100
 _ELEMENT = frozenset({"it", "loop"})
 _LIST, _RESULTS = "each", "results"  # what is remembered while the elements are gone through
+
+
+_RUN = KeySpec(
+    "run",
+    Form(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), Fields.string),
+    "The flow that runs, and returns here.",
+    required=True,
+)
+_EACH = KeySpec("each", EXPRESSION, "A list: the flow runs once for each of its elements, which is called it.")
+_WITH = KeySpec("with", ASSIGNMENTS_FORM, "Values for that flow's variables.")
+_SAVE = KeySpec(
+    "save",
+    raw_node(either(one_or_several(NAME), map_of(NAME))),
+    "Variables that come back: names, or ours with theirs.",
+)
+_EXPIRED = KeySpec(
+    "expired",
+    TRANSITION_FORM,
+    "Where it leads that silence ended that flow; where then leads where nothing is said.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,27 +300,14 @@ class RunStep(StepKind):
     expired: Transition | None
     each: Expression | None = None
     verb: ClassVar[str] = "run"
-    keys: ClassVar[Schemas] = {
-        "run": takes(pattern(f"/?{NAME_PATTERN}", "write a flow: /flow"), "The flow that runs, and returns here."),
-        "each": takes(EXPRESSION, "A list: the flow runs once for each of its elements, which is called it."),
-        "with": takes(ASSIGNMENTS, "Values for that flow's variables."),
-        "save": takes(
-            either(one_or_several(NAME), map_of(NAME)), "Variables that come back: names, or ours with theirs."
-        ),
-        "expired": takes(
-            TRANSITION, "Where it leads that silence ended that flow; where then leads where nothing is said."
-        ),
-    }
-    texts: ClassVar[Mapping[str, Shape]] = {"expired": TRANSITION_TEXTS}
+    keys: ClassVar[KeySet] = KeySet(_RUN, _EACH, _WITH, _SAVE, _EXPIRED)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``run: /flow`` with `each`, `with` and `save`."""
-        flow = (fields.string("run") or "").removeprefix("/")
-        inputs, outputs = assignments(fields, "with"), _read_run_outputs(fields)
-        return cls(
-            flow, fields.mark_of("run"), inputs, outputs, transition_at(fields, "expired"), fields.expression("each")
-        )
+        flow = (_RUN.read(fields) or "").removeprefix("/")
+        inputs, outputs = _WITH.read(fields), _read_run_outputs(fields)
+        return cls(flow, fields.mark_of("run"), inputs, outputs, _EXPIRED.read(fields), _EACH.read(fields))
 
     @property
     def rest(self) -> Rest:
@@ -383,7 +397,7 @@ def _loop(done: int, length: int) -> Record:
 
 def _read_run_outputs(fields: Fields) -> dict[str, str]:
     """``save: name``, ``save: [a, b]`` or ``save: {ours: theirs}``."""
-    node = fields.raw("save")
+    node = _SAVE.read(fields)
     match node:
         case Map(entries=entries):
             names = ((ours, text_of(theirs, fields.problems, f"{fields.what}: save")) for ours, theirs in entries)

@@ -17,6 +17,7 @@ from bot.extensions.decorators import FUNCTION, NOW_PARAMETER, BadDeclaration, n
 from bot.extensions.gathered import Extensions
 from bot.extensions.verbs import Expression as Bare
 from bot.extensions.verbs import Leave, VerbKey, VerbSpec, left_by, messages_of
+from bot.keys.declared_keys import KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields, refuse_altered
 from bot.keys.key_schemas import (
     ANY,
@@ -26,21 +27,19 @@ from bot.keys.key_schemas import (
     EMPTY,
     EXPRESSION,
     Schema,
-    Schemas,
     choice,
     either,
     integer,
     number,
-    takes,
 )
-from bot.keys.text_shapes import MAY, Shape
+from bot.keys.text_shapes import MAY
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map
 from bot.steps import KINDS
-from bot.steps.call_step import MOST_TRIES, WITHIN, WITHIN_AND_TRIES, check_errors
+from bot.steps.call_step import TRIES_KEY, WITHIN_KEY, check_errors
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_options import SOME_HAVE, read_step_options
+from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS, read_step_options
 from bot.steps.step_results import (
     Awaited,
     LeaveStep,
@@ -53,8 +52,7 @@ from bot.steps.step_results import (
 )
 from bot.steps.transition import (
     RESERVED,
-    TRANSITION,
-    TRANSITION_TEXTS,
+    TRANSITION_FORM,
     Transition,
     evaluate,
     templates_in,
@@ -84,8 +82,8 @@ class CustomStep(StepKind):
         if cls.spec.outside is None:
             return cls(written, transitions, 0.0, 1)
         check_errors(fields, cls.spec.outside)
-        within = fields.seconds("within", WITHIN)
-        tries = fields.integer("tries", 1, MOST_TRIES)
+        within = WITHIN_KEY.read(fields)
+        tries = TRIES_KEY.read(fields)
         return cls(written, transitions, within, tries or 1)
 
     @property
@@ -194,32 +192,37 @@ def all_kinds(verbs: Mapping[str, VerbSpec]) -> dict[str, type[StepKind]]:
 
 
 def _kind_of(spec: VerbSpec) -> type[CustomStep]:
-    needed = (*(key.name for key in spec.keys.values() if key.required and key.name != spec.verb), *spec.outcomes)
     options = SOME_HAVE if spec.answer is not None else frozenset({"then", "save"})
-    members = {"verb": spec.verb, "spec": spec, "texts": _texts(spec), "keys": _keys(spec), "__slots__": ()}
-    members |= {"needed": needed, "options": options}
+    members = {"verb": spec.verb, "spec": spec, "keys": _keys(spec), "options": options, "__slots__": ()}
     return type(spec.verb, (CustomStep,), members)
 
 
-def _keys(spec: VerbSpec) -> Schemas:
-    """What its keys take by their annotations, and say by the class's docstring."""
+def _keys(spec: VerbSpec) -> KeySet:
+    """What its keys take by their annotations, and say by the class's docstring.
+
+    Nobody knows which of its texts are for people: all of them may differ in another language.
+    """
     doc = "" if (spec.made.__doc__ or "").startswith(f"{spec.made.__name__}(") else spec.made.__doc__ or ""
     about = {spec.verb: summary(doc) or _OWN, **named_in(doc)}
-    keys = {key.name: takes(_taken(key), about.get(key.name, _OWN)) for key in spec.keys.values()}
-    transitions = {name: takes(TRANSITION, f"Where the outcome {name} leads.") for name in spec.outcomes}
-    return {**keys, **transitions, **(WITHIN_AND_TRIES if spec.outside is not None else {})}
+    return KeySet(
+        *(
+            KeySpec(
+                key.name,
+                raw_node(_taken(key), MAY if key.annotation is str else None),
+                about.get(key.name, _OWN),
+                required=key.required or key.name == spec.verb,
+            )
+            for key in spec.keys.values()
+        ),
+        *(KeySpec(name, TRANSITION_FORM, f"Where the outcome {name} leads.", required=True) for name in spec.outcomes),
+        *(() if spec.outside is None else (WITHIN_KEY, TRIES_KEY)),
+    )
 
 
 def _taken(key: VerbKey) -> Schema:
     literal = get_origin(key.annotation) is Literal
     found = choice(*get_args(key.annotation)) if literal else _TAKEN[key.annotation]
     return found if key.required or found is ANY else either(found, EMPTY)
-
-
-def _texts(spec: VerbSpec) -> dict[str, Shape]:
-    """Nobody knows which of its texts are for people: all of them may differ in another language."""
-    transitions = dict.fromkeys(spec.outcomes, TRANSITION_TEXTS)
-    return {**transitions, **{key.name: MAY for key in spec.keys.values() if key.annotation is str}}
 
 
 def _read(fields: Fields, key: VerbKey) -> Any:
@@ -257,7 +260,7 @@ def _words_of_the_language() -> frozenset[str]:
     """What any step may say beside its verb, and `_OUTCOMES`."""
     fields = Fields(Map(Mark("", 0, 0), ()), Problems(), "")
     read_step_options(fields, saves=True)
-    return _OUTCOMES.union(fields.asked)
+    return _OUTCOMES.union(STEP_OPTIONS.names)
 
 
 def refuse_taken(extensions: Extensions) -> None:

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.expressions.templates import Expression
+from bot.keys.declared_keys import raw_node
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, Schemas, either, map_of, one_or_several, record, takes
+from bot.keys.text_shapes import Keys
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import Map, Node, Scalar
 from bot.steps.step_facts import Falls, Outcome, Used, only_if
-from bot.steps.transition import CONDITION, TARGET, TRANSITION_KEYS, Transition, transition_from, transition_of
+from bot.steps.transition import (
+    CONDITION,
+    TARGET,
+    TRANSITION_KEYS,
+    TRANSITION_TEXTS,
+    Transition,
+    transition_from,
+    transition_of,
+)
 from bot.types.type_registry import Variable
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,49}")  # what models take as part of a tool's name
@@ -26,7 +36,7 @@ _KEYS: Schemas = {
     **CONDITION,
     **TRANSITION_KEYS,
 }
-EXITS = map_of(either(TARGET, record(_KEYS)))
+EXITS_FORM = raw_node(map_of(either(TARGET, record(_KEYS))), Keys(TRANSITION_TEXTS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """``handoff``: a person takes the conversation over; the bot is silent until they have closed it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -8,20 +8,21 @@ from bot.core.events import HandoffClosed
 from bot.core.messages import TEXT_BODY, TextMessage
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HANDOFF
+from bot.keys.declared_keys import STRING, TEMPLATE, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, Schemas, either, record, takes
-from bot.keys.text_shapes import TEXT, Shape
+from bot.keys.key_schemas import ANY_TEXT, either
+from bot.keys.text_shapes import TEXT
 from bot.lang.source import Map
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
 from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_results import Awaited, HandOver, LeaveStep, StepContext, StepResult
-from bot.steps.transition import TRANSITION, TRANSITION_TEXTS, Transition, transition_at
+from bot.steps.transition import TRANSITION_FORM, Transition
 
-_HANDOFF: Schemas = {
-    "team": takes(ANY_TEXT, "The team; the contact gets the tag handoff:team meanwhile."),
-    "note": takes(ANY_TEXT, "What is told to whoever is told of the hand-over."),
-    "say": takes(ANY_TEXT, "What is said to the contact."),
-}
+_TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)
+_NOTE = KeySpec("note", TEMPLATE, "What is told to whoever is told of the hand-over.")
+_SAY = KeySpec("say", TEMPLATE, "What is said to the contact.", texts=TEXT)
+_DETAILS = KeySet(_TEAM, _NOTE, _SAY)
+_CLOSED = KeySpec("closed", TRANSITION_FORM, "Where it leads that they have closed it.", required=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +34,30 @@ class HandoffStep(StepKind):
     text: Template | None
     closed: Transition | None
     verb: ClassVar[str] = "handoff"
-    keys: ClassVar[Schemas] = {
-        "handoff": takes(either(ANY_TEXT, record(_HANDOFF, "team")), "The team that takes the conversation over."),
-        "closed": takes(TRANSITION, "Where it leads that they have closed it."),
-    }
-    needed: ClassVar[tuple[str, ...]] = ("closed",)
+    keys: ClassVar[KeySet] = KeySet(
+        KeySpec(
+            "handoff",
+            raw_node(either(ANY_TEXT, _DETAILS.schema()), _DETAILS.texts),
+            "The team that takes the conversation over.",
+            required=True,
+        ),
+        _CLOSED,
+    )
     options: ClassVar[frozenset[str]] = frozenset({"timeout"})
     deaf: ClassVar[bool] = True
-    texts: ClassVar[Mapping[str, Shape]] = {"handoff": {"say": TEXT}, "closed": TRANSITION_TEXTS}
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``handoff: team`` or ``handoff: {team, note, say}``, and `closed`."""
-        closed = transition_at(fields, "closed")
+        closed = _CLOSED.read(fields)
         if not isinstance(fields.raw("handoff"), Map):
             return cls(fields.string("handoff") or "", None, None, closed)
         inner = fields.fields("handoff")
         if inner is None:
             return cls("", None, None, closed)
-        inner.require("team")
-        handoff = cls(inner.string("team") or "", inner.template("note"), inner.template("say"), closed)
+        _DETAILS.declared_in(inner)
+        _TEAM.require(inner)
+        handoff = cls(_TEAM.read(inner) or "", _NOTE.read(inner), _SAY.read(inner), closed)
         inner.close()
         return handoff
 

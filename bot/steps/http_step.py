@@ -13,17 +13,18 @@ from bot.core.events import CallEnded
 from bot.core.values import json_default
 from bot.expressions.formats import shown
 from bot.expressions.templates import Expression, Pieces, Template, TemplateFailed, pieces_of
+from bot.keys.declared_keys import STRING, Form, KeySet, KeySpec, raw_node, seconds
 from bot.keys.fields import Fields, refuse_altered
-from bot.keys.key_schemas import ANY, ANY_TEXT, DURATION, EXPRESSION, NAME, Schemas, either, map_of, takes
+from bot.keys.key_schemas import ANY, EXPRESSION, NAME, either, map_of
 from bot.lang.problems import did_you_mean
 from bot.lang.source import Map
-from bot.steps.call_step import WITHIN_AND_TRIES
+from bot.steps.call_step import TRIES_KEY, WITHIN_KEY
 from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_headers
 from bot.steps.message_parts import check_error_names
 from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
 from bot.steps.step_kind import ReadContext, StepKind
 from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
-from bot.steps.transition import ASSIGNMENTS, Assignment, assignments, evaluate, templates_in, value_of
+from bot.steps.transition import TEXT_ASSIGNMENTS, Assignment, evaluate, templates_in, value_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _ADDRESS_START = re.compile(
@@ -60,7 +61,7 @@ class Address:
 
 def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address:
     """Read ``http: GET https://...`` or ``http: POST service:/path``."""
-    text = fields.string("http")
+    text = _HTTP.read(fields)
     method, _, written = (text or "").strip().partition(" ")
     if text is None:
         return Address("GET", "", ())
@@ -101,9 +102,7 @@ def _path_of(address: str) -> list[str]:
     return address.partition("?")[0].split("/")
 
 
-WITHIN = 10.0  # seconds, where the step says nothing
 SPARE_SECONDS = 5.0  # by which a request ends before it would be given up
-MOST_TRIES = 10
 OWN_ERRORS = ("timeout", "unreachable", "too_large", "mismatch", "failed", "4xx", "5xx")
 ANSWER, STATUS = "answer", "status"
 _STATUS = re.compile("[3-5][0-9]{2}")
@@ -128,6 +127,21 @@ class Body:
         return encoded(value.items(), "form") if self.is_form else json_text(value)
 
 
+_HTTP = KeySpec("http", STRING, "The method and the address, like GET crm:/orders/{{ number }}.", required=True)
+_QUERY = KeySpec("query", TEXT_ASSIGNMENTS, "What is added to the address as its query.")
+_HEADERS = KeySpec("headers", Form(NAMED, lambda fields, _: read_headers(fields)), "The request's headers.")
+_JSON = KeySpec("json", raw_node(ANY), "The request's body, as JSON.")
+_FORM = KeySpec("form", TEXT_ASSIGNMENTS, "The request's body, as a form.")
+_CACHE = KeySpec(
+    "cache", seconds(0.0), "How long an answer to GET is kept and used again; not at all where nothing is said."
+)
+_SAVE = KeySpec(
+    "save",
+    raw_node(either(NAME, map_of(EXPRESSION))),
+    "The variable that takes the answer, or several with their parts.",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpStep(StepKind):
     """What is sent where, for how long and how often, and which variables get what of the answer.
@@ -145,33 +159,22 @@ class HttpStep(StepKind):
     outputs: Mapping[str, Expression | None]  # by our variables; None: the whole answer
     caught: frozenset[str]
     verb: ClassVar[str] = "http"
-    keys: ClassVar[Schemas] = {
-        "http": takes(ANY_TEXT, "The method and the address, like GET crm:/orders/{{ number }}."),
-        "query": takes(ASSIGNMENTS, "What is added to the address as its query."),
-        "headers": takes(NAMED, "The request's headers."),
-        "json": takes(ANY, "The request's body, as JSON."),
-        "form": takes(ASSIGNMENTS, "The request's body, as a form."),
-        **WITHIN_AND_TRIES,
-        "cache": takes(DURATION, "How long an answer to GET is kept and used again; not at all where nothing is said."),
-        "save": takes(
-            either(NAME, map_of(EXPRESSION)), "The variable that takes the answer, or several with their parts."
-        ),
-    }
+    keys: ClassVar[KeySet] = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, WITHIN_KEY, TRIES_KEY, _CACHE, _SAVE)
     tells: ClassVar[frozenset[str]] = _TOLD
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``http`` with what goes along, and what becomes of the answer."""
         address = read_address(fields, reading.services)
-        within, cache = fields.seconds("within", WITHIN), fields.seconds("cache", 0.0)
+        within = WITHIN_KEY.read(fields)
         step = cls(
             address,
-            assignments(fields, "query", texts=True),
-            read_headers(fields),
+            _QUERY.read(fields),
+            _HEADERS.read(fields),
             _read_body(fields),
             within,
-            fields.integer("tries", 1, MOST_TRIES) or 1,
-            cache,
+            TRIES_KEY.read(fields) or 1,
+            _CACHE.read(fields),
             _read_outputs(fields, reading),
             frozenset(reading.errors),
         )
@@ -258,11 +261,11 @@ class HttpStep(StepKind):
 def _read_body(fields: Fields) -> Body | None:
     if fields.has("json") and fields.has("form"):
         fields.problems.add("E121", fields.mark_of("form"), f'{fields.what}: "form" beside "json"', "keep one of them")
-    node = fields.raw("json")
+    node = _JSON.read(fields)
     if node is not None:
         refuse_altered(node, fields.problems)
         return Body(value_of(node, fields.problems), is_form=False)
-    form = assignments(fields, "form", texts=True)
+    form = _FORM.read(fields)
     return Body({item.name: item.value for item in form}, is_form=True) if form else None
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from bot.core.messages import MEDIA_SUFFIXES, URL, LocationMessage, wrong_suffix
 from bot.expressions.templates import Template
+from bot.keys.declared_keys import TEMPLATE, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, STRING, Schemas, either, number, takes
+from bot.keys.key_schemas import STRING, either, number
+from bot.keys.text_shapes import MAY
 from bot.lang.problems import did_you_mean
 from bot.lang.source import Map
 from bot.steps.step_results import StepFailed
@@ -53,13 +55,14 @@ def check_media(fields: Fields, key: str, kind: str, link: Template | None) -> N
         )
 
 
-LOCATION_KEYS: Schemas = {
-    "latitude": takes(either(number(-90, 90), STRING), "Its latitude, in degrees."),
-    "longitude": takes(either(number(-180, 180), STRING), "Its longitude, in degrees."),
-    "name": takes(ANY_TEXT, "What it is called."),
-    "address": takes(ANY_TEXT, "Its address."),
-}
-COORDINATES = ("latitude", "longitude")
+_NAME = KeySpec("name", TEMPLATE, "What it is called.", texts=MAY)
+_ADDRESS = KeySpec("address", TEMPLATE, "Its address.", texts=MAY)
+LOCATION = KeySet(
+    KeySpec("latitude", raw_node(either(number(-90, 90), STRING)), "Its latitude, in degrees.", required=True),
+    KeySpec("longitude", raw_node(either(number(-180, 180), STRING)), "Its longitude, in degrees.", required=True),
+    _NAME,
+    _ADDRESS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ def read_location(fields: Fields) -> LocationPart | None:
         number = fields.template(key) if fields.is_text(key) else fields.number(key, -limit, limit)
         if number is not None:
             coordinates[key] = number
-    name, address = fields.template("name"), fields.template("address")
+    LOCATION.declared_in(fields)
+    name, address = _NAME.read(fields), _ADDRESS.read(fields)
     fields.close()
     return LocationPart(coordinates, name, address) if len(coordinates) == 2 else None
 

@@ -8,13 +8,13 @@ from bot.core import messages as limits
 from bot.core.events import UNSENT, SendEnded
 from bot.core.messages import LinkButton, MediaMessage, Message, TextMessage, clip, in_plain_text
 from bot.expressions.templates import Template
+from bot.keys.declared_keys import BOOLEAN, TEMPLATE, WORDING, Form, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import ANY_TEXT, BOOLEAN, EMPTY, WORDING, Schemas, either, record, takes
-from bot.keys.text_shapes import MAY, TEXT, Shape
+from bot.keys.key_schemas import ANY_TEXT, EMPTY, either
+from bot.keys.text_shapes import MAY, TEXT
 from bot.lang.source import Map, Node
 from bot.steps.message_parts import (
-    COORDINATES,
-    LOCATION_KEYS,
+    LOCATION,
     SENDING,
     LocationPart,
     check_address,
@@ -28,12 +28,6 @@ from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForSend
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
-_LINK: Schemas = {
-    "title": takes(ANY_TEXT, "What stands on the button."),
-    "url": takes(ANY_TEXT, "The address that it opens."),
-}
-_FILE: Schemas = {"link": takes(ANY_TEXT, "Its public address.")}
-_DOCUMENT: Schemas = {**_FILE, "filename": takes(ANY_TEXT, "The name that it is shown and saved by.")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +47,29 @@ class FilePart:
     filename: Template | None
 
 
-def _file_texts(node: Node) -> Shape:
-    return {"link": MAY, "filename": MAY} if isinstance(node, Map) else MAY
+_TITLE = KeySpec("title", TEMPLATE, "What stands on the button.", required=True, texts=TEXT)
+_URL = KeySpec("url", TEMPLATE, "The address that it opens.", required=True, texts=MAY)
+_LINK = KeySet(_TITLE, _URL)
+_FILE_LINK = KeySpec("link", TEMPLATE, "Its public address.", required=True, texts=MAY)
+_FILENAME = KeySpec("filename", TEMPLATE, "The name that it is shown and saved by.", texts=MAY)
+_FILE, _DOCUMENT = KeySet(_FILE_LINK), KeySet(_FILE_LINK, _FILENAME)
+
+
+def _file(kind: str) -> KeySpec[Node | None]:
+    keys = _DOCUMENT if kind == "document" else _FILE
+    form = raw_node(either(ANY_TEXT, keys.schema()), lambda node: _DOCUMENT.texts if isinstance(node, Map) else MAY)
+    return KeySpec(kind, form, f"A file, {kind}, by its public address.")
+
+
+_SAY = KeySpec(
+    "say", Form(either(WORDING.schema, EMPTY), Fields.wording), "The text that is said.", required=True, texts=TEXT
+)
+_HEADER = KeySpec("header", TEMPLATE, "A line above the text; goes with a link.", texts=TEXT)
+_FOOTER = KeySpec("footer", TEMPLATE, "A line below the text; goes with a link.", texts=TEXT)
+_PREVIEW = KeySpec(
+    "preview_url", BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
+)
+_PLACE = raw_node(LOCATION.schema(), LOCATION.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,37 +83,22 @@ class SayStep(StepKind):
     preview_url: bool = False
     watches: bool = False  # its own errors name `refused`: wait for the gateway's word
     verb: ClassVar[str] = "say"
-    keys: ClassVar[Schemas] = {
-        "say": takes(either(WORDING, EMPTY), "The text that is said."),
-        "header": takes(ANY_TEXT, "A line above the text; goes with a link."),
-        "footer": takes(ANY_TEXT, "A line below the text; goes with a link."),
-        "preview_url": takes(
-            BOOLEAN, "Whether an address in the text is shown with a preview; false where nothing is said."
-        ),
-        "link": takes(record(_LINK, "title", "url"), "A button that opens an address."),
-        **{
-            kind: takes(either(ANY_TEXT, record(_FILE, "link")), f"A file, {kind}, by its public address.")
-            for kind in limits.MEDIA_KINDS
-        },
-        "document": takes(either(ANY_TEXT, record(_DOCUMENT, "link")), "A file, document, by its public address."),
-        "location": takes(record(LOCATION_KEYS, *COORDINATES), "A place on the map."),
-    }
-    texts: ClassVar[Mapping[str, Shape]] = {
-        "say": TEXT,
-        "header": TEXT,
-        "footer": TEXT,
-        "link": {"title": TEXT, "url": MAY},
-        **dict.fromkeys(limits.MEDIA_KINDS, _file_texts),
-        "location": {"name": MAY, "address": MAY},
-    }
+    keys: ClassVar[KeySet] = KeySet(
+        _SAY,
+        _HEADER,
+        _FOOTER,
+        _PREVIEW,
+        KeySpec("link", raw_node(_LINK.schema(), _LINK.texts), "A button that opens an address."),
+        *map(_file, limits.MEDIA_KINDS),
+        KeySpec("location", _PLACE, "A place on the map."),
+    )
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
         """Read ``say`` with its link, file or place."""
         attachment = _read_the_one(fields)
         text = _read_text(fields, attachment)
-        header, footer = fields.template("header"), fields.template("footer")
-        preview = fields.boolean("preview_url")
+        header, footer, preview = _HEADER.read(fields), _FOOTER.read(fields), _PREVIEW.read(fields)
         own = fields.raw("errors")
         watches = isinstance(own, Map) and own.get("refused") is not None
         say = cls(text, header, footer, attachment, preview, watches)
@@ -219,7 +219,7 @@ class SayStep(StepKind):
 
 def _read_text(fields: Fields, attachment: LinkPart | FilePart | LocationPart | None) -> Template | None:
     if not fields.null("say"):
-        return fields.wording("say")
+        return _SAY.read(fields)
     if attachment is None or isinstance(attachment, LinkPart):
         fields.problems.add("E105", fields.mark_of("say"), f"{fields.what}: there is nothing to say", "write the text")
     return None
@@ -238,7 +238,7 @@ def _read_the_one(fields: Fields) -> LinkPart | FilePart | LocationPart | None:
 def _read_attachment(fields: Fields, key: str) -> LinkPart | FilePart | LocationPart | None:
     if key == "link":
         inner = fields.fields(key)
-        return None if inner is None else _read_link(inner)
+        return None if inner is None else _read_link(_LINK.declared_in(inner))
     if key == "location":
         inner = fields.fields(key)
         return None if inner is None else read_location(inner)
@@ -246,8 +246,8 @@ def _read_attachment(fields: Fields, key: str) -> LinkPart | FilePart | Location
 
 
 def _read_link(fields: Fields) -> LinkPart | None:
-    given = fields.require("title") and fields.require("url")
-    title, url = fields.template("title"), fields.template("url")
+    given = _TITLE.require(fields) and _URL.require(fields)
+    title, url = _TITLE.read(fields), _URL.read(fields)
     fields.close()
     check_length(fields, "title", title, limits.BUTTON_TITLE)
     check_length(fields, "url", url, limits.URL)
@@ -259,10 +259,10 @@ def _read_file(fields: Fields, kind: str) -> FilePart | None:
     filename: Template | None = None
     if isinstance(fields.raw(kind), Map):
         inner = fields.fields(kind)
-        if inner is None or not inner.require("link"):
+        if inner is None or not _FILE_LINK.require(inner):
             return None
-        link = inner.template("link")
-        filename = inner.template("filename") if kind == "document" else None
+        link = _FILE_LINK.read(inner)
+        filename = _FILENAME.read(inner) if kind == "document" else None
         inner.close()
         owner, key = inner, "link"
     else:

@@ -9,9 +9,8 @@ from bot.core.messages import Message, TextMessage, in_plain_text
 from bot.expressions.opening_hours import Hours
 from bot.expressions.templates import Template
 from bot.extensions.decorators import HandlerSpec
+from bot.keys.declared_keys import KeySet
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import Schemas
-from bot.keys.text_shapes import Shape
 from bot.lang.problems import Mark, Problems
 from bot.steps.ai_settings import AiSettings
 from bot.steps.http_services import HttpService
@@ -64,10 +63,8 @@ class StepKind:
     asks_models: ClassVar[bool] = False
     deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
-    keys: ClassVar[Schemas] = {}  # what its keys take, for editors
-    needed: ClassVar[tuple[str, ...]] = ()  # those of them, beside its verb, that must be written
+    keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
     options: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.step_options.SOME_HAVE`
-    texts: ClassVar[Mapping[str, Shape]] = {}  # its keys with something that contacts read or write
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
     tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
 

@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Self
 
 from bot.expressions.templates import Template
+from bot.keys.declared_keys import NAME, Form, KeySet, KeySpec, one_of
 from bot.keys.fields import Fields
-from bot.keys.key_schemas import BOOLEAN, DURATION, NAME, Schemas, choice, integer, map_of, record, shared, takes
-from bot.keys.text_shapes import Keys, Part, Shape
+from bot.keys.key_schemas import BOOLEAN, DURATION, Schemas, integer, map_of, record, shared, takes
+from bot.keys.text_shapes import Keys, Part
 from bot.lang import wall_clock
 from bot.lang.problems import Mark
 from bot.lang.source import Map, Node, Scalar
@@ -19,9 +20,10 @@ from bot.steps.step_facts import Outcome, Used
 from bot.steps.step_kind import StepKind
 from bot.steps.template_message import TEMPLATE_MESSAGE, TEMPLATE_TEXTS, TemplateToSend, read_template_message
 from bot.steps.transition import (
-    EFFECTS_KEYS,
+    EFFECTS,
     END,
     TRANSITION,
+    TRANSITION_FORM,
     TRANSITION_KEYS,
     TRANSITION_TEXTS,
     WORDS,
@@ -29,27 +31,11 @@ from bot.steps.transition import (
     Target,
     Transition,
     Words,
-    assignments,
     read_words,
     transition_at,
     transition_from,
     transition_of,
 )
-
-DEFAULTS_TEXTS: Mapping[str, Shape] = {
-    "retry": {**TRANSITION_TEXTS, "else": TRANSITION_TEXTS},
-    "remind": TRANSITION_TEXTS,
-    "timeout": TRANSITION_TEXTS,
-    "errors": Keys(TRANSITION_TEXTS),
-    "window_closed": {"template": TEMPLATE_TEXTS},
-    "gone": TRANSITION_TEXTS,
-}
-STEP_OPTIONS_TEXTS: Mapping[str, Shape] = {
-    **DEFAULTS_TEXTS,
-    "then": TRANSITION_TEXTS,
-    "visits": {"else": TRANSITION_TEXTS},
-    "words": Keys(TRANSITION_TEXTS, Part.WORD),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,39 +157,39 @@ class StepOptions:
 
 def read_step_options(fields: Fields, *, saves: bool) -> StepOptions:
     """Read a step's options. ``saves`` is False where the kind has no `save`, or reads it in its own way."""
-    save = fields.name("save") if saves and fields.has("save") else None
     return StepOptions(
-        transition_at(fields, "then"),
-        save,
+        THEN.read(fields),
+        SAVE.read(fields) if saves else None,
         fields.mark_of("save"),
-        fields.templates("tag"),
-        assignments(fields, "set"),
-        _read_visits(fields),
+        TAG.read(fields),
+        SET.read(fields),
+        VISITS.read(fields),
         Defaults(
-            retry=_read_retry(fields),
-            remind=_read_timed(fields, "remind"),
-            timeout=_read_timed(fields, "timeout"),
-            errors=read_errors(fields) if fields.has("errors") else None,
-            window_closed=_read_window_closed(fields),
+            retry=RETRY.read(fields),
+            remind=REMIND.read(fields),
+            timeout=TIMEOUT.read(fields),
+            errors=ERRORS.read(fields),
+            window_closed=WINDOW_CLOSED.read(fields),
         ),
-        fields.name("renamed_from"),
-        read_words(fields),
-        fields.templates("untag"),
-        fields.templates("cancel"),
-        read_schedules(fields),
+        RENAMED_FROM.read(fields),
+        WORDS_HERE.read(fields),
+        UNTAG.read(fields),
+        CANCEL.read(fields),
+        SCHEDULES.read(fields),
     )
 
 
 def read_defaults(fields: Fields) -> Defaults:
     """Read the `defaults` of a flow or of the bot."""
+    DEFAULTS.declared_in(fields)
     defaults = Defaults(
-        _read_retry(fields),
-        _read_timed(fields, "remind"),
-        _read_timed(fields, "timeout"),
-        read_errors(fields) if fields.has("errors") else None,
-        _read_window_closed(fields),
-        fields.choice("old_taps", ("explain", "reopen", "ignore", "message")),
-        transition_at(fields, "gone"),
+        RETRY.read(fields),
+        REMIND.read(fields),
+        TIMEOUT.read(fields),
+        ERRORS.read(fields),
+        WINDOW_CLOSED.read(fields),
+        OLD_TAPS.read(fields),
+        GONE.read(fields),
     )
     fields.close()
     return defaults
@@ -241,6 +227,7 @@ def _read_timed(fields: Fields, key: str) -> Timed | None:
     if inner is None:
         return None
     reminds = key == "remind"
+    inner.declare(_REMIND if reminds else _TIMEOUT)
     timed = Timed(
         inner.mark,
         inner.duration("after"),
@@ -290,38 +277,75 @@ _VISITS: Schemas = {
     "max": takes(integer(1), "How often the step may be entered in one conversation."),
     "else": takes(TRANSITION, "Where the next entry leads instead."),
 }
-_COMMON: Schemas = {
-    "retry": takes(
-        shared("map-of-retry", record(_RETRY)), "What follows a reply that is no answer; the question again."
+THEN = KeySpec(
+    "then", TRANSITION_FORM, "Where the step leads when it says nothing else; the next step where nothing is said."
+)
+SAVE = KeySpec("save", NAME, "The variable that takes the answer or the result.")
+RETRY = KeySpec(
+    "retry",
+    Form(
+        shared("map-of-retry", record(_RETRY)),
+        lambda fields, _: _read_retry(fields),
+        {**TRANSITION_TEXTS, "else": TRANSITION_TEXTS},
     ),
-    "remind": takes(shared("map-of-remind", record(_REMIND)), "What follows a silence; nothing where nothing is said."),
-    "timeout": takes(
-        shared("map-of-timeout", record(_TIMEOUT)), "What follows a longer silence: where it leads must be written."
+    "What follows a reply that is no answer; the question again.",
+)
+REMIND = KeySpec(
+    "remind",
+    Form(shared("map-of-remind", record(_REMIND)), lambda fields, key: _read_timed(fields, key), TRANSITION_TEXTS),
+    "What follows a silence; nothing where nothing is said.",
+)
+TIMEOUT = KeySpec(
+    "timeout",
+    Form(shared("map-of-timeout", record(_TIMEOUT)), lambda fields, key: _read_timed(fields, key), TRANSITION_TEXTS),
+    "What follows a longer silence: where it leads must be written.",
+)
+ERRORS = KeySpec(
+    "errors",
+    Form(
+        shared("map-of-errors", map_of(TRANSITION, _ERRORS)),
+        lambda fields, key: None if fields.raw(key) is None else read_errors(fields),
+        Keys(TRANSITION_TEXTS),
     ),
-    "errors": takes(shared("map-of-errors", map_of(TRANSITION, _ERRORS)), "Where failures lead, by their names."),
-    "window_closed": takes(
+    "Where failures lead, by their names.",
+)
+WINDOW_CLOSED = KeySpec(
+    "window_closed",
+    Form(
         record({"template": takes(TEMPLATE_MESSAGE, "The template.")}, "template"),
-        "What is sent instead of a message that comes when the 24 hours are over.",
+        lambda fields, _: _read_window_closed(fields),
+        {"template": TEMPLATE_TEXTS},
     ),
-}
-DEFAULTS = record({
-    **_COMMON,
-    "old_taps": takes(
-        choice("explain", "reopen", "ignore", "message"),
-        "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
-    ),
-    "gone": takes(TRANSITION, "Where those are led who wait at a step that an edit removed; else their flow ends as expired."),
-})  # fmt: skip
-STEP_OPTIONS: Schemas = {
-    "then": takes(TRANSITION, "Where the step leads when it says nothing else; the next step where nothing is said."),
-    "save": takes(NAME, "The variable that takes the answer or the result."),
-    **_COMMON,
-    **EFFECTS_KEYS,
-    "schedule": takes(SCHEDULE, "Flows that start for the contact later."),
-    "visits": takes(record(_VISITS, "max", "else"), "A bound on how often the step is entered."),
-    "renamed_from": takes(NAME, "The step's name before an edit, so that who waits there stays."),
-    "words": takes(WORDS, "Words that are understood at this step, before any answer."),
-}
+    "What is sent instead of a message that comes when the 24 hours are over.",
+)
+OLD_TAPS = KeySpec(
+    "old_taps",
+    one_of("explain", "reopen", "ignore", "message"),
+    "What a tap on an earlier question does; explain, or message at a step with other, where nothing is said.",
+)
+GONE = KeySpec(
+    "gone",
+    TRANSITION_FORM,
+    "Where those are led who wait at a step that an edit removed; else their flow ends as expired.",
+)
+SET, UNTAG, TAG, CANCEL = EFFECTS
+SCHEDULES = KeySpec(
+    "schedule", Form(SCHEDULE, lambda fields, _: read_schedules(fields)), "Flows that start for the contact later."
+)
+VISITS = KeySpec(
+    "visits",
+    Form(record(_VISITS, "max", "else"), lambda fields, _: _read_visits(fields), {"else": TRANSITION_TEXTS}),
+    "A bound on how often the step is entered.",
+)
+RENAMED_FROM = KeySpec("renamed_from", NAME, "The step's name before an edit, so that who waits there stays.")
+WORDS_HERE = KeySpec(
+    "words",
+    Form(WORDS, lambda fields, _: read_words(fields), Keys(TRANSITION_TEXTS, Part.WORD)),
+    "Words that are understood at this step, before any answer.",
+)
+_COMMON = (RETRY, REMIND, TIMEOUT, ERRORS, WINDOW_CLOSED)
+DEFAULTS = KeySet(*_COMMON, OLD_TAPS, GONE)
+STEP_OPTIONS = KeySet(THEN, SAVE, *_COMMON, SET, UNTAG, TAG, CANCEL, SCHEDULES, VISITS, RENAMED_FROM, WORDS_HERE)
 SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
 """The options that not every kind of step has."""
 

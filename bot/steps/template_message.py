@@ -11,7 +11,7 @@ from bot.keys.fields import Fields, template_of
 from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one_or_several, record, shared, takes
 from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.source import List, Map, Node
-from bot.steps.message_parts import COORDINATES, LOCATION_KEYS, LocationPart, check_media, read_location
+from bot.steps.message_parts import LOCATION, LocationPart, check_media, read_location
 from bot.steps.step_facts import SentFile, SentText, Used
 from bot.steps.step_results import StepFailed
 
@@ -162,6 +162,7 @@ def _read_parameter(node: Node | None, fields: Fields, key: str, kinds: tuple[st
         text = template_of(node, fields.problems, f"{fields.what}: {key}")
         return None if text is None else TemplateParameter("text", {"text": text})
     inner = Fields(node, fields.problems, f"{fields.what}: {key}")
+    inner.declare(kinds)
     found = [kind for kind in kinds if inner.has(kind)]
     inner.close()
     if len(found) != 1:
@@ -186,7 +187,9 @@ def _read_typed(fields: Fields, kind: str) -> TemplateParameter | None:
         parts = {"id": inner.template("id")}
     elif kind == "currency":
         given = inner.require("amount") and inner.require("code")
-        parts = {name: inner.template(name) for name in ("amount", "code", "text") if inner.has(name)}
+        names = ("amount", "code", "text")
+        inner.declare(names)
+        parts = {name: inner.template(name) for name in names if inner.has(name)}
         parts = parts if given else {}
     else:
         fields.problems.add("E106", inner.mark, f"{inner.what}: a text is expected", "write the text alone")
@@ -231,7 +234,7 @@ _PARAMETERS: Schemas = {
     ),
     "video": takes(ANY_TEXT, "A video, by its address."),
     "document": takes(ANY_TEXT, "A document, by its address."),
-    "location": takes(record(LOCATION_KEYS, *COORDINATES, "name", "address"), "A place on the map."),
+    "location": takes(record(LOCATION.schemas, *LOCATION.required, "name", "address"), "A place on the map."),
     "currency": takes(
         record(
             {

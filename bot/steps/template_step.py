@@ -1,14 +1,15 @@
 """``template``: an approved template, the only message that may be sent outside the 24-hour window."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from bot.core.events import UNSENT, SendEnded
 from bot.expressions.templates import Expression
+from bot.keys.declared_keys import KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import Schemas, either, map_of, record, takes
-from bot.keys.text_shapes import Keys, Part, Shape
+from bot.keys.text_shapes import Keys, Part
 from bot.lang.source import Map
 from bot.lang.word_matching import Option, match
 from bot.steps.message_parts import ELSE, SENDING, check_error_names
@@ -38,15 +39,15 @@ from bot.steps.transition import (
     CONDITION,
     TARGET,
     TEXTS,
-    TRANSITION,
+    TRANSITION_FORM,
     TRANSITION_KEYS,
     TRANSITION_TEXTS,
     Transition,
-    transition_at,
     transition_from,
     transition_of,
 )
 
+_OTHER = KeySpec("other", TRANSITION_FORM, "Where any reply leads that is none of these.")
 _REPLY: Schemas = {"words": takes(TEXTS, "What means the same as the title."), **CONDITION, **TRANSITION_KEYS}
 
 
@@ -87,19 +88,21 @@ class TemplateStep(StepKind):
     other: Transition | None
     watches: bool  # a refusal leads somewhere: wait for the gateway's word
     verb: ClassVar[str] = "template"
-    keys: ClassVar[Schemas] = {
-        "template": takes(TEMPLATE_MESSAGE, "The template that is sent, and what fills it."),
-        "replies": takes(
-            map_of(either(TARGET, record(_REPLY))), "The titles of its quick replies, and where they lead."
+    keys: ClassVar[KeySet] = KeySet(
+        KeySpec(
+            "template",
+            raw_node(TEMPLATE_MESSAGE, TEMPLATE_TEXTS),
+            "The template that is sent, and what fills it.",
+            required=True,
         ),
-        "other": takes(TRANSITION, "Where any reply leads that is none of these."),
-    }
+        KeySpec(
+            "replies",
+            raw_node(map_of(either(TARGET, record(_REPLY))), Keys(TRANSITION_TEXTS, Part.TITLE)),
+            "The titles of its quick replies, and where they lead.",
+        ),
+        _OTHER,
+    )
     options: ClassVar[frozenset[str]] = SOME_HAVE - {"save"}
-    texts: ClassVar[Mapping[str, Shape]] = {
-        "template": TEMPLATE_TEXTS,
-        "replies": Keys(TRANSITION_TEXTS, Part.TITLE),
-        "other": TRANSITION_TEXTS,
-    }
     needs_window: ClassVar[bool] = False
 
     @classmethod
@@ -108,7 +111,7 @@ class TemplateStep(StepKind):
         inner = fields.fields("template", "template: {name: its_name, language: en}")
         notice = TemplateToSend("", "", None, (), ()) if inner is None else read_template_message(inner)
         replies = _read_replies(fields)
-        other = transition_at(fields, "other")
+        other = _OTHER.read(fields)
         if other is not None and not replies:
             reading.problems.add(
                 "E123", other.mark, f'{fields.what}: "other" where no reply is waited for', "add the `replies`"

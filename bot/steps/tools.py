@@ -12,6 +12,7 @@ from bot.core.values import UnstorableValue, plain
 from bot.expressions.templates import Template
 from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import HandlerSpec, summary
+from bot.keys.declared_keys import KeySpec, raw_node
 from bot.keys.fields import Fields
 from bot.keys.key_schemas import (
     ANY_TEXT,
@@ -25,6 +26,7 @@ from bot.keys.key_schemas import (
     record,
     takes,
 )
+from bot.keys.text_shapes import TEXT, Shape, one_or_more_of
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
@@ -49,7 +51,14 @@ _KEYS: Schemas = {
     "within": takes(DURATION, "How long it may take; 10s where nothing is said."),
     "times": takes(integer(1), "How often it may succeed in one visit of the step; no bound where nothing is said."),
 }
-TOOLS = one_or_several(either(ANY_TEXT, record(_KEYS, "call")))
+_ASKED: Mapping[str, Shape] = {
+    "confirm": lambda node: TEXT if isinstance(node, Scalar) and isinstance(node.value, str) else {}
+}
+TOOLS = KeySpec(
+    "tools",
+    raw_node(one_or_several(either(ANY_TEXT, record(_KEYS, "call"))), one_or_more_of(_ASKED)),
+    "Handlers that the model may ask for.",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 from bot.expressions.templates import Expression, Template
+from bot.keys.declared_keys import EXPRESSION, WORDING, Form, KeySet, KeySpec, raw_node
 from bot.keys.fields import Fields, refuse_altered, template_of
 from bot.keys.key_schemas import (
     ANY,
     ANY_TEXT,
-    EXPRESSION,
     NAME_PATTERN,
-    WORDING,
     Schema,
-    Schemas,
     either,
     map_of,
     one_or_several,
@@ -22,12 +21,11 @@ from bot.keys.key_schemas import (
     shared,
     takes,
 )
-from bot.keys.text_shapes import TEXT, Shape
+from bot.keys.text_shapes import TEXT
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar
 from bot.lang.word_matching import normalise
 
-TRANSITION_TEXTS: Mapping[str, Shape] = {"say": TEXT, "ask": TEXT}
 NEXT, AGAIN, BACK, END, ROUTE = "next", "again", "back", "end", "route"
 RESERVED = frozenset({NEXT, AGAIN, BACK, END, ROUTE})
 TARGETS = "write a step, /flow, /flow/step, next, again, back, end or route"
@@ -152,6 +150,7 @@ def transition_at(fields: Fields, key: str) -> Transition | None:
 
 def transition_from(fields: Fields) -> Transition:
     """Read the keys of a transition out of a map that may hold others as well."""
+    _KEYS.declared_in(fields)
     corrects = fields.has("correct")
     key = "correct" if corrects else "then"
     if corrects and fields.has("then"):
@@ -162,12 +161,12 @@ def transition_from(fields: Fields) -> Transition:
     return Transition(
         fields.mark,
         then=None if then is None else read(then, fields.problems, f"{fields.what}: {key}"),
-        say=fields.wording("say"),
-        ask=fields.wording("ask"),
-        set=assignments(fields, "set"),
-        tag=fields.templates("tag"),
-        untag=fields.templates("untag"),
-        cancel=fields.templates("cancel"),
+        say=_SAY.read(fields),
+        ask=_ASK.read(fields),
+        set=_SET.read(fields),
+        tag=_TAG.read(fields),
+        untag=_UNTAG.read(fields),
+        cancel=_CANCEL.read(fields),
         corrects=corrects,
     )
 
@@ -244,21 +243,28 @@ TARGET: Schema = shared(
 )
 ASSIGNMENTS = map_of(ANY)
 TEXTS = shared("texts", one_or_several(ANY_TEXT))
-EFFECTS_KEYS: Schemas = {
-    "set": takes(ASSIGNMENTS, "Variables get values, each worked out of what was known before."),
-    "untag": takes(TEXTS, "The contact loses these tags, here and at the gateway."),
-    "tag": takes(TEXTS, "The contact gets these tags, here and at the gateway."),
-    "cancel": takes(TEXTS, "What is scheduled under these names does not start any more."),
-}
-TRANSITION_KEYS: Schemas = {
-    "say": takes(WORDING, "This is said, as a plain message."),
-    "ask": takes(WORDING, "The question is put in these words, with its choices."),
-    **EFFECTS_KEYS,
-    "then": takes(TARGET, "Where it leads: a step, /flow, /flow/step, next, again, back, end or route."),
-    "correct": takes(TARGET, "An earlier question to be asked anew, from which one comes back here; in place of then."),
-}
-TRANSITION = shared("transition", either(TARGET, record(TRANSITION_KEYS)))
-CONDITION: Schemas = {"if": takes(EXPRESSION, "It is there only where this is true.")}
+ASSIGNMENTS_FORM: Form[tuple[Assignment, ...]] = Form(ASSIGNMENTS, assignments)
+_TEMPLATES: Form[tuple[Template, ...]] = Form(TEXTS, Fields.templates)
+_SAY = KeySpec("say", WORDING, "This is said, as a plain message.", texts=TEXT)
+_ASK = KeySpec("ask", WORDING, "The question is put in these words, with its choices.", texts=TEXT)
+_SET = KeySpec("set", ASSIGNMENTS_FORM, "Variables get values, each worked out of what was known before.")
+_UNTAG = KeySpec("untag", _TEMPLATES, "The contact loses these tags, here and at the gateway.")
+_TAG = KeySpec("tag", _TEMPLATES, "The contact gets these tags, here and at the gateway.")
+_CANCEL = KeySpec("cancel", _TEMPLATES, "What is scheduled under these names does not start any more.")
+EFFECTS = (_SET, _UNTAG, _TAG, _CANCEL)
+_THEN = KeySpec("then", raw_node(TARGET), "Where it leads: a step, /flow, /flow/step, next, again, back, end or route.")
+_CORRECT = KeySpec(
+    "correct",
+    raw_node(TARGET),
+    "An earlier question to be asked anew, from which one comes back here; in place of then.",
+)
+_KEYS = KeySet(_SAY, _ASK, *EFFECTS, _THEN, _CORRECT)
+TRANSITION_KEYS, TRANSITION_TEXTS = _KEYS.schemas, _KEYS.texts
+TRANSITION = shared("transition", either(TARGET, _KEYS.schema()))
+TRANSITION_FORM: Form[Transition | None] = Form(TRANSITION, transition_at, TRANSITION_TEXTS)
+TEXT_ASSIGNMENTS: Form[tuple[Assignment, ...]] = Form(ASSIGNMENTS, partial(assignments, texts=True))
+"""Each value ends as a text."""
+CONDITION = {"if": takes(EXPRESSION.schema, "It is there only where this is true.")}
 WORDS = map_of(shared("word", either(TARGET, record({**TRANSITION_KEYS, **CONDITION}))))
 
 

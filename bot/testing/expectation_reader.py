@@ -29,6 +29,7 @@ def read_says(fields: Fields, known: KnownNames) -> BotLine | None:
         text = inner.string(key)
         if text is not None:
             parts[key] = text
+    inner.declare(LISTS)
     for key in LISTS:
         if inner.has(key):
             parts[key] = inner.strings(key)

@@ -82,6 +82,7 @@ def _read_send(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     inner = fields.fields("send")
     assert inner is not None
     inner.what = "send"
+    inner.declare((*MEDIA_KINDS, "location"))
     kinds = [kind for kind in (*MEDIA_KINDS, "location") if inner.has(kind)]
     caption = inner.string("caption")
     location = _read_location(inner) if kinds == ["location"] else None
@@ -152,6 +153,7 @@ def _read_fault(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     inner = fields.fields("fault")
     assert inner is not None
     inner.what = "fault"
+    inner.declare(FAULTS)
     times = {kind: inner.integer(kind, 1, 1000) for kind in FAULTS if inner.has(kind)}
     inner.close()
     if len(times) != 1:

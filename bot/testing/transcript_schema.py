@@ -34,7 +34,7 @@ from bot.keys.key_schemas import (
 from bot.settings.keys import SETTINGS_KEYS
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.steps.custom_steps import all_kinds
-from bot.steps.message_parts import COORDINATES, LOCATION_KEYS
+from bot.steps.message_parts import LOCATION
 from bot.testing.stub_reader import HTTP_FAILURES, MODEL_FAILURES
 from bot.testing.transcript_reader import FAULTS, LINE_READERS, MOST_TIMES, OF_TESTS, PER_CENT, TIMES, WORD_LINES
 
@@ -64,13 +64,13 @@ _RESULT: Schemas = {
     "fails": takes(ANY_TEXT, "The error that it ends with: a declared one, timeout, mismatch or error."),
 }
 _LATE: Schemas = {"late": takes(DURATION, "How long that was on its way, 5m at the most.")}
-_PLACE: Schemas = {**LOCATION_KEYS, "latitude": number(-90, 90), "longitude": number(-180, 180)}
+_PLACE: Schemas = {**LOCATION.schemas, "latitude": number(-90, 90), "longitude": number(-180, 180)}
 _SENT: Schemas = {
     **{
         kind: takes(either(ANY_TEXT, EMPTY), "A file of the bot's folder, or nothing: a sample.")
         for kind in MEDIA_KINDS
     },
-    "location": takes(record(_PLACE, *COORDINATES), "A place on the map."),
+    "location": takes(record(_PLACE, *LOCATION.required), "A place on the map."),
     "caption": takes(ANY_TEXT, "The text below the file."),
 }
 _TOLD: Schemas = {"tags": one_or_several(ANY_TEXT)}

@@ -12,7 +12,7 @@ import pytest
 
 from bot.flow.library import Library
 from bot.folder import read_folder
-from bot.keys import fields
+from bot.keys import declared_keys, fields
 from bot.keys.fields import Fields
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map, Node, Scalar
@@ -50,7 +50,9 @@ def _reader(frame: FrameType | None, key: str) -> str | None:
         given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
         if code.co_name.startswith(("_refuse", "_check")):
             return None
-        if code.co_filename != fields.__file__ and key not in [item for item in given if isinstance(item, str)]:
+        if code.co_filename not in (fields.__file__, declared_keys.__file__) and key not in [
+            item for item in given if isinstance(item, str)
+        ]:
             return f"{frame.f_globals['__name__']}.{code.co_qualname.partition('.<locals>')[0]}"
         frame = frame.f_back
     return None

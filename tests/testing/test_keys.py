@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Asked:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    found, raw, entries = Asked(), Fields.raw, Fields.entries
+    found, raw, entries, declare = Asked(), Fields.raw, Fields.entries, Fields.declare
 
     def noting_raw(self: Fields, key: str) -> Node | None:
         found.keys[self.mark].add(key)
@@ -56,6 +56,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         found.any.add(self.mark)
         return entries(self)
 
+    def noting_declared(self: Fields, keys: Iterable[str]) -> None:
+        known = tuple(keys)
+        found.keys[self.mark].update(known)
+        declare(self, known)
+
+    monkeypatch.setattr(Fields, "declare", noting_declared)
     monkeypatch.setattr(Fields, "raw", noting_raw)
     monkeypatch.setattr(Fields, "entries", noting_entries)
     return found
