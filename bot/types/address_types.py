@@ -32,6 +32,7 @@ class EmailVariable(Variable):
     type: ClassVar[str] = "email"
     kind: ClassVar[ValueKind] = ValueKind.TEXT
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT})
+    example_answers: ClassVar[tuple[str, ...]] = ("ann@shop.example",)
 
     def _from_text(self, text: str, now: datetime, language: str | None) -> str:
         return self._from_value(text, now)
@@ -57,6 +58,7 @@ class PhoneVariable(Variable):
     type: ClassVar[str] = "phone"
     kind: ClassVar[ValueKind] = ValueKind.TEXT
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers: ClassVar[tuple[str, ...]] = ("+6281234567890",)
     keys: ClassVar[Schemas] = {
         "country": takes(
             pattern("[A-Z]{2}", "write its two letters, like ID or DE"), "Whose national numbers are taken."

@@ -131,6 +131,7 @@ class BooleanVariable(Variable):
     type: ClassVar[str] = "boolean"
     kind: ClassVar[ValueKind] = ValueKind.BOOLEAN
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers: ClassVar[tuple[str, ...]] = ("yes", "no")
 
     @property
     def values(self) -> tuple[bool, ...]:

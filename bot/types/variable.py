@@ -73,6 +73,9 @@ class Variable:
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
     needed: ClassVar[tuple[str, ...]] = ()  # those of them that must be written
+    example_answers: ClassVar[
+        tuple[str, ...]
+    ] = ()  # that fit whatever the settings are, for conversations that are explored
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         if cls.type and not hasattr(cls, "kind"):

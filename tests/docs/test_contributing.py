@@ -2,18 +2,25 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bot.checker.findings import RULES
+from bot.checker.exploring.sample_values import sample_texts
+from bot.checker.rules import TITLES
 from bot.cli import COMMANDS
 from bot.emulator.endpoints import ENDPOINTS
+from bot.expressions.abstract_values import ValueKind
+from bot.lang.problems import Mark
 from bot.steps import KINDS
-from bot.types.type_registry import TYPES
+from bot.types.type_registry import TYPES, Answer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "contributing.md").read_text()
+NOON = datetime(2030, 5, 6, 12, tzinfo=UTC)
+NOT_WRITTEN = {ValueKind.LIST, ValueKind.RECORD, ValueKind.FILE, ValueKind.PLACE}
 
 
 def holds(pattern: str, *places: str) -> bool:
@@ -32,6 +39,11 @@ def forgotten_of_step(verb: str) -> Iterator[str]:
 
 
 def forgotten_of_type(name: str) -> Iterator[str]:
+    if name in TYPES and TYPES[name].kind not in NOT_WRITTEN:
+        settings: Any = dict.fromkeys(TYPES[name].needed, ("a",))
+        variable = TYPES[name]("a", Mark("a.yml", 1, 1), **settings)
+        if not [variable.accept(Answer(text), NOON) for text in sample_texts(variable, NOON)]:
+            yield "bot/types/<subject>_types.py: example_answers"
     if not holds(rf"^\| `{name}` \|", "docs/language/data.md"):
         yield "docs/language/data.md"
     if not holds(rf'type: {name}\b|"{name}"', "tests/types/test_variables.py"):
@@ -72,7 +84,7 @@ def test_nothing_of_a_type_of_variable_was_forgotten(name: str) -> None:
     assert list(forgotten_of_type(name)) == []
 
 
-@pytest.mark.parametrize("code", RULES)
+@pytest.mark.parametrize("code", TITLES)
 def test_nothing_of_a_check_was_forgotten(code: str) -> None:
     assert list(forgotten_of_check(code)) == []
 

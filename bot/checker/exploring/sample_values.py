@@ -14,14 +14,13 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from bot.steps.control_steps import MOST_ELEMENTS
-from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import NumberVariable
-from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
+from bot.types.structured_types import ListVariable, ObjectVariable
 from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
 from bot.types.type_registry import Variable
 
-NAME, EMAIL, PHONE, ADDRESS = "Ann", "ann@shop.example", "+6281234567890", "https://shop.example/a"
+NAME, ADDRESS = "Ann", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
 """Days from today, of which one fits most variables."""
 
@@ -38,20 +37,8 @@ def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> I
             yield from _numbers(least, most)
         case ChoiceVariable(of=of):
             yield from of
-        case BooleanVariable():
-            yield from ("yes", "no")
-        case EmailVariable():
-            yield EMAIL
-        case PhoneVariable():
-            yield PHONE
         case TextVariable():
             yield from _texts(variable, large=large)
-        case _:
-            yield from _moments(variable, now)
-
-
-def _moments(variable: Variable, now: datetime) -> Iterator[str]:
-    match variable:
         case DateVariable(after=after, before=before):
             yield from (day.isoformat() for day in _days(now, after, before))
         case DateTimeVariable(after=after, before=before):
@@ -59,6 +46,8 @@ def _moments(variable: Variable, now: datetime) -> Iterator[str]:
             yield from (f"{day.isoformat()} {clock:%H:%M}" for day in days for clock in CLOCKS)
         case TimeVariable(least=least, most=most):
             yield from (f"{clock:%H:%M}" for clock in (least, most, *CLOCKS) if clock is not None)
+        case _:
+            yield from variable.example_answers
 
 
 def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
@@ -204,20 +193,10 @@ def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping
             yield int(least or 3)
         case BooleanVariable():
             yield from (True, False)
-        case (
-            DateVariable()
-            | DateTimeVariable()
-            | TimeVariable()
-            | ChoiceVariable()
-            | TextVariable()
-            | EmailVariable()
-            | PhoneVariable()
-        ):
-            yield from islice(sample_texts(variable, now), 2)
         case None:
             yield None
-        case MediaVariable() | LocationVariable():
-            return
+        case _:  # of a file or a place there is no text
+            yield from islice(sample_texts(variable, now), 2)
 
 
 _CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEGORY_WORD: "a"}
