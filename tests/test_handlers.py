@@ -197,7 +197,7 @@ class Geocode:
         ("@function('upper')\ndef f(): ...\n@template_filter('upper')\ndef g(value): ...", 5, "two functions|built in"),
         ("@template_filter('upper')\ndef g(value): ...", 3, 'filter "upper" is built in: choose another name'),
         ("@on('begin')\ndef f(): ...", 3, 'no event "begin"'),
-        ("@on('end')\ndef f(contct): ...", 3, 'hook "end/f" wants "contct", which nothing tells it: did you mean "contact"?'),
+        ("@on('end')\ndef f(contct): ...", 3, 'hook "end/f" wants "contct", which no event and no provider gives it: did you mean "contact"?'),
         ("@on('stop', flow='a')\ndef f(): ...", 3, '"stop" belongs to no flow'),
         ("@provider('db')\ndef db(url): ...", 3, 'provider "db" has a parameter, and nothing gives it a value'),
         ("@provider\ndef db(): ...", 3, 'a provider has a name: write @provider("name")'),

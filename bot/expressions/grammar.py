@@ -53,6 +53,7 @@ _ALLOWED = frozenset({
     nodes.Neg, nodes.Pos, nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow,
     nodes.Concat, nodes.CondExpr, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.If, nodes.For, nodes.Keyword,
 })  # fmt: skip
+_CALLED = {"open": 'open("office")', "opens": 'opens("office")', "random": "random()", "share": 'share("offer")'}
 _SPELLED: dict[type[nodes.Node], str] = {
     nodes.Assign: "{% set %}", nodes.AssignBlock: "{% set %}", nodes.Block: "{% block %}", nodes.Macro: "{% macro %}",
     nodes.CallBlock: "{% call %}", nodes.FilterBlock: "{% filter %}", nodes.With: "{% with %}",
@@ -106,7 +107,7 @@ class TemplateUses:
     def _look(self, node: nodes.Node, bound: frozenset[str]) -> None:
         match node:
             case nodes.Name(name=name) if name in FUNCTIONS and name not in bound:
-                self._fault("E203", node, f'"{name}" is a function', f"write {name}(2)")
+                self._fault("E203", node, f'"{name}" is a function', f"write {_CALLED.get(name, f'{name}(2)')}")
             case nodes.Name(name=name) if name not in bound:
                 self.names.add(name)
             case nodes.Getattr() | nodes.Getitem():
@@ -129,7 +130,9 @@ class TemplateUses:
     def _call(self, node: nodes.Call) -> None:
         called = node.node
         if not isinstance(called, nodes.Name):
-            self._fault("E203", node, "values have no methods", "use a filter, or work it out in Python")
+            is_filter = isinstance(called, nodes.Getattr) and called.attr in FILTERS
+            fix = f"write value | {called.attr}" if is_filter else "use a filter, or work it out in Python"
+            self._fault("E203", node, "values have no methods", fix)
         elif called.name not in FUNCTIONS:
             self._own("function", called.name, node)
         else:

@@ -78,6 +78,7 @@ _OF_OTHER_LANGUAGES = (
     (re.compile(r"&&|\|\||!(?!=)"), "write `and`, `or`, `not`"),
     (re.compile(r"(?<![=!<>])=(?!=)"), "write == to compare"),
 )
+_ONE_VALUE = "write one value or one comparison; a text in it needs quotes, as in name == 'Ann'"
 _FAILURES = (
     jinja2.TemplateError, ArithmeticError, TypeError, ValueError, LookupError, AttributeError, RecursionError,
 )  # fmt: skip
@@ -241,15 +242,17 @@ class _Reading:
     def parse(self, code: str, kind: str, parse: Callable[[], nodes.Template]) -> nodes.Template | None:
         """The syntax tree, or None after the problems that are in it."""
         if len(self._source) > MAX_TEXT:
-            self._problems.add("E205", self._mark, f"{kind} has {len(self._source)} characters", "shorten it")
+            self._problems.add(
+                "E205", self._mark, f"{kind} has {len(self._source)} characters, {MAX_TEXT} are allowed", "shorten it"
+            )
             return None
         try:
             tree = parse()
             self.uses.walk(tree)
         except jinja2.TemplateSyntaxError as error:
             what = f"{kind} cannot be read: {_in_words(error)}"
-            fix = _like_python(self._source) if code == "E202" else None
-            self._problems.add(code, self._at(error.lineno), what, fix or "look at its braces, brackets and quotes")
+            fix = _like_python(self._source) or _ONE_VALUE if code == "E202" else _fix_of(error)
+            self._problems.add(code, self._at(error.lineno), what, fix)
             return None
         except RecursionError:
             self._problems.add("E205", self._mark, f"{kind} is nested too deeply", "make it simpler")
@@ -274,6 +277,13 @@ def _like_python(source: str) -> str | None:
     """What to write where an expression is written as in another language."""
     found = (fix for pattern, fix in _OF_OTHER_LANGUAGES if pattern.search(source))
     return next(found, None)
+
+
+def _fix_of(error: jinja2.TemplateSyntaxError) -> str:
+    """What to do where a text cannot be read."""
+    if "unknown tag" in (error.message or "") and "was looking for" not in (error.message or ""):
+        return "only if and for stand in {% %}; write a value as {{ name }}"
+    return "look at its braces, brackets and quotes"
 
 
 def _text(part: Any) -> str:

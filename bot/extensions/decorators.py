@@ -242,7 +242,7 @@ def provider(name: str) -> Callable[[Provider], Provider]:
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 START, STOP, ERROR, HANDOFF, END, DEAD_LETTER = "start", "stop", "error", "handoff", "end", "dead_letter"
-TOLD: dict[str, tuple[str, ...]] = {
+HOOK_EVENTS: dict[str, tuple[str, ...]] = {
     START: (),
     STOP: (),
     ERROR: ("contact", "at", "flow", "step", "reason"),
@@ -250,7 +250,7 @@ TOLD: dict[str, tuple[str, ...]] = {
     END: ("contact", "at", "flow", "expired", "vars"),
     DEAD_LETTER: ("contact", "at", "what", "reason"),
 }
-"""What can be heard of, each with what is told of it."""
+"""The events that a hook can be called for, each with the arguments that the hook can take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,14 +268,15 @@ class HookSpec:
 
 
 def on(event: str, *, flow: str | None = None) -> Callable[[Hook], Hook]:
-    """Declare a function that is told of an event: one of `TOLD`, with the parameters that it names.
+    """Declare a function that is told of an event: one of `HOOK_EVENTS`, with the parameters that it names.
 
     What comes from a conversation is told at least once, with a stable ``idempotency_key`` for a parameter of that
     name. What the function raises is a line in the log. Raises `BadDeclaration`.
     """
-    if event not in TOLD:
-        raise BadDeclaration(f'no event "{event}": {did_you_mean(str(event), TOLD, ", ".join(TOLD))}', event)
-    if flow is not None and "flow" not in TOLD[event]:
+    if event not in HOOK_EVENTS:
+        fix = did_you_mean(str(event), HOOK_EVENTS, f"there are {', '.join(HOOK_EVENTS)}")
+        raise BadDeclaration(f'no event "{event}": {fix}', event)
+    if flow is not None and "flow" not in HOOK_EVENTS[event]:
         raise BadDeclaration(f'"{event}" belongs to no flow: leave the flow out')
 
     def of(function: Hook) -> Hook:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
 from bot.extensions.decorators import (
-    TOLD,
+    HOOK_EVENTS,
     BadDeclaration,
     FunctionSpec,
     HandlerSpec,
@@ -94,11 +94,13 @@ def _provided_verb(verb: VerbSpec, providers: Mapping[str, ProviderSpec]) -> Ver
 
 
 def _provided_hook(hook: HookSpec, providers: Mapping[str, ProviderSpec]) -> HookSpec:
-    told = TOLD[hook.event]
-    call = hook.call.provided_by({*providers} - {*told})
-    for name in call.parameters.keys() - {*told}:
-        fix = did_you_mean(name, [*told, *providers], f"there are {', '.join((*told, *providers)) or 'none'}")
-        raise BadDeclaration(f'hook "{hook.name}" wants "{name}", which nothing tells it: {fix}', hook.call.function)
+    arguments = HOOK_EVENTS[hook.event]
+    call = hook.call.provided_by({*providers} - {*arguments})
+    for name in call.parameters.keys() - {*arguments}:
+        fix = did_you_mean(name, [*arguments, *providers], f"there are {', '.join((*arguments, *providers)) or 'none'}")
+        raise BadDeclaration(
+            f'hook "{hook.name}" wants "{name}", which no event and no provider gives it: {fix}', hook.call.function
+        )
     return replace(hook, call=call)
 
 

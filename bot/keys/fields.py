@@ -235,9 +235,11 @@ class Fields:
 
     def _wrong(self, key: str, expected: str, fix: str = "") -> None:
         node = self._nodes.get(key)
-        written = f'"{node.text}"' if isinstance(node, Scalar) else "a map" if isinstance(node, Map) else "a list"
+        what = "a map" if isinstance(node, Map) else "a list"
+        if isinstance(node, Scalar):
+            what = f'"{node.text}"' if node.text or node.quoted else "nothing"
         self.problems.add(
-            "E106", self.mark_of(key), f"{self._at(key)}: {written} is not {expected}", fix or f"write {expected}"
+            "E106", self.mark_of(key), f"{self._at(key)}: {what} is not {expected}", fix or f"write {expected}"
         )
 
 
@@ -257,11 +259,12 @@ def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], 
     cut = False
     for key in left:
         if not _has_no_value(node.get(key.text)):
-            fix = did_you_mean(key.text, known, f"known here: {', '.join(known)}")
+            fix = did_you_mean(key.text, known, f"known here: {', '.join(known)}" if known else "leave it out")
             problems.add("E104", key.mark, f'{what}: unknown key "{key.text}"', fix)
         elif not in_braces:
-            fix = "give it one, or indent the lines below it further"
-            problems.add("E104", key.mark, f'{what}: "{key.text}" is a key without a value', fix)
+            text = "if it is a part of the text above, indent it further"
+            fix = did_you_mean(key.text, known, f"{text}; known keys: {', '.join(known)}")
+            problems.add("E104", key.mark, f'{what}: unknown key "{key.text}", without a value', fix)
         elif not cut:  # one text may have several commas
             cut = True
             fix = "if it belongs to a text with a comma, put that text in quotes"

@@ -34,14 +34,18 @@ def read_pattern(fields: Fields) -> Any:
         return None
     try:
         if len(written) > MAX_PATTERN:
-            raise regex.error(f"it has {len(written)} characters, {MAX_PATTERN} are allowed")
-        if math.prod(int(count) or 1 for count in _COUNT.findall(written)) > MAX_REPEATS:
-            raise regex.error("it repeats too much")
-        return regex.compile(written)
-    except (regex.error, RecursionError, OverflowError) as error:
-        what = f"{fields.what}: this pattern cannot be read: {getattr(error, 'msg', 'it is too deep')}"
-        fields.problems.add("E305", fields.mark_of("pattern"), what, "write a regular expression, in single quotes")
-        return None
+            reason, fix = f"it has {len(written)} characters, {MAX_PATTERN} are allowed", "shorten it"
+        elif math.prod(int(count) or 1 for count in _COUNT.findall(written)) > MAX_REPEATS:
+            reason, fix = "it repeats too much", "use smaller counts in { }"
+        else:
+            return regex.compile(written)
+    except regex.error as error:
+        reason, fix = error.msg, "write a regular expression, in single quotes"
+    except (RecursionError, OverflowError):
+        reason, fix = "it is too deep", "use fewer brackets inside each other"
+    what = f"{fields.what}: this pattern cannot be read: {reason}"
+    fields.problems.add("E305", fields.mark_of("pattern"), what, fix)
+    return None
 
 
 def matches(pattern: Any, text: str) -> bool:

@@ -142,7 +142,7 @@ def _decoded(path: str, written: str | bytes, problems: Problems) -> str | None:
         written = written.encode("utf-8", "surrogatepass")
     if len(written) > MAX_BYTES:
         what = f"the file has {len(written):,} bytes, {MAX_BYTES:,} are allowed"
-        problems.add("E003", Mark(path, 1, 1), what, "divide it")
+        problems.add("E003", Mark(path, 1, 1), what, "split it into several files")
         return None
     try:
         text = written.decode("utf-8")
@@ -246,11 +246,12 @@ class _Builder:
 
     def _refuse(self, event: Any, text: str, kind: str) -> None:
         what = f'"{text}" is {kind} to YAML, which flow files do not have'
-        self._report("E005", event.start_mark, what, "if it is a text, quote it")
+        meant = "leave it out" if kind == "a tag" else "write the value out wherever it is used"
+        self._report("E005", event.start_mark, what, f"if it is a text, quote it; else {meant}")
 
     def _begin(self, event: Any, mark: Mark) -> None:
         if len(self._open) >= MAX_DEPTH:
-            self._report("E004", event.start_mark, f"more than {MAX_DEPTH} levels of nesting", "make it flatter")
+            self._report("E004", event.start_mark, f"more than {MAX_DEPTH} levels of nesting", "use fewer levels")
             raise _TooDeep
         opened = _Open(mark, event.start_mark.index, isinstance(event, yaml.MappingStartEvent))
         above = self._open[-1] if self._open else opened

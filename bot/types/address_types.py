@@ -107,7 +107,9 @@ def _read_country(fields: Fields) -> str | None:
 
     if country not in SUPPORTED_REGIONS:
         what = f'{fields.what}: country: "{country}" is not known'
-        fields.problems.add("E109", fields.mark_of("country"), what, "write its two letters, like ID or DE")
+        meant = {"UK": "GB"}.get(country.upper(), country.upper())
+        fix = f'did you mean "{meant}"?' if meant in SUPPORTED_REGIONS else "write its two letters, like ID or DE"
+        fields.problems.add("E109", fields.mark_of("country"), what, fix)
         return None
     return country
 

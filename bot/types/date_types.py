@@ -44,7 +44,8 @@ class _OnCalendar(Variable):
         after, before = cls._read_bound(fields, "after"), cls._read_bound(fields, "before")
         if after is not None and before is not None and (after == before or (after > before and after != cls.present)):
             what = f"{fields.what}: nothing is after {after} and before {before}"
-            fields.problems.add("E307", fields.mark_of("before"), what, "swap them")
+            fix = "leave more room between them" if after == before else "swap them"
+            fields.problems.add("E307", fields.mark_of("before"), what, fix)
         return cls(name, fields.mark, value, after, before, fields.duration("within"))
 
     @classmethod

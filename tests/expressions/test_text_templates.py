@@ -280,8 +280,10 @@ def test_a_fault_in_a_block_of_lines_is_in_its_own_line() -> None:
         ("{{ n }}", "3:7: E202 an expression stands here without {{ }} (leave the braces out)"),
         ("n && n", '3:7: E202 this expression cannot be read: unexpected char \'&\' at 2 (write `and`, `or`, `not`)'),
         ("n = 3", '3:7: E202 this expression cannot be read: "=" is not expected here (write == to compare)'),
-        ("n n", '3:7: E202 this expression cannot be read: "n" is not expected here (look at its braces, brackets and quotes)'),
-        ("n }} x", '3:7: E202 this expression cannot be read: "}}" is not expected here (look at its braces, brackets and quotes)'),
+        ("n n", '3:7: E202 this expression cannot be read: "n" is not expected here '
+                "(write one value or one comparison; a text in it needs quotes, as in name == 'Ann')"),
+        ("n }} x", '3:7: E202 this expression cannot be read: "}}" is not expected here '
+                    "(write one value or one comparison; a text in it needs quotes, as in name == 'Ann')"),
     ],
 )  # fmt: skip
 def test_an_expression_stands_bare(source: str, problem: str) -> None:

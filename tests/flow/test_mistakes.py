@@ -315,7 +315,8 @@ TEXTS: dict[str, Mistake] = {
         "shop",
         "ask: Anything else?",
         "ask: *Anything else?*",
-        '44:10: E005 "*Anything" is an alias to YAML, which flow files do not have (if it is a text, quote it)',
+        '44:10: E005 "*Anything" is an alias to YAML, which flow files do not have '
+        "(if it is a text, quote it; else write the value out wherever it is used)",
     ),
     "an apostrophe in quotes": (
         "shop",

@@ -169,7 +169,8 @@ def test_a_key_on_a_line_of_its_own_is_no_part_of_a_text() -> None:
     found.string("say")
     found.close()
     assert noted(found) == [
-        '2:1: E104 step "a": "then it ends" is a key without a value (give it one, or indent the lines below it further)'
+        '2:1: E104 step "a": unknown key "then it ends", without a value '
+        "(if it is a part of the text above, indent it further; known keys: say)"
     ]
 
 

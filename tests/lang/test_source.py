@@ -145,11 +145,13 @@ def test_a_trap_of_yaml_is_explained_where_it_is(text: str, expected: str) -> No
         (b"a: 1\nb: \x00\n", "2:4: E001 the character U+0000 cannot stand in a file (delete it)"),
         ("a: \ud800\n", "1:4: E001 this is not UTF-8 (save the file as UTF-8)"),
         ("a: \x07\n", "1:4: E001 the character U+0007 cannot stand in a file (delete it)"),
-        ("a" * (MAX_BYTES + 1), "1:1: E003 the file has 1,048,577 bytes, 1,048,576 are allowed (divide it)"),
-        ("a: &x 1\n", '1:4: E005 "&x" is an anchor to YAML, which flow files do not have (if it is a text, quote it)'),
-        ("a: *x\n", '1:4: E005 "*x" is an alias to YAML, which flow files do not have (if it is a text, quote it)'),
+        ("a" * (MAX_BYTES + 1), "1:1: E003 the file has 1,048,577 bytes, 1,048,576 are allowed (split it into several files)"),
+        ("a: &x 1\n", '1:4: E005 "&x" is an anchor to YAML, which flow files do not have '
+         "(if it is a text, quote it; else write the value out wherever it is used)"),
+        ("a: *x\n", '1:4: E005 "*x" is an alias to YAML, which flow files do not have '
+         "(if it is a text, quote it; else write the value out wherever it is used)"),
         ("a: !!int 1\n", '1:4: E005 "tag:yaml.org,2002:int" is a tag to YAML, which flow files do not have '
-                         "(if it is a text, quote it)"),
+                         "(if it is a text, quote it; else leave it out)"),
         ("a: 1\nb: 2\nb: 3\n", '3:1: E006 a second "b", the first is in line 2 (keep one of them)'),
         ("a: 1\nb: 2\na: 3\nb: 4\n", '3:1: E006 a second "a", the first is in line 1 '
                                      "(keep one of them, or put a line of --- between two documents)"),
@@ -165,7 +167,7 @@ def test_what_flow_files_do_not_have_is_refused(text: str | bytes, expected: str
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_nesting_is_counted_before_anything_is_built(opening: str) -> None:
     (problem,) = problems_in(opening * 200_000)
-    assert f"E004 more than {MAX_DEPTH} levels of nesting (make it flatter)" in problem
+    assert f"E004 more than {MAX_DEPTH} levels of nesting (use fewer levels)" in problem
 
 
 def test_all_problems_of_a_document_are_found_at_once() -> None:

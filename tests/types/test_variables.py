@@ -289,7 +289,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: text, pattern: '['}", '1:23: E305 variable "v": this pattern cannot be read: unterminated '
                                        "character set (write a regular expression, in single quotes)"),
         ("{type: text, pattern: '((a{99999}){99999})'}", '1:23: E305 variable "v": this pattern cannot be read: '
-                                       "it repeats too much (write a regular expression, in single quotes)"),
+                                       "it repeats too much (use smaller counts in { })"),
         ("{type: text, pattern: '\\d+', example: abc}", '1:39: E303 variable "v": the example "abc" does not fit: '
                                                         "it does not match the pattern (change one of them)"),
         ("{type: integer, value: x}", '1:24: E303 variable "v": its value does not fit: it is no number '
@@ -297,7 +297,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: choice}", '1:1: E105 variable "v": "of" is missing (add of:)'),
         ("{type: number, min: 5, max: 1}", '1:29: E307 variable "v": max is below min (swap them)'),
         ("{type: date, after: today, before: today}", '1:36: E307 variable "v": nothing is after today and before '
-                                                      "today (swap them)"),
+                                                      "today (leave more room between them)"),
         ("{type: date, after: soon}", '1:21: E106 variable "v": after: "soon" is no date '
                                       "(write today, or one like 2030-12-31)"),
         ("{type: datetime, after: today}", '1:25: E106 variable "v": after: "today" is no datetime '
@@ -307,7 +307,7 @@ def test_what_a_variable_says_and_asks_is_known_to_the_checks() -> None:
         ("{type: time, min: 9}", '1:19: E106 variable "v": min: "9" is no time of day (write one like 9:00)'),
         ("{type: time, min: '9:00', max: '8:00'}", '1:32: E307 variable "v": max is before min (swap them)'),
         ("{type: phone, country: Id}", '1:24: E109 variable "v": country: "Id" is not known '
-                                       "(write its two letters, like ID or DE)"),
+                                       "(did you mean \"ID\"?)"),
         ("{type: text, check: '{{ it }}'}", '1:21: E202 an expression stands here without {{ }} (leave the braces out)'),
         ("{type: text, check: {error: No}}", '1:21: E105 variable "v": check: "if" is missing (add if:)'),
         ("{type: list, check: it}", '1:14: E104 variable "v": unknown key "check" (known here: type, optional, keep, max, value)'),
