@@ -1,1 +1,1 @@
-"""Templates and expressions: parsed, checked, worked out in a sandbox, evaluated abstractly."""
+"""Templates and expressions: parsed, checked, rendered in a sandbox, evaluated abstractly."""

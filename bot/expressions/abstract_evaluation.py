@@ -1,6 +1,10 @@
-"""What an expression comes to, worked out with what its variables may be instead of with what they are.
+"""Abstract evaluation: what an expression can evaluate to, by what its variables may be.
 
-It says more than can be, never less: what nobody knows may be anything.
+    {{ size or "S" }}     with size null or one of M, L   -> one of M, L, S
+    {{ total + 1 }}       with total null                 -> no value: it fails
+
+The result has more values than can occur, never fewer: what is unknown may be anything. How long texts become is evaluated
+by `length_bounds`, apart from this: its values stand for others of the same length.
 """
 
 import inspect
@@ -102,11 +106,11 @@ _SAME_KIND = (nodes.Add, nodes.Sub)
 _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
 NONE: AbstractValues = frozenset()
-"""The cases of what always fails."""
+"""The abstract values of what always fails."""
 
 
 class Evaluator:
-    """Works out the expressions of one text. Notes what becomes of the cases that are `lost`.
+    """Evaluates the expressions of one text, and notes what becomes of the values that are `lost`.
 
     ``hole``: one was shown, and there is nothing to see; ``fails``: something fails because of one.
     """
@@ -117,7 +121,7 @@ class Evaluator:
         self.fails = False
 
     def of(self, node: nodes.Node) -> AbstractValues:
-        """The cases of an expression; none where it always fails."""
+        """The abstract values of an expression; none where it always fails."""
         work = _WORK.get(type(node))
         return ANYTHING if work is None else bounded(work(self, node))
 

@@ -1,4 +1,6 @@
-"""What null does in a text or an expression: holes and failures; and what conditions may come to."""
+"""Texts and conditions evaluated abstractly: whether null leaves a hole in them or makes them fail, what they may evaluate to,
+and whether they never fail.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from bot.expressions.templates import Expression, Template, is_plain
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a text or an expression comes to. ``cases`` are none where it fails.
+    """What a text or an expression evaluates to. There are no ``values`` where it fails.
 
     ``hole``: a text has one since the variable in question is null; ``fails``: it may fail for that reason; ``blank``: it
     is shown, and there is nothing to see.
@@ -43,7 +45,7 @@ class Evaluation:
 
 
 class AbstractText:
-    """One text or expression, to be worked out as often as need be."""
+    """One text or expression, to be evaluated many times."""
 
     def __init__(self, text: Template | Expression) -> None:
         self._wordings = text.wordings if isinstance(text, Template) else (text,)
@@ -55,7 +57,7 @@ class AbstractText:
         return [each.tree for each in self._wordings]
 
     def evaluate(self, known: Mapping[str, AbstractValues], *, shown: bool = False) -> Evaluation:
-        """What it comes to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
+        """What it evaluates to, where some names may be these. ``shown``: as a text, even where it is one value alone."""
         found = [self._read(tree, known, shown=shown or not self._single) for tree in self._trees]
         if len(found) == 1:
             return found[0]
@@ -64,7 +66,7 @@ class AbstractText:
         return Evaluation(every, hole, fails, all(each.blank for each in found))
 
     def never_fails(self, known: Mapping[str, AbstractValues]) -> bool:
-        """Whether it can be worked out whatever its variables are, but for null."""
+        """Whether it is evaluated without a failure whatever its variables are, null aside."""
         plain = all(is_plain(each.source) for each in self._wordings if isinstance(each, Template))
         return (plain and not self._expression) or all(is_safe(tree, known) for tree in self._trees)
 
@@ -155,7 +157,7 @@ _ADDED = (_NUMBERS, frozenset({ValueKind.TEXT}), _LISTS)
 
 
 def is_safe(tree: nodes.Node, known: Mapping[str, AbstractValues]) -> bool:
-    """Whether a text can be worked out whatever its variables are, where they are of these kinds."""
+    """Whether a text never fails, whatever its variables of these kinds are."""
     return _Safety(known).all_of([tree])
 
 

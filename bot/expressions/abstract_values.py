@@ -1,7 +1,6 @@
-"""What a value may be, as far as that is known before it is: the cases that expressions are worked out with.
+"""Abstract values: what a value may be, as far as it is known before a conversation.
 
-A value's cases are a set: one for each thing that it may be. No case at all is a value that never comes about, because
-whatever works it out fails.
+All that a value may be is a set of them. The empty set is a value that never exists, because its evaluation always fails.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -14,7 +13,7 @@ from typing import Any, Union, get_args, get_origin
 
 from bot.core.values import Location, Media
 
-MOST = 64  # cases of one value: what may be more may be anything
+MOST = 64  # that one value may be: what may be more may be anything
 
 
 class ValueKind(Enum):
@@ -104,7 +103,7 @@ def some(kind: ValueKind, *, full: bool = False) -> AbstractValues:
 
 
 def just(value: Any) -> AbstractValue:
-    """The case of exactly one value; of lists, records and the like only the kind is known."""
+    """Exactly one value; of lists, records and the like only the kind is known."""
     kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), ValueKind.ANY)
     if kind in (ValueKind.NULL, ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT):
         return AbstractValue(kind, Decimal(repr(value)) if isinstance(value, float) else value)
@@ -112,7 +111,7 @@ def just(value: Any) -> AbstractValue:
 
 
 def kind_of_type(annotation: Any) -> ValueKind:
-    """The kind of value that an annotation is for; `Kind.ANY` where that leaves it open."""
+    """The kind of value that an annotation is for; `ValueKind.ANY` where that leaves it open."""
     origin = getattr(annotation, "__origin__", annotation)
     if not isinstance(origin, type):
         return ValueKind.ANY
@@ -139,7 +138,7 @@ def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
 
 
 def bounded(cases: Iterable[AbstractValue]) -> AbstractValues:
-    """The cases, or anything where they are too many to go through."""
+    """The values, or anything where they are too many to go through."""
     found = frozenset(cases)
     return found if len(found) <= MOST else ANYTHING
 
@@ -158,7 +157,7 @@ def _truths(case: AbstractValue) -> tuple[bool, ...]:
 
 
 def yes_or_no(found: Iterable[bool]) -> AbstractValues:
-    """Truth values as cases."""
+    """Truth values as abstract values."""
     return frozenset(TRUE if truth else FALSE for truth in found)
 
 
@@ -172,7 +171,7 @@ def equal(left: AbstractValue, right: AbstractValue) -> tuple[bool, ...]:
 
 
 def ordered(left: AbstractValue, right: AbstractValue, compare: Callable[[Any, Any], bool]) -> tuple[bool, ...]:
-    """What comparing two values by their order may come to; nothing where they have none."""
+    """What comparing two values by their order may evaluate to; nothing where they have no order."""
     if ValueKind.ANY in (left.kind, right.kind):
         return (True, False)
     if not _are_alike(left, right) or left.kind is ValueKind.NULL:
@@ -181,5 +180,5 @@ def ordered(left: AbstractValue, right: AbstractValue, compare: Callable[[Any, A
 
 
 def _are_alike(left: AbstractValue, right: AbstractValue) -> bool:
-    """Whether two values are of one kind: true and false are numbers to whoever compares them."""
+    """Whether two values are of one kind: a comparison takes true and false as numbers."""
     return left.kind is right.kind or {left.kind, right.kind} <= {ValueKind.BOOLEAN, ValueKind.NUMBER}

@@ -1,4 +1,7 @@
-"""What templates may use: all filters, functions and tests, by name. docs/language/data.md has an example of each."""
+"""All filters, functions and tests of templates, by name; here those for texts and for chance (docs/language/data.md).
+
+The others stand by their subject: `formats` (numbers, dates as text), `date_filters`, `list_filters`, `opening_hours`.
+"""
 
 import functools
 import hashlib
@@ -21,7 +24,7 @@ _BITS = 53  # as many as a float has
 
 
 def drawn(key: str) -> float:
-    """A number that nobody can guess from the key's look, and that is always the same for it."""
+    """A number that is always the same for a key, and cannot be guessed from it."""
     digest = hashlib.sha256(key.encode()).digest()
     return (int.from_bytes(digest[:8], "big") >> (64 - _BITS)) / float(1 << _BITS)
 

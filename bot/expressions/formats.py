@@ -1,4 +1,4 @@
-"""Dates, times of day, numbers and amounts of money as the contact's language writes them (CLDR, by babel).
+"""How values read as text: plain (`shown`), and dates, numbers and amounts in the contact's language (CLDR, by babel).
 
 English without a country writes 12 May 2030 and 09:00, and so does a bot that names no language.
 """
@@ -105,7 +105,7 @@ _NAMED = ("short", "medium", "long", "full")
 _LONGEST_PATTERN = 60  # characters
 _MOST_DIGITS = 40  # before the point, and behind it
 _EXACT = Precision(prec=2 * _MOST_DIGITS, rounding=ROUND_HALF_UP)
-_NO_BREAK = str.maketrans("\u00a0\u202f", "  ")  # in a chat they look alike, and in a test nobody can type them
+_NO_BREAK = str.maketrans("\u00a0\u202f", "  ")  # in a chat they look alike, and in a test they cannot be typed
 
 
 def prepare(languages: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What templates may say: the parts of Jinja2 that are allowed, and the names that a template uses."""
+"""The grammar of templates: which parts of Jinja2 are allowed, and which names and functions a template uses."""
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -130,8 +130,9 @@ class TemplateUses:
     def _call(self, node: nodes.Call) -> None:
         called = node.node
         if not isinstance(called, nodes.Name):
-            is_filter = isinstance(called, nodes.Getattr) and called.attr in FILTERS
-            fix = f"write value | {called.attr}" if is_filter else "use a filter, or work it out in Python"
+            fix = "use a filter, or work it out in Python"
+            if isinstance(called, nodes.Getattr) and called.attr in FILTERS:
+                fix = f"write value | {called.attr}"
             self._fault("E203", node, "values have no methods", fix)
         elif called.name not in FUNCTIONS:
             self._own("function", called.name, node)

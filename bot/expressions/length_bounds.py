@@ -174,7 +174,7 @@ _WORK: dict[type[nodes.Node], Callable[[LengthBounds, Any], LengthBound]] = {
 
 
 def calculated(sign: str, left: LengthBound, right: LengthBound) -> LengthBound:
-    """What `+`, `-` and `*` come to."""
+    """The bound of `+`, `-` and `*`."""
     if sign == "+" and _moments(left):
         return left  # a day that is some days later is one all the same
     if _numbers(left) and _numbers(right):
@@ -185,14 +185,14 @@ def calculated(sign: str, left: LengthBound, right: LengthBound) -> LengthBound:
 
 
 def divided(left: LengthBound, right: LengthBound) -> LengthBound:
-    """What `/` comes to, by one number that is written out."""
+    """The bound of `/`, by one number that is written out."""
     if not (_numbers(left) and right.constant and _numbers(right) and right.values[0]):
         return UNKNOWN
     return among((Decimal(value) / Decimal(right.values[0]) for value in left.values), spread=True)
 
 
 def filtered(name: str, value: LengthBound, arguments: Sequence[LengthBound], language: str | None) -> LengthBound:
-    """What a filter makes of it."""
+    """The bound of a value behind a filter."""
     if name == "default":
         return either((value, *(arguments or (among(("",)),))))
     if not all(argument.constant for argument in arguments):
@@ -244,7 +244,7 @@ def _with_inner(name: str, values: tuple[Any, ...], given: tuple[Any, ...]) -> t
 
 
 def _of_text(name: str, value: LengthBound, given: tuple[Any, ...]) -> LengthBound:
-    """What it makes of a text that nobody knows, or of a number that is shown."""
+    """What a filter makes of an unknown text, or of a number as text."""
     match name, given:
         case "trim", ():
             return text_up_to(value.most, open=value.open)

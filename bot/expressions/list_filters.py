@@ -17,7 +17,7 @@ from bot.expressions.template_failures import NODE, TemplateFailed, kind_of
 from bot.lang.word_matching import normalise
 
 MOST_NAMED = 10  # fields in an error
-RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or held against all others
+RANKED, COMPARED = 50, 20  # units of effort for each value that is put in order, or compared with all others
 MAX_ELEMENTS = 10_000  # that the loops and the filters of one rendering go over, together
 
 

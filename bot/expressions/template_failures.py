@@ -1,4 +1,4 @@
-"""A template that fails, and what is said of a value then: its kind, never the value itself."""
+"""Why a template fails: values that do not fit, and too much work in one turn. An error names a value's kind, not the value."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _NAMED = {
 
 
 class TemplateFailed(BotError):
-    """A template or an expression cannot be worked out with the values at hand. The text holds none of them."""
+    """A template or an expression fails with these values. The text of the error holds none of them."""
 
 
 def kind_of(value: Any) -> str:
@@ -55,7 +55,7 @@ CHARACTERS = 10  # of a text that count as one value more
 SHORT = 1000  # characters: a text up to here is paid for by its node
 SIZED = frozenset({str, list, tuple, dict, Record})
 """The kinds of values that take the longer the larger they are."""
-_MOST_KNOWN = 8  # that are not gone through again: a loop comes to the same few lists all the time
+_MOST_KNOWN = 8  # that are not gone through again: a loop goes through the same few lists again and again
 
 
 class Effort:

@@ -1,4 +1,6 @@
-"""Checks a handler's arguments against its annotations: before the contact is asked to agree, and when it is called."""
+"""What the annotations of a handler are used for: its arguments are fitted to them before the contact is asked to agree and
+before the call, a model gets them as a JSON schema, and a stub's value is read as the result that they promise.
+"""
 
 import copy
 from collections.abc import Callable, Collection, Mapping

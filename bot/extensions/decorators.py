@@ -1,4 +1,7 @@
-"""How a bot's own Python says what it is: decorators leave specs on functions and classes, loading gathers them."""
+"""The decorators of a bot's own Python: `@handler`, `@function`, `@template_filter`, `@provider`, `@on`.
+
+Each leaves a spec on the function; `gathered` collects the specs of all modules. `verbs` has `@step_kind`.
+"""
 
 import inspect
 import re
@@ -11,6 +14,7 @@ from bot.core.errors import BotError
 from bot.lang.problems import did_you_mean
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__bot_declares__"
 
 
@@ -23,7 +27,7 @@ class BadDeclaration(BotError):
 
 
 def declare(target: T, spec: object) -> T:
-    """Leave a spec on a function or class, which may have several."""
+    """Leave a spec on a function or class, which may have several; return it."""
     setattr(target, _MARK, (*_declared(target), spec))
     return target
 
@@ -68,7 +72,6 @@ def summary(doc: str) -> str:
     return " ".join(doc.partition("\n\n")[0].split())
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 KEY_PARAMETER = "idempotency_key"
 
 
@@ -139,7 +142,7 @@ def handler(name: str, *, errors: Iterable[type[BaseException]] = ()) -> Callabl
 def spec_of(
     name: str, function: Callable[..., Any], what: str, errors: Mapping[str, type[BaseException]] | None = None
 ) -> HandlerSpec:
-    """What a function is as something that is called by name. Raises `BadDeclaration` where it cannot be."""
+    """The spec of a function whose arguments are given by name. Raises `BadDeclaration` where they cannot be."""
     signature = signature_of(function, what)
     hints = typing.get_type_hints(function)
     parameters = {}
@@ -153,7 +156,6 @@ def spec_of(
     return HandlerSpec(name, function, parameters, errors or {}, hints.get("return", Any), doc, takes_key)
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 NOW_PARAMETER = "now"
 FUNCTION, FILTER = "function", "filter"
 
@@ -181,7 +183,7 @@ class FunctionSpec:
         return None
 
 
-def function(name: str) -> Callable[[Function], Function]:
+def function(name: str) -> Callable[[F], F]:
     """Declare a function that conditions, checks and texts may call: ``if: is_free(slot)``.
 
     It runs within a turn, so it must be pure and quick: no I/O, no clock, nothing changed. A parameter ``now`` is
@@ -190,19 +192,19 @@ def function(name: str) -> Callable[[Function], Function]:
     return _declaring(named(name, "function"), FUNCTION)
 
 
-def template_filter(name: str) -> Callable[[Function], Function]:
+def template_filter(name: str) -> Callable[[F], F]:
     """Declare a function as a filter: ``{{ slot | spoken }}``. Its first parameter is the value; the rest is as in
     `function`.
     """
     return _declaring(named(name, "template_filter"), FILTER)
 
 
-def _declaring(name: str, kind: str) -> Callable[[Function], Function]:
+def _declaring(name: str, kind: str) -> Callable[[F], F]:
     what = f'{kind} "{name}"'
     if not name.isidentifier():
         raise BadDeclaration(f"{what} cannot be written in a template: use letters, digits and _", name)
 
-    def of(function: Function) -> Function:
+    def of(function: F) -> F:
         signature = signature_of(function, what)
         seen = [parameter for parameter in signature.parameters.values() if parameter.name != NOW_PARAMETER]
         takes_now = len(seen) < len(signature.parameters)
@@ -211,35 +213,30 @@ def _declaring(name: str, kind: str) -> Callable[[Function], Function]:
     return of
 
 
-Provider = TypeVar("Provider", bound=Callable[..., Any])
-
-
 @dataclass(frozen=True, slots=True)
 class ProviderSpec:
-    """A function that makes something. ``closes``: it yields it, and closes it when it is gone on with."""
+    """A function that makes something for handlers. ``closes``: it yields it once, and closes it when it is resumed."""
 
     name: str
     function: Callable[[], Any]
     closes: bool
 
 
-def provider(name: str) -> Callable[[Provider], Provider]:
-    """Declare what handlers and hooks are given for a parameter of this name.
+def provider(name: str) -> Callable[[F], F]:
+    """Declare what handlers and hooks get for a parameter of this name.
 
-    It is made when it is needed first, once in a process, and used by many threads. A function that yields it is
-    gone on with at the end, to close it. Raises `BadDeclaration`.
+    The function is called once in a process, when its value is needed first; many threads use the value. If the
+    function yields it, it is resumed at the end, to close it. Raises `BadDeclaration`.
     """
     named(name, "provider")
 
-    def of(function: Provider) -> Provider:
+    def of(function: F) -> F:
         if signature_of(function, f'provider "{name}"').parameters:
             raise BadDeclaration(f'provider "{name}" has a parameter, and nothing gives it a value', function)
         return declare(function, ProviderSpec(name, function, inspect.isgeneratorfunction(function)))
 
     return of
 
-
-Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 START, STOP, ERROR, HANDOFF, END, DEAD_LETTER = "start", "stop", "error", "handoff", "end", "dead_letter"
 HOOK_EVENTS: dict[str, tuple[str, ...]] = {
@@ -255,7 +252,7 @@ HOOK_EVENTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class HookSpec:
-    """A function that is told of an event; with a ``flow``, of those in this flow only."""
+    """A function that is called for an event; with a ``flow``, for events in this flow only."""
 
     event: str
     flow: str | None
@@ -267,11 +264,11 @@ class HookSpec:
         return self.call.name
 
 
-def on(event: str, *, flow: str | None = None) -> Callable[[Hook], Hook]:
-    """Declare a function that is told of an event: one of `HOOK_EVENTS`, with the parameters that it names.
+def on(event: str, *, flow: str | None = None) -> Callable[[F], F]:
+    """Declare a function that is called for an event: one of `HOOK_EVENTS`, with the arguments that it names.
 
-    What comes from a conversation is told at least once, with a stable ``idempotency_key`` for a parameter of that
-    name. What the function raises is a line in the log. Raises `BadDeclaration`.
+    For an event of a conversation it is called at least once, with a stable ``idempotency_key`` for a parameter of that
+    name. What it raises is logged. Raises `BadDeclaration`.
     """
     if event not in HOOK_EVENTS:
         fix = did_you_mean(str(event), HOOK_EVENTS, f"there are {', '.join(HOOK_EVENTS)}")
@@ -279,7 +276,7 @@ def on(event: str, *, flow: str | None = None) -> Callable[[Hook], Hook]:
     if flow is not None and "flow" not in HOOK_EVENTS[event]:
         raise BadDeclaration(f'"{event}" belongs to no flow: leave the flow out')
 
-    def of(function: Hook) -> Hook:
+    def of(function: F) -> F:
         name = f"{event}/{function.__name__}"
         return declare(function, HookSpec(event, flow, spec_of(name, function, f'hook "{name}"')))
 

@@ -1,4 +1,4 @@
-"""Everything that a bot's own Python adds to its flows, gathered from its modules."""
+"""All specs of a bot's own Python, gathered from its modules, each by its name."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -31,7 +31,7 @@ _KNOWN = "str, bool, int, float, timedelta, Literal, Any or Expression"
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """How a step of a verb of one's own is left: by which outcome, with which value for its `save`.
+    """The end of a step of a bot's own verb: its outcome, and the value for its `save`.
 
     ``say`` is a text or a message of `bot.core.messages`, or several; ``set`` gives variables of the flow values.
     """

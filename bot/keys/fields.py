@@ -156,10 +156,10 @@ class Fields:
         return None if node is None else template_of(node, self.problems, self._at(key))
 
     def wording(self, key: str) -> Template | None:
-        """A text that is said: one, or `{any: [...]}`, of which chance takes one each time."""
+        """A text that is sent: one, or `{any: [...]}`, of which chance takes one each time."""
         node = self.raw(key)
         if isinstance(node, List):
-            fix = "write one text in quotes, or {any: [...]}, of which one is said each time"
+            fix = "write one text in quotes, or {any: [...]}, of which one is sent each time"
             self.problems.add("E106", node.mark, f"{self._at(key)}: a text is expected, YAML reads a list here", fix)
             return None
         if not isinstance(node, Map):

@@ -70,7 +70,7 @@ def record(keys: Schemas, *needed: str, most: int | None = None) -> Schema:
 def either(*members: Schema) -> Schema:
     """Any of these, of which one at the most is a list, and one a map.
 
-    What is in a list or a map is held against that member alone: so a mistake in it is what an editor complains of.
+    What is in a list or a map is checked against that member alone: so a mistake in it is what an editor complains of.
     """
     forms: list[Schema] = []
     inside: list[Schema] = []

@@ -1,4 +1,4 @@
-"""What flow files say of how a text is matched: `match`, and patterns that are bounded in size and in time."""
+"""The keys `match` and `pattern`: how a text is matched. Patterns are bounded in size and in time."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ MAX_REPEATS = 100_000  # a pattern's counts multiplied: what it may cost to comp
 PATTERN_SECONDS = 0.05  # a pattern that takes longer on one text does not match it
 _COUNT = regex.compile(r"([0-9]{1,9})\}")
 _WAYS = "whole, anywhere in a longer text, or close to it in spelling too"
-MATCH_KEYS: Schemas = {"match": takes(choice(*WAYS), f"How words are matched: {_WAYS}; whole where nothing is said.")}
+MATCH_KEYS: Schemas = {"match": takes(choice(*WAYS), f"How words are matched: {_WAYS}; whole if left out.")}
 PATTERN_KEYS: Schemas = {"pattern": takes(ANY_TEXT, "A regular expression that the text matches in full.")}
 
 

@@ -1,4 +1,7 @@
-"""Codes of languages: ``en``, ``pt-BR``."""
+"""Languages: their codes (``en``, ``pt-BR``), and the texts of the bot's buttons and notices, built in for 12 of them.
+
+A bot's own `wordings` come before the built-in ones.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -61,7 +64,7 @@ SORRY = {
     "tr": "Üzgünüm, şu anda buna yanıt veremiyorum.", "ru": "Извините, сейчас я не могу на это ответить.",
     "ar": "عذرا، لا أستطيع الإجابة عن ذلك الآن.", "hi": "क्षमा करें, अभी इसका उत्तर नहीं दिया जा सकता।",
 }  # fmt: skip
-"""What is said where a model fails and the flow says nothing; a bot has its own under `ai`, not under `wordings`."""
+"""What is sent when a model fails and the flow has no text for that; a bot writes its own under `ai`, not `wordings`."""
 
 SENTENCES = ("go_on", "old_tap", "sorry")
 """Those that are no titles: they may be as long as a message."""
@@ -72,7 +75,7 @@ _BUILT_IN = {**WORDINGS, "sorry": SORRY}
 
 def wording(scope: Mapping[str, Any], name: str, **values: str) -> str:
     """One of `OWN_WORDINGS`, or ``sorry``, in the contact's language, with ``values`` put in: the bot's own, the built-in one, the
-    English one. Raises `TemplateFailed` where the bot's own cannot be worked out.
+    English one. Raises `TemplateFailed` where the bot's own cannot be rendered.
     """
     own = scope.get(OWN_WORDINGS, {}).get(name)
     if own is not None:

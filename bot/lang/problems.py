@@ -1,10 +1,24 @@
-"""Problems: what is wrong in a bot's files, where, and what to do. Collected, never raised one by one."""
+"""Problems of a bot's files: what is wrong, at which place, and what to do. They are collected, not raised.
 
-from __future__ import annotations
+flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)
+"""
 
 import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file; line and column count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
 
 CODES: dict[str, str] = {
     # E0: the file and its YAML
@@ -76,7 +90,7 @@ CODES: dict[str, str] = {
     "E508": "no such service",
     "E509": "no such secret",
     # E6: tests
-    "E601": "a line of a talk that cannot be read",
+    "E601": "a line of a conversation that cannot be read",
     "E602": "a time that cannot be read",
 }
 
@@ -119,7 +133,7 @@ class Problems:
         """Forget problems that turn out to follow from another one."""
         self._found.difference_update(problems)
 
-    def take_over(self, further: Problems, path: str, where: str) -> None:
+    def take_over(self, further: "Problems", path: str, where: str) -> None:
         """Add the problems of the same files read again with another's texts, but for those of a code that is known
         at the same place. What that file, ``path``, has brought about elsewhere says so: it is only found ``where``.
         """
@@ -129,7 +143,7 @@ class Problems:
                 what = found.what if found.path == path else f"{where}: {found.what}"
                 self._found.add(replace(found, what=what))
 
-    def include(self, further: Problems) -> None:
+    def include(self, further: "Problems") -> None:
         """Add the problems of other files."""
         self._found |= further._found
 
@@ -165,15 +179,3 @@ def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> s
     """The text of a fix: the nearest candidate, or what to do when there is none."""
     found = nearest(word, candidates)
     return otherwise if found is None else f'did you mean "{found}"?'
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A place in a file; line and column count from 1."""
-
-    path: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"

@@ -1,5 +1,6 @@
-"""The clock and the calendar on the wall: weekdays and times of day as flow files write them, the moments at which
-they show them, and what is so much later by them.
+"""Times as flow files and programs write them, and calculating with them by the clock and calendar of a time zone.
+
+Weekdays and times of day (``mon-fri``, ``9:00``), durations (``2h30m``), ISO 8601, repeated times (``mon-fri at 9:00``).
 """
 
 import calendar

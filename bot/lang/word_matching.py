@@ -1,4 +1,4 @@
-"""Matching what people write: titles, words and numbers (LANGUAGE, Replies 5)."""
+"""Compares texts that people write with titles, words and numbers of options (docs/language/conversations.md)."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ def normalise(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _remembered(text: str) -> str:
-    """The same for phrases and short texts alone: a long one takes up to 40 KB, and nobody writes it twice."""
+    """The same for short texts, remembered: a long one takes up to 40 KB, and is not written twice."""
     return _normalised(text)
 
 

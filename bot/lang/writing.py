@@ -61,7 +61,7 @@ def _inner(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Plain where nobody can take it for anything else, else in double quotes."""
+    """Plain where YAML cannot read it as anything else; otherwise in double quotes."""
     plain = (
         (_PLAIN.fullmatch(text) or _DURATION.fullmatch(text))
         and not _MEANS_SOMETHING.fullmatch(text)

@@ -1,4 +1,4 @@
-"""What a YAML parser's error means to somebody who wrote a flow: most of them are a text that needs quotes."""
+"""Errors of the YAML parser in the words of a flow's author. Most of them are a text that needs quotes."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Variables that are addresses: of email and of phones."""
+"""The types email and phone."""
 
 import re
 import unicodedata
@@ -49,7 +49,7 @@ class EmailVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class PhoneVariable(Variable):
-    """A phone number, kept as digits with the country code (spec: Phone number format).
+    """A phone number, kept as digits with the country code, as the gateway writes it.
 
     A contact may write a national number where the ``country`` is given, as two capital letters.
     """

@@ -168,7 +168,7 @@ _IN_HOURS = re.compile(r"in ([0-9]{1,3}) (hour|minute)s?")
 
 
 def read_time(text: str, language: str | None = None) -> time | None:
-    """The time of day that a text is, or None. A lone number is none, nor is ``3``: nobody knows which half of the day."""
+    """The time of day that a text is, or None. A lone number is none, nor is ``3``: the half of the day is not known."""
     if len(text) > _LONGEST_MOMENT:
         return None
     return next((clock for found, clock in _clocks(text, language, dots=True) if not _words_around(text, found)), None)
@@ -224,7 +224,7 @@ def _counted(found: re.Match[str], language: str | None, dots: bool) -> time | N
 
 
 def _half(found: re.Match[str], hour: int, language: str | None) -> int | None:
-    """0 for the first half of the day, 12 for the second; None where it is not said, or the hour says it."""
+    """0 for the first half of the day, 12 for the second; None where nothing tells, or the hour does."""
     morning, afternoon = found["morning"], found["afternoon"]
     german = (language or "").startswith("de") and morning == "am"  # 12:30 am Freitag
     return None if hour > 12 or german or not (morning or afternoon) else 12 if afternoon else 0
@@ -278,9 +278,7 @@ def prepare(languages: Iterable[str]) -> None:
 
 
 def in_english(text: str, language: str) -> str | None:
-    """A day or a time in English, as far as its words are known: ``in 1 day``, ``12 may``. None for a language that
-    nobody knows.
-    """
+    """A day or a time in English, as far as its words are known: ``in 1 day``, ``12 may``. None for an unknown language."""
     locale = _locale(without_country(language))
     if locale is None:
         return None

@@ -1,4 +1,4 @@
-"""Variables that are days, times of day, or both."""
+"""The types date, time and datetime."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Variables that count: numbers and whole numbers."""
+"""The types number and integer, and how people write numbers: ``1,200``, ``3,5``, ``5 kg``, ``€20``, ``twenty-five``."""
 
 import re
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ class NumberVariable(Variable):
     kind: ClassVar[ValueKind] = ValueKind.NUMBER
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.NUMBER, ValueKind.TEXT})
     keys: ClassVar[Schemas] = {
-        "min": takes(NUMBER, "The least that it may be; no bound where nothing is said."),
-        "max": takes(NUMBER, "The most that it may be; no bound where nothing is said."),
+        "min": takes(NUMBER, "The least that it may be; no bound if left out."),
+        "max": takes(NUMBER, "The most that it may be; no bound if left out."),
     }
 
     @classmethod
@@ -86,7 +86,7 @@ class NumberVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class IntegerVariable(NumberVariable):
-    """A whole number. ``1.000`` is a thousand: nobody writes three zeros after a whole number's point."""
+    """A whole number. ``1.000`` is a thousand: a whole number has no three zeros behind a point."""
 
     type: ClassVar[str] = "integer"
 

@@ -1,4 +1,4 @@
-"""Variables that hold more than one value, as a handler returns them; files and places that a contact sent."""
+"""The types list and object, as handlers return them; media and location, as contacts send them."""
 
 import re
 from collections.abc import Mapping
@@ -106,9 +106,7 @@ class MediaVariable(Variable):
     kind: ClassVar[ValueKind] = ValueKind.FILE
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.FILE})
     keys: ClassVar[Schemas] = {
-        "kinds": takes(
-            one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all where nothing is said."
-        ),
+        "kinds": takes(one_or_several(choice(*MEDIA_KINDS)), "The kinds of files that it takes; all if left out."),
         "max": takes(
             pattern(_SIZE.pattern, "write one like 500KB or 5MB"), "The size of a file that is kept, at most."
         ),

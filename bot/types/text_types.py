@@ -1,4 +1,4 @@
-"""Variables that are written: texts, choices, yes or no."""
+"""The types of variables that are written: text, choice, boolean."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ class TextVariable(Variable):
     made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.TEXT, ValueKind.NUMBER}) | _CLOCK_AND_CALENDAR
     keys: ClassVar[Schemas] = {
         **PATTERN_KEYS,
-        "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} where nothing is said."),
-        "example": takes(ANY_TEXT, "An example that fits, for whoever or whatever is to ask for it."),
+        "max": takes(integer(1, LONGEST), f"How many characters it may have; {LONGEST} if left out."),
+        "example": takes(ANY_TEXT, "An example that fits, shown to whoever asks for it."),
     }
 
     @classmethod
@@ -58,7 +58,7 @@ class TextVariable(Variable):
 
     @property
     def length_bound(self) -> LengthBound:
-        """As long as it is said to be; more than a message's length may come from elsewhere."""
+        """That of its `max`; without one it may come from elsewhere, longer than any message."""
         return UNKNOWN if self.most == LONGEST else text_up_to(self.most)
 
     @property

@@ -1,4 +1,4 @@
-"""Trying texts out: scopes with values that variables may have by their declarations, the longest among them first."""
+"""Trials of texts: scopes with values that the variables may have, the longest first."""
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice, product
@@ -45,7 +45,7 @@ class Trials:
         return (dict(zip(known, values, strict=True)) for values in islice(every, MOST_SCOPES))
 
     def scope(self, values: Values) -> dict[str, Any]:
-        """What a text sees beside these values: a contact of whom nothing is known."""
+        """What a text sees beside these values: a contact without a name or email."""
         contact = Record("contact", {"id": "6281234567890", "name": None, "email": None, "tags": []})
         seen = {"contact": contact, "now": _DAY, "today": _DAY.date(), "came_from": None, "message": None}
         return {**seen, CONTACT_LANGUAGE: self._language, DRAW: float, **values}

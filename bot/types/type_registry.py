@@ -1,4 +1,7 @@
-"""Reading the declarations of variables."""
+"""All types of variables, and the reading of declarations: ``{type: text, max: 40}``, or the type alone.
+
+A new type is a subclass of `Variable` in a file of its own, and a line in `TYPES`.
+"""
 
 from dataclasses import replace
 from datetime import datetime
@@ -42,18 +45,18 @@ TYPES: dict[str, type[Variable]] = {
 _TYPE = shared("type", choice(*TYPES))
 _KEYS: Schemas = {
     "type": takes(_TYPE, "What it holds."),
-    "value": takes(ANY, "What it starts at; null where nothing is said."),
+    "value": takes(ANY, "What it starts at; null if left out."),
     "keep": takes(BOOLEAN, "Whether its value stays with the contact for good, for all flows that declare it so."),
     "optional": takes(BOOLEAN, "Says to the reader that null is expected."),
 }
 _CHECK: Schemas = {
     "if": takes(EXPRESSION, "What must be true of the answer, which is called it."),
-    "error": takes(ANY_TEXT, "What the contact is told where it is not true."),
+    "error": takes(ANY_TEXT, "What the contact gets where it is not true."),
 }
 _CHECKS = shared("check", one_or_several(either(EXPRESSION, record(_CHECK, "if"))))
 _ANSWERED: Schemas = {
     "check": takes(_CHECKS, "What must be true of an answer."),
-    "error": takes(ANY_TEXT, "What the contact is told whose answer does not fit, in place of the question's retry."),
+    "error": takes(ANY_TEXT, "What the contact gets whose answer does not fit, in place of the question's retry."),
 }
 
 

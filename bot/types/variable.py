@@ -1,4 +1,6 @@
-"""What a variable is: which answers of a contact it takes, and which values of a flow or a handler."""
+"""The base of all types of variables: which answers of contacts a variable takes, which values of flows and handlers, and what
+the checker may conclude from its declaration.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +22,7 @@ from bot.lang.problems import Mark
 class Unfit(BotError):
     """A contact's answer is no value of the variable. The text does not repeat the answer.
 
-    ``objection`` is what the contact is told instead of the step's `retry`, where the variable says so, and ``it``
+    ``objection`` is what the contact gets instead of the step's `retry`, where the variable says so, and ``it``
     what is called so in that text.
     """
 
@@ -45,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCheck:
-    """What has to be true of an answer, which is ``it``; and what the contact is told where it is not."""
+    """What has to be true of an answer, which is ``it``; and what the contact gets where it is not."""
 
     condition: Expression
     error: Template | None = None
@@ -58,7 +60,7 @@ class Variable:
     A type says everything about itself here: how its settings are read, which answers and values it takes, and what the
     checker may conclude. It must declare ``type`` and ``kind``; for the rest there are defaults that claim nothing.
 
-    ``error`` is what a contact is told whose answer is no value of it, in place of the step's `retry`.
+    ``error`` is what a contact gets whose answer is no value of it, in place of the step's `retry`.
     """
 
     name: str
@@ -122,7 +124,7 @@ class Variable:
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``
-        the turn's. Raises `Unfit`, and `TemplateFailed` where a check cannot be worked out.
+        the turn's. Raises `Unfit`, and `TemplateFailed` where a check fails.
         """
         scope = scope or {}
         try:
@@ -136,7 +138,7 @@ class Variable:
         return value
 
     def texts(self) -> Iterator[Template | Expression]:
-        """What there is to work out when an answer comes, which is ``it`` there."""
+        """The texts and conditions that are evaluated for an answer, which is ``it`` there."""
         if self.error is not None:
             yield self.error
         for check in self.checks:

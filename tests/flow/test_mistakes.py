@@ -152,7 +152,7 @@ SHORT: dict[str, Mistake] = {
         "say: I can't find {{ order_no }}.",
         "say: [I cannot find it., It is not there.]",
         '39:10: E106 step "unknown": say: a text is expected, YAML reads a list here '
-        "(write one text in quotes, or {any: [...]}, of which one is said each time)",
+        "(write one text in quotes, or {any: [...]}, of which one is sent each time)",
     ),
 }
 

@@ -98,7 +98,7 @@ BAD: dict[str, tuple[str, Callable[[Fields], Any], str]] = {
         '1:4: E106 step "a": x: "hi, hello" is one text (write [hi, hello] where several are meant, else put it in quotes)'),
     "a list for a wording": ("{x: [a, b]}", lambda f: f.wording("x"),
         '1:5: E106 step "a": x: a text is expected, YAML reads a list here '
-        "(write one text in quotes, or {any: [...]}, of which one is said each time)"),
+        "(write one text in quotes, or {any: [...]}, of which one is sent each time)"),
     "a missing key": ("{y: 1}", lambda f: f.require("x"), '1:1: E105 step "a": "x" is missing (add x:)'),
 }  # fmt: skip
 
