@@ -1,1 +1,1 @@
-"""Ways through the graph: circles, which steps a conversation comes to, and how long its contact has been silent there."""
+"""What follows from the graph: reachable steps, longest paths in time and messages, and which variables may be null."""

@@ -23,7 +23,7 @@ from bot.steps.step_facts import RestFor
 @dataclass(frozen=True, slots=True)
 class FlowLoad:
     """The most messages of a flow: of the turn that begins it, of any turn from one of its steps on, and of a
-    conversation that begins it. None where that goes round and round: a conversation at the step ``circle``.
+    conversation that begins it. None where there is no end: a conversation goes round by the step ``cycle``.
     """
 
     flow: str
@@ -92,7 +92,7 @@ def model_loads(library: Library) -> list[ModelLoad]:
 
 
 class _ConversationLoads:
-    """The most messages from a step on, by the longest way in messages in place of seconds."""
+    """The most messages from a step on: the longest path, in messages in place of seconds."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -101,11 +101,11 @@ class _ConversationLoads:
         self._order = {place: number for number, place in enumerate(graph.steps)}
 
     def most(self, place: Place) -> int | None:
-        """The most messages from a step on; None: it goes round and round."""
+        """The most messages from a step on; None where there is no end."""
         return _counted(self._longest.seconds[self._nodes.first(place)])
 
     def cycle(self, place: Place) -> Place | None:
-        """A step that such a conversation comes to again and again: one that waits, the first of them."""
+        """A step that such a conversation reaches again and again: the first that waits, if one does."""
         node: Node | None = self._nodes.first(place)
         while node is not None:
             component = self._longest.components[node]
@@ -131,7 +131,7 @@ class _ConversationLoads:
                     yield here, Constraint(sent, after, inner, times)
 
     def _reminders(self, place: Place, step: Step) -> int:
-        """What is sent to remind of a question, as often as that may be."""
+        """The most messages of a question's reminders."""
         remind = step.defaults.remind
         most = 1 if remind is None or remind.most is None else remind.most
         edges = (edge for edge in self._graph.edges[place] if edge.cause is Cause.REMINDER and keeps_waiting(edge))
@@ -139,7 +139,7 @@ class _ConversationLoads:
 
 
 def _counts(edge: Edge) -> bool:
-    """Whether a way on counts: none that the contact takes again and again, and none on which something fails."""
+    """Whether an edge counts: not one that the contact can take again and again, nor one on which something fails."""
     goes_round = edge.again and edge.cause is Cause.REPLY
     return not (edge.fails or edge.returns or edge.word is not None or goes_round or keeps_waiting(edge))
 
@@ -153,13 +153,13 @@ _AT_ONCE = (Cause.FLOW, Cause.FAILED)
 
 
 class Through(NamedTuple):
-    """What is sent from a stage to the end of its frame, where one turn can come there."""
+    """What is sent from a node to the end of its frame, where one turn can get there."""
 
     stage: StepNode
 
 
 class TurnLoads:
-    """The most messages that a turn sends from each step on, until the conversation rests or is over."""
+    """The most messages that a turn sends from each step on, until the conversation waits or ends."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -172,11 +172,11 @@ class TurnLoads:
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
     def most(self, place: Place) -> float:
-        """The most messages from a step on, that step's with them; `UNBOUNDED` where it goes round and round."""
+        """The most messages from a step on, with the step's own; `UNBOUNDED` where there is no end."""
         return self._longest.seconds[self._nodes.first(place)]
 
     def after_rest(self, place: Place) -> float:
-        """The most messages of a turn that leaves a step at which the conversation rested."""
+        """The most messages of a turn that leaves a step at which the conversation waited."""
         turns: list[float] = [0]
         for edge in (edge for edge in self._graph.edges[place] if edge.cause is not Cause.TURN):
             onward = (self._longest.seconds.get(stage, 0) for stage in self._after(edge))
@@ -220,7 +220,7 @@ class TurnLoads:
             yield Through(here), Constraint(sent, Through(after), inner, times)
 
     def _at_once(self, place: Place) -> Iterator[Edge]:
-        """The edges that a turn can take through a step: past a wait too that may be over when it is come to."""
+        """The edges that a turn can take through a step: past a wait too, if that may be over when it is reached."""
         passes = not self._graph.steps[place].kind.pauses
         causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
         for edge in self._graph.edges[place]:
@@ -237,7 +237,7 @@ class TurnLoads:
         return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
 
     def _once(self) -> Iterator[StepNode]:
-        """The waits that a turn passes once at most: for something that changes."""
+        """The waits that a turn passes once at most: their moment moves on."""
         changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
         return map(self._nodes.put, changing)
 
@@ -274,14 +274,14 @@ class PassableWaits:
         self._graph = graph
 
     def may_be_over(self, place: Place) -> bool:
-        """Whether a step may wait for what has come about already."""
+        """Whether a step may wait for something that has already happened."""
         kind = self._graph.steps[place].kind
         if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
             return False
         return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
 
     def moves_on(self, place: Place, given: Collection[str]) -> bool:
-        """Whether a step may wait for another point in time when it is come to once more in a turn.
+        """Whether a step may wait for another point in time when a turn reaches it again.
 
         ``given`` are the variables that are given something meanwhile. What is reckoned from now and from variables is
         taken to be in the future.

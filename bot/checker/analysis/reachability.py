@@ -1,4 +1,4 @@
-"""Which flows can come to an end, and so which steps a conversation can come to: the graph followed through runs."""
+"""Reachability: which flows can end, and which steps a conversation can reach, through the flows that steps run."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
 from bot.checker.graph.traversal import reachable
 
 LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
-"""What came before, the last edge, and the way through the flow that it ran; without an edge, a way after another."""
+"""What came before, the last edge, and the path through the flow that it ran; without an edge, one path after another."""
 
 
 def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
-    """The edges of a way, from its beginning."""
+    """The edges of a path, from its beginning."""
     found: list[Edge] = []
     stack = [path]
     while stack:
@@ -25,15 +25,16 @@ def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
 
 
 def path_from(edge: Edge, inner: LinkedPath | None, onward: LinkedPath | None) -> LinkedPath:
-    """The way that begins with an edge and goes on."""
+    """The path that begins with an edge and goes on."""
     first = None, edge, inner
     return first if onward is None else (first, None, onward)
 
 
 class Reachability:
-    """What leads somewhere. ``ending`` are the steps from which a frame can end by itself, by whether it expires.
+    """The steps that a conversation can reach, and those from which it can end.
 
-    A way back to where a conversation has been leads nowhere new, and nobody can count on a text that fails.
+    ``ending`` are the steps from which a frame can end, by how it ends. Edges that return to an earlier step lead nowhere new,
+    and edges on which a text fails are not counted on.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -49,7 +50,7 @@ class Reachability:
         self.reached: dict[Place, LinkedPath | None] = self._spread()
 
     def path_to(self, place: Place) -> tuple[Edge, ...]:
-        """A shortest way to a step that is reached, from a root."""
+        """A shortest path from a root to a step that is reached."""
         return edges_of(self.reached[place])
 
     def can_end(self, place: Place) -> bool:
@@ -57,11 +58,11 @@ class Reachability:
         return place in self._leaving or any(place in found for found in self.ending.values())
 
     def can_be_taken(self, edge: Edge) -> bool:
-        """Whether an edge can be taken at all: what follows a run is not, where the flow never ends like that."""
+        """Whether an edge can be taken: one after a run cannot where the flow never ends like that."""
         return edge.cause not in AFTER_RUN or self._inner(edge) is not None
 
     def _inner(self, edge: Edge) -> LinkedPath | None:
-        """A way through the flow that a step runs, to the end that the edge follows."""
+        """A path through the flow that a step runs, to the end that the edge follows."""
         runs = self._graph.steps[edge.source].kind.flows_run()
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
         return next((path for path in found if path is not None), None)
@@ -82,7 +83,7 @@ class Reachability:
                 self._after_run(run, cause, waiting)
 
     def _after_run(self, run: Place, cause: Cause, waiting: deque[tuple[Place, Cause]]) -> None:
-        """The flow that a step runs can end: now what follows can be come to."""
+        """The flow that a step runs can end: now what follows it can be reached."""
         for edge in self._graph.edges[run]:
             if edge.cause is cause and not edge.ends_all:
                 hows = [_how(edge)] if edge.target is None else [c for c in AFTER_RUN if edge.target in self.ending[c]]
@@ -102,7 +103,7 @@ class Reachability:
         return not edge.fails and not edge.returns and self.can_be_taken(edge)
 
     def _goes_below(self, edge: Edge) -> bool:
-        """Whether it goes back to a flow that is open below: the frame is over then, and nobody is returned to."""
+        """Whether it goes back to a flow that is open below: the frame is over then, and no step gets its end."""
         return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
 
     def _find_leaving(self) -> set[Place]:

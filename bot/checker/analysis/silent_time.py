@@ -1,4 +1,7 @@
-"""How long a contact may have been silent when a conversation comes to a step: the longest time along any path."""
+"""Silent time: how long a contact may have been silent when a conversation reaches a step, on the longest path to it.
+
+The constraints come from the edges. What a flow that is run does to the time is summarised at its ends (`SubFlowSummaries`).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,7 +27,7 @@ _MOST_FRAMES = 10  # on top of each other, on a way
 
 
 class SilentTimes:
-    """The longest silence with which each step of a bot is come to, and on each edge on which something is said."""
+    """The longest silence with which each step of a bot is reached, and each edge taken on which something is sent."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -106,7 +109,7 @@ class SilentTimes:
         yield from self._come_back()
 
     def _opened(self, root: Root) -> Iterator[tuple[Node, Constraint]]:
-        """The silence with which a frame is opened; when it is due that a step has scheduled, its edges say."""
+        """The silence with which a frame is opened. When a scheduled one is due is said by the edges of its step."""
         first = self._nodes.first(root.place)
         if root.by is None:
             if root.opening is not Opening.TAP:  # which leads to where somebody has been
@@ -124,7 +127,7 @@ class SilentTimes:
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
     def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
-        """An edge, and where it leads. What is said on it is a node of its own."""
+        """An edge, and where it leads. One on which something is sent is a node of its own."""
         edge, taken = timed.edge, list(self._taken(timed))
         if speaks(edge) or edge.returns:
             yield from ((edge, each) for each in taken)
@@ -154,7 +157,7 @@ class SilentTimes:
             yield Constraint(timed.seconds, here, edge=edge)
 
     def _come_back(self) -> Iterator[tuple[Node, Constraint]]:
-        """The questions that are put again after another flow: one that a message started, or a step had planned."""
+        """The questions that are asked again after another flow, which a message started or a step had scheduled."""
         for flow in self._graph.library.flows.values():
             if flow.interrupted in ("resume", "ask"):
                 for place in self._cutting_in(flow.name):
@@ -171,7 +174,7 @@ class SilentTimes:
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
     def _cutting_in(self, flow: str) -> Iterator[Place]:
-        """Where flows begin that cut in on one. What is open below it does not."""
+        """Where flows begin that interrupt this one. What is open below it does not."""
         never = {flow, *self._graph.below[flow]}
         roots = (root for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
         return (root.place for root in roots if root.place[0] not in never)
@@ -181,27 +184,27 @@ _SPOKEN = (Opening.WORDS, Opening.WORD, Opening.INTERRUPTION)
 
 
 _PLANNED = "planned"
-"""The silence when a planned flow is over that cut in on others."""
+"""The silence when a scheduled flow has ended that interrupted others."""
 _FREE = {"after": "in no flow", "interrupt": "not with a person"}
-"""The silence when what is planned need not wait any longer, by what it does while the contact is busy."""
+"""The silence when a scheduled flow need not wait any longer, by what it does while the contact is busy."""
 
 
 def _due(root: Root) -> Node:
-    """The silence when what is planned can begin."""
+    """The silence when a scheduled flow can begin."""
     return "due", root.place, root.busy
 
 
 def _over(flow: str) -> Node:
-    """The silence when what cut in on a flow is over."""
+    """The silence when what interrupted a flow has ended."""
     return "over", flow
 
 
 _OPENING = (Opening.RUN, Opening.INTERRUPTION, Opening.PLAN)
-"""What opens frames on top of others, to which something happens when these have ended."""
+"""What opens frames on top of others, which go on when these have ended."""
 
 
 class SubFlowSummaries:
-    """The times until frames end."""
+    """The time from each step until its frame ends: in silence, and since the contact spoke on the way."""
 
     def __init__(self, graph: Graph, timed_edges: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
         self._graph = graph
@@ -209,7 +212,7 @@ class SubFlowSummaries:
         self._nodes = nodes
 
     def constraints(self) -> Iterator[tuple[Node, Constraint]]:
-        """What the times are made of."""
+        """The constraints of the ends."""
         for place in self._in_frames():
             for timed in self._timed_edges[place]:
                 yield from self._on(timed)
@@ -221,18 +224,18 @@ class SubFlowSummaries:
                 yield from self._elements(opened, most - 1)
 
     def bounds(self) -> Iterator[tuple[Node, int]]:
-        """How often steps are entered on the way to an end."""
+        """How often steps are visited on the way to an end."""
         for stage, most in self._nodes.bounds.items():
             yield from ((end, most) for ends in stage.ends for end in ends)
 
     def run(self, timed: TimedEdge) -> Iterator[Ends]:
-        """The times of the flows that run before an edge, to the end that it follows."""
+        """The ends of the flows that run before an edge, those that it follows."""
         for opened, most in timed.runs:
             ends = self._nodes.every(opened) if most > 1 else self._nodes.first(opened).ends
             yield ends[timed.edge.cause is not Cause.FLOW]
 
     def _in_frames(self) -> list[Place]:
-        """The steps that such frames come to."""
+        """The steps that such frames reach."""
         opened = (root.place for root in self._graph.roots if root.opening in _OPENING)
         return list(reachable(opened, self._targets))
 
@@ -269,7 +272,7 @@ class SubFlowSummaries:
             yield heard, Constraint(onward=later, edge=edge)
 
     def _elements(self, opened: Place, more: int) -> Iterator[tuple[Node, Constraint]]:
-        """A flow that runs for each element: for none, or for one and so many more. The last one may expire."""
+        """A flow that runs for each element of a list: for none, or for one and so many more. The last one may expire."""
         ends, every = self._nodes.first(opened).ends, self._nodes.every(opened)
         (end, end_heard), (_, expires_heard) = ends
         yield every[False][0], Constraint()

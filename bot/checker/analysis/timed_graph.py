@@ -1,4 +1,4 @@
-"""What silences are reckoned for: the steps of a bot, before and after their visits are counted, and frames' ends."""
+"""The nodes and edges for longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from bot.steps.step_facts import RestFor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndNode:
-    """The silence from a stage of a step until its frame ends; where ``heard``, since the contact spoke on the way."""
+    """The time from a step until its frame ends; where ``heard``, the time since the contact spoke on the way."""
 
     stage: "StepNode"
     heard: bool
@@ -23,10 +23,10 @@ Ends = tuple[EndNode, EndNode]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepNode:
-    """The silence with which a stage of a step is come to: what ``puts`` it sends its message. A first visit comes before
-    that where others count, and what leads past the step when its visits are used up.
+    """A step as a node: with ``puts`` where it sends its message; without, where a visit is counted before that, or where
+    the path leads past it because its visits are used up.
 
-    ``ends`` are those of its frame: where it neither expires nor fails, and where it does.
+    ``ends`` are the ends of its frame: where it neither expires nor fails, and where it does.
     """
 
     place: Place
@@ -45,7 +45,7 @@ def _ends_of(stage: StepNode) -> tuple[Ends, Ends]:
 
 
 class StepNodes:
-    """The stages of all steps. ``bounds`` are how often those are entered that have a bound."""
+    """The nodes of all steps. ``bounds`` are how often a step may be visited, where it says so."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -60,34 +60,34 @@ class StepNodes:
         self._every: dict[Place, tuple[Ends, Ends]] = {}
 
     def put(self, place: Place) -> StepNode:
-        """The stage at which a step sends its message."""
+        """The node at which a step sends its message."""
         return self._put[place]
 
     def first(self, place: Place) -> StepNode:
-        """The stage at which a frame begins that is opened at a step."""
+        """The node at which a frame begins that is opened at a step."""
         return self._entered.get(place) or self._put[place]
 
     def run_at(self, place: Place) -> list[tuple[StepNode, int]]:
-        """The stages at which the flows begin that a step runs, each with the most times in a row."""
+        """The nodes at which the flows begin that a step runs, each with how often in a row at most."""
         runs = self._graph.steps[place].kind.flows_run()
         return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
-        """What is entered before a step sends its message, where that is told apart, and the step that sends it then."""
+        """The nodes that count a visit, each with the node at which the step sends its message then."""
         return ((stage, self._put[place]) for place, stage in self._entered.items())
 
     def every(self, place: Place) -> tuple[Ends, Ends]:
-        """The ends of all the frames that are opened at a step in a row, each for an element of a list."""
+        """The ends of all frames that are opened at a step one after the other, for the elements of a list."""
         if place not in self._every:
             self._every[place] = _ends_of(self.first(place))
         return self._every[place]
 
     def of(self, edge: Edge) -> StepNode:
-        """The stage at which an edge leads on."""
+        """The node from which an edge leads on."""
         return (self._used_up if edge.outcome == "visits.else" else self._put)[edge.source]
 
     def after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """The stages that an edge leads to. None at the end of the frame."""
+        """The nodes that an edge leads to. None at the end of the frame."""
         place = edge.target
         if place is None:
             return ()
@@ -99,7 +99,7 @@ class StepNodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedEdge:
-    """An edge, and the seconds for which the contact is silent meanwhile, at most.
+    """An edge, and the longest dwell time before it: how long the contact is silent at the step, in seconds.
 
     ``runs`` are the steps at which flows begin that run first, each with the most times in a row.
     """
@@ -110,7 +110,7 @@ class TimedEdge:
 
 
 def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
-    """What leads on from each step, but for edges that make no difference to the silence: one answer is like another."""
+    """The edges of each step, without those that make no difference to the time: one answer is like another."""
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
 
@@ -120,12 +120,12 @@ def messages_said(edge: Edge) -> int:
 
 
 def speaks(edge: Edge) -> bool:
-    """Whether something is said on an edge, or by a reminder."""
+    """Whether something is sent on an edge, or by a reminder."""
     return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
 
 
 def keeps_waiting(edge: Edge) -> bool:
-    """Whether the conversation goes on waiting where it is: its clock is not put back."""
+    """Whether the conversation goes on waiting where it is: its time-out is not set anew."""
     return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
 
 
@@ -148,11 +148,11 @@ def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
 
 
 _APART = ("timeout", "visits.else")
-"""Outcomes that are no others of the same cause: by one a flow expires, by the other its step has not been entered."""
+"""Outcomes that differ from others of the same cause: by one a flow expires, by the other its step is not visited."""
 
 
 def _reminders(step: Step, stays: bool) -> int:
-    """How many reminders come one after the other: none after the time-out, which wins where it comes first."""
+    """How many reminders follow each other: none after the time-out, if that comes first."""
     remind, timeout = step.defaults.remind if step.kind.waits else None, step.defaults.timeout
     if remind is None or remind.after is None:
         return 0
@@ -165,7 +165,7 @@ def _reminders(step: Step, stays: bool) -> int:
 
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
-    """The longest time at a step until it is left in silence by an edge (docs/language/time.md)."""
+    """The longest dwell time at a step until it is left by an edge without a word (docs/language/time.md)."""
     rest, remind = step.kind.rest, step.defaults.remind
     reminded = 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
     match edge.cause:

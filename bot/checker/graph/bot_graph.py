@@ -1,4 +1,4 @@
-"""A bot as a graph."""
+"""A bot as a graph: its steps, the edges between them, and the roots at which frames begin."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -164,7 +164,7 @@ class Graph:
             below = deeper
 
     def analysis(self, make: Callable[["Graph"], Analysis]) -> Analysis:
-        """What follows from the graph, worked out once for all rules that look at it: `graph.fact(Passing)`."""
+        """An analysis of the graph, made once for all rules that use it: `graph.analysis(Reachability)`."""
         if make not in self._analyses:
             self._analyses[make] = make(self)
         found: Analysis = self._analyses[make]

@@ -1,4 +1,4 @@
-"""What can be reached from where, over whatever leads on."""
+"""Traversals of a graph: what can be reached, cycles, and strongly connected components."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ Node = TypeVar("Node")
 
 
 def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> dict[Node, None]:
-    """The starts and all that they lead to, in the order in which it is found."""
+    """The starts and all that can be reached from them, in the order in which it is found."""
     found = dict.fromkeys(starts)
     waiting = list(found)
     while waiting:
@@ -20,11 +20,8 @@ def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) 
     return found
 
 
-Vertex = TypeVar("Vertex")
-
-
 def cycle_through(place: Place, edges: Mapping[Place, Sequence[Edge]], among: Collection[Place]) -> tuple[Edge, ...]:
-    """A shortest way from a step back to itself, over some steps only; where there is one, over another. Empty: none."""
+    """A shortest path from a step back to itself through some steps; through another step if possible. Empty: there is none."""
     itself = next((edge for edge in edges[place] if edge.target == place), None)
     came: dict[Place, Edge] = {}
     waiting = deque([place])
@@ -47,12 +44,12 @@ def _way(end: Place, start: Place, came: Mapping[Place, Edge]) -> tuple[Edge, ..
     return tuple(reversed(found))
 
 
-def strongly_connected_components(onward: Mapping[Vertex, Iterable[Vertex]]) -> list[list[Vertex]]:
-    """The strongly connected components, what they lead to first (Tarjan's, with a stack of its own)."""
-    index: dict[Vertex, int] = {}
-    low: dict[Vertex, int] = {}
-    open_: dict[Vertex, None] = {}
-    found: list[list[Vertex]] = []
+def strongly_connected_components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
+    """The strongly connected components (Tarjan), those first that others lead to. Without recursion: graphs can be deep."""
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    open_: dict[Node, None] = {}
+    found: list[list[Node]] = []
     for root in onward:
         path = [] if root in index else [(root, iter(onward[root]))]
         while path:
@@ -74,7 +71,7 @@ def strongly_connected_components(onward: Mapping[Vertex, Iterable[Vertex]]) -> 
     return found
 
 
-def _taken(node: Vertex, open_: dict[Vertex, None]) -> list[Vertex]:
+def _taken(node: Node, open_: dict[Node, None]) -> list[Node]:
     component = []
     while True:
         last, _ = open_.popitem()

@@ -71,7 +71,7 @@ class _Judge:
         elif alone == {False}:
             yield "W303", f"is never true{why}", _fix(condition, known)
         elif before and self._are_taken(before, condition, known):
-            what = "is never come to: the conditions before it take all for which it is true"
+            what = "is never reached: wherever it is true, a condition before it is true as well"
             yield "W303", what, "put it before them, or leave it out"
 
     def _are_taken(self, before: Sequence[Expression], condition: Expression, known: Known) -> bool:

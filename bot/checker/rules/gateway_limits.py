@@ -13,7 +13,8 @@ from bot.checker.graph.traversal import strongly_connected_components
 from bot.flow.definition import Step
 from bot.lang.problems import Mark
 
-_FIX = "declare `window_closed` with a template here or under `defaults`, or let it come sooner"
+_FIX = "declare `window_closed` with a template here or under `defaults`"
+_SOONER = ", or let it come sooner"  # where somebody has written how long it takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class _Late:
 
 @rule(W501="a message after the 24 hours")
 def find_late_messages(graph: Graph) -> Iterator[Finding]:
-    """Messages that the gateway would refuse, and for which no template stands in; of several in one silence the first.
+    """Messages that the gateway rejects and that no template replaces; of several in one silence the first.
 
     What is inherited by several steps is one finding.
     """
@@ -46,7 +47,7 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:
-    """Every step and edge with a message that may come too late, and for which no template stands in."""
+    """Every step and edge with a message that may come too late, and that no template replaces."""
     return {message.sent_by for message in _late_messages(graph, SilentTimes(graph))}
 
 
@@ -73,14 +74,15 @@ def _said_on(edge: Edge, step: Step) -> str:
     return "its reminder" if again and step.kind.needs_window else ""
 
 
-def _finding(mark: Mark, what: str, latest: _Late, steps: int, way: tuple[Edge, ...]) -> Finding:
+def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge, ...]) -> Finding:
     where = f'step "{latest.step}"' + (f" and {steps - 1} more" if steps > 1 else "")
     text = f"{where}: {what} can come {_long(latest.seconds)}, when only templates may"
-    return Finding.at("W501", mark, text, _FIX, way)
+    fix = _FIX + (_SOONER if latest.seconds < UNBOUNDED else "")
+    return Finding.at("W501", mark, text, fix, path)
 
 
 def _long(seconds: float) -> str:
-    """How long after the contact's last message, for people."""
+    """How long after the contact's last message, in words."""
     if seconds >= UNBOUNDED:
         return "any time after the contact's last message"
     hours = f"{seconds / 3600:.1f}".removesuffix(".0")
@@ -109,5 +111,8 @@ def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
 def _heavy_finding(step: Step, most: float) -> Finding:
     number = f"{most:.0f} messages" if most < UNBOUNDED else "messages without end"
     what = f'step "{step.name}" can send {number} in one turn, and the gateway takes {PER_MINUTE} a minute'
-    fix = "go over fewer elements, put what is said into one message, or wait for the contact in between"
+    if most < UNBOUNDED:
+        fix = "go over fewer elements, put what is said into one message, or wait for the contact in between"
+    else:
+        fix = "wait for the contact in between, or bound the steps with `visits`"
     return Finding.at("W601", step.mark, what, fix)

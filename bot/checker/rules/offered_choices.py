@@ -114,15 +114,15 @@ _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 def find_alike(graph: Graph) -> Iterator[Finding]:
     """Choices of each language once; words with all questions whose answers they take, once."""
     found: dict[Mark, Finding] = {}
-    taken: dict[tuple[Mark, str], list[str]] = {}
+    taken: dict[tuple[Mark, str, str], list[str]] = {}
     for asked in steps(graph.library):
         for finding in _look_alike(asked):
             found.setdefault(Mark(finding.path, finding.line, finding.column), finding)
-        for mark, what in _taken(graph, asked):
-            taken.setdefault((mark, what), []).append(asked.step.name)
+        for found_word in _taken(graph, asked):
+            taken.setdefault(found_word, []).append(asked.step.name)
     yield from found.values()
-    for (mark, what), names in taken.items():
-        yield _word_finding(mark, what, list(dict.fromkeys(names)))
+    for (mark, what, fix), names in taken.items():
+        yield _word_finding(mark, what, fix, list(dict.fromkeys(names)))
 
 
 def _look_alike(asked: AskedStep) -> Iterator[Finding]:
@@ -141,8 +141,8 @@ def _looks(title: str) -> str:
     return normalise(title).translate(_LOOKS).replace(" ", "")
 
 
-def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str]]:
-    """What is heard before an answer, and is one: where it stands, and what it is."""
+def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
+    """What is understood before an answer, and is one: where it stands, what it is, and what to do."""
     step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
     if not step.kind.asks or variable is None or isinstance(variable, TextVariable) or not variable.answered:
         return
@@ -150,13 +150,13 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str]]:
     for words in (bot.words, asked.flow.words, step.options.words):
         for said, word in words.items():
             if word.condition is None and _is_answer(variable, said, asked.seen.language):
-                yield word.mark, _named(word, said)
+                yield word.mark, _named(word, said), "choose another word, or give it an `if`"
     outcomes = step.outcomes
     for answer in step.kind.answers():
         outcome = outcomes.get(answer.owner)
         leaves_open = outcome is not None and outcome.saves is SavedResult.NULL
         if leaves_open and _is_answer(variable, answer.text, asked.seen.language):
-            yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}'
+            yield answer.mark or step.mark, f'"{answer.text}" of {answer.owner}', "choose another word"
 
 
 def _named(word: Word, said: str) -> str:
@@ -172,7 +172,7 @@ def _is_answer(variable: Variable, text: str, language: str | None) -> bool:
     return True
 
 
-def _word_finding(mark: Mark, what: str, names: list[str]) -> Finding:
+def _word_finding(mark: Mark, what: str, fix: str, names: list[str]) -> Finding:
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    text = f'{what} is an answer of step "{names[0]}"{others} as well, and is heard first'
-    return Finding.at("W702", mark, text, "choose another word, or give it an `if`")
+    text = f'{what} is an answer of step "{names[0]}"{others} as well, and is understood first'
+    return Finding.at("W702", mark, text, fix)

@@ -98,7 +98,7 @@ class _Telling:
     @property
     def _fix(self) -> str:
         if isinstance(self.fault.text.used.text, Expression):
-            return f'give it a value before, or ask for it first, as in "{self.name} and ..."'
+            return f'give it a value before, or test it first, as in "{self.name} and ..."'
         if self.fault.fails:
             return f"give it a value before, or go another way where there is none: if: not {self.name}"
         return f"give it a value before, or write {{{{ {self.name} | default('...') }}}}"

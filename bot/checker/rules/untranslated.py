@@ -71,7 +71,7 @@ def _outdated(spoken: _Language) -> Iterator[Finding]:
         if spot.path in spoken.locale.texts and (was := spoken.originals.outdated(spot)):
             now, before = (" ".join(lines) for lines in (original_of(spot), was))
             what = f'{_key(spot)}: this translates "{before}", and the flow says "{now}" now'
-            fix = "translate what it says now, and leave nothing but that in the comment above"
+            fix = "translate the new text, and let the comment above hold the new text alone"
             yield Finding.at("W802", spoken.originals.marks[spot.path], what, fix)
 
 

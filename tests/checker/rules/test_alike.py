@@ -36,13 +36,13 @@ def test_a_word_takes_an_answer(type: str, word: str) -> None:
     words = f"{word}: {{say: Bye, then: end}}, menu: /a"
     said = word.strip('"')
     assert found("b: {ask: Well?, save: x}", type, words) == [
-        f'W702 word "{said}" is an answer of step "b" as well, and is heard first'
+        f'W702 word "{said}" is an answer of step "b" as well, and is understood first'
     ]
 
 
 def test_what_leaves_a_question_without_an_answer_takes_one() -> None:
     assert found("b: {ask: Well?, save: x, skip: [none]}", "choice, of: [none, some]") == [
-        'W702 "none" of skip is an answer of step "b" as well, and is heard first'
+        'W702 "none" of skip is an answer of step "b" as well, and is understood first'
     ]
 
 

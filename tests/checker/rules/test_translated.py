@@ -129,5 +129,5 @@ def test_a_word_is_an_answer_in_one_language() -> None:
     flow = FLOW.replace("steps:", "steps:\n  well: {ask: Well?, save: sure}")
     locale = LOCALE.replace("a:\n", "a:\n  well: {ask: Jadi?}\n") + "bot: {words: {bye: {words: [tidak], say: Dah}}}\n"
     assert [each.partition(" W")[2] for each in found(locale, flow, bot)] == [
-        '702 "tidak" of word "bye" is an answer of step "well" as well, and is heard first'
+        '702 "tidak" of word "bye" is an answer of step "well" as well, and is understood first'
     ]

@@ -42,7 +42,7 @@ def test_it_says_what_to_do() -> None:
     fixes = [finding.fix for finding in find_uninitialised(Graph(library(HEAD + text)))]
     assert fixes == ["give it a value before, or write {{ name | default('...') }}"]
     fixes = [finding.fix for finding in find_uninitialised(Graph(library(HEAD + expression)))]
-    assert fixes == ['give it a value before, or ask for it first, as in "day and ..."']
+    assert fixes == ['give it a value before, or test it first, as in "day and ..."']
 
 
 @pytest.mark.parametrize(
