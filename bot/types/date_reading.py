@@ -1,4 +1,8 @@
-"""Days as people write them: ``2030-05-12``, ``12.5.``, ``12 May``, ``Friday``, ``tomorrow``. Day before month."""
+"""Days and times as people write them: ``12.5.``, ``12 May``, ``Friday``, ``tomorrow at 3pm``, ``in 2 hours``. Day before month.
+
+Texts in other languages are put into English by dateparser's word lists, and read here like English: so every language is
+read as strictly (docs/architecture.md says why not by dateparser itself).
+"""
 
 import re
 from collections.abc import Iterable, Iterator
