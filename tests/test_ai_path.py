@@ -545,7 +545,7 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
 
     service.answer_with(obey)
     for text in TEXTS[::20]:
-        simulation.become_somebody_new()
+        simulation.become_new_contact()
         simulation.user("hi")
         simulation.user(text)
         heard = "\n".join(said(simulation))

@@ -344,7 +344,7 @@ class _Chat:
 
     def restart(self, _: str) -> None:
         """``/restart``."""
-        self._simulation.become_somebody_new()
+        self._simulation.become_new_contact()
         self._choices.take("")
         self._screen.print(styled("You are somebody new. Write something.", dim=True))
 

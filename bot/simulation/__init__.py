@@ -1,1 +1,1 @@
-"""A bot and its contacts by the real path in one process, beside the emulator, on a clock that is moved."""
+"""A simulation: a real bot and the emulated gateway in one process, on a clock that can be moved."""

@@ -1,4 +1,4 @@
-"""What the gateway tells of a contact besides its messages: as a test or a program has it happen."""
+"""The gateway's events about a contact besides messages, which a test or a program can make happen."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ Data = Mapping[str, Any]
 
 
 class NothingYet(BotError):
-    """There is no message, or no event, to which something could happen."""
+    """There is no message or event yet that this could be about."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayEvent:
-    """An event of the gateway: the keys of what can be said about it, and what the emulated gateway is told."""
+    """An event of the gateway: the keys of what can be said about it, and how the emulated gateway makes it happen."""
 
     keys: tuple[str, ...]
     happen: Callable[["Emulator", str, Data], object]
@@ -35,7 +35,7 @@ def _status(
     """The newest message's status changes."""
     sent = [message for message in emulator.sent if message.to == contact]
     if not sent:
-        raise NothingYet(f"no message has been sent that could be {status}")
+        raise NothingYet(f"no message has been sent yet that could become {status}")
     emulator.status(sent[-1].message_id, status)
 
 

@@ -1,4 +1,4 @@
-"""A message of the bot as the contact's phone shows it: what the gateway was given, in the words of a reader."""
+"""The contact's phone: a message as it is shown, and the buttons and rows that can be tapped."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -139,4 +139,4 @@ def _newest(
 
 def _instead(on_screen: "list[ShownChoice]") -> str:
     newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
-    return f", but there is {', '.join(reversed(newest))}" if newest else ", and nothing else to choose from either"
+    return f", but there is {', '.join(reversed(newest))}" if newest else "; nothing can be chosen"

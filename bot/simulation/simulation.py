@@ -1,4 +1,4 @@
-"""A contact that talks to a bot by the real path, all in one process and on one clock that is moved.
+"""A simulation of one contact's conversation with a real bot, in one process and on a clock that is moved.
 
 Signed webhooks over HTTP in, the store's two files in a folder that is thrown away, messages over HTTP out: only the
 gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
@@ -33,7 +33,7 @@ from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
 
 SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
-ANSWERED_WITHIN = 600.0  # real seconds; a model that is asked in earnest may take many rounds
+ANSWERED_WITHIN = 600.0  # real seconds; a real model may need many rounds
 MOMENT = 0.2  # real seconds: how late a Ctrl-C may be noticed
 TURNS_LOOKED_AT = 100
 EVERY_TURN = 1_000_000
@@ -42,16 +42,16 @@ FIRST_CONTACT = "15555550100"
 
 
 class Stuck(BotError):
-    """The bot did not come to rest."""
+    """The bot did not settle."""
 
 
 class Simulation:
-    """A bot and one contact. Each verb returns when the bot has come to rest; `heard` is what it said.
+    """A bot and one contact. Each method returns when the bot has settled; `heard` returns its messages.
 
-    ``on_bubble`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
-    stands in for the models unless ``models`` are real ones. ``requester`` stands in for whom `http` steps ask; without
-    one they ask in earnest, with ``secrets``. ``contact`` is the number of who talks. ``asks_models``: the
-    stand-in passes on what it is asked. Use it as a context manager.
+    ``on_message`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
+    emulates the models unless ``models`` are real ones. ``requester`` answers `http` steps; without it they send real
+    requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated service passes questions
+    on to real models. Use it as a context manager.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Simulation:
     # What happens besides
 
     def happen(self, event: str, data: Mapping[str, Any]) -> None:
-        """The gateway tells of something: see `bot.simulation.gateway_events`. Raises `NothingYet` of there."""
+        """The gateway reports an event: see `bot.simulation.gateway_events`. Raises `NothingYet` of there."""
         GATEWAY_EVENTS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
@@ -177,7 +177,7 @@ class Simulation:
     def repeat(self) -> None:
         """The gateway delivers its newest event once more. Raises `bot.simulation.gateway_events.NothingYet`."""
         if not self.emulator.counts.get("events"):
-            raise NothingYet("the gateway has told of nothing yet")
+            raise NothingYet("the gateway has reported no event yet")
         self.emulator.repeat()
         self.settle()
 
@@ -223,8 +223,8 @@ class Simulation:
 
     # What the author does
 
-    def become_somebody_new(self) -> None:
-        """Go on as a contact whom the bot has never met."""
+    def become_new_contact(self) -> None:
+        """Go on as a new contact."""
         self.contact = str(int(self.contact) + 1)
         self._heard, self._turns, self.sent = [], {}, 0
 
@@ -249,7 +249,7 @@ class Simulation:
         return tuple(button.title for found in known for button in found.buttons if button.kind == "quick_reply")
 
     def settle(self) -> None:
-        """Wait until the bot has come to rest, and the gateway has told what became of its messages. Raises `Stuck`."""
+        """Wait until the bot has settled, and the gateway has reported the status of its messages. Raises `Stuck`."""
         within = ANSWERED_WITHIN if self._asks_models else SETTLED_WITHIN
         until = monotonic() + within
         with _interrupts_between() as look:
@@ -257,10 +257,10 @@ class Simulation:
                 if self._rests():
                     return
                 look()
-        raise Stuck(f"the bot has not come to rest within {within:g} seconds: does a handler hang?")
+        raise Stuck(f"the bot has not settled within {within:g} seconds: does a handler hang?")
 
     def _rests(self) -> bool:
-        """Whether gateway and bot come to rest within a moment."""
+        """Whether gateway and bot settle within a moment."""
         emulator, engine = self.emulator, self._running.engine
         came = emulator.wait_until(emulator.idle, MOMENT) and engine.wait_settled(MOMENT)
         return came and emulator.idle() and engine.settled()
@@ -361,7 +361,7 @@ Media = Literal["", "image", "video", "document", "location"]
 def approved_templates(library: Library) -> list[MessageTemplate]:
     """One template for each name and language, with the most that any flow fills in.
 
-    A step that fills in less than another is refused by the gateway, as it would be in earnest.
+    A step that fills in less than another is refused by the gateway, as by the real gateway.
     """
     uses: dict[tuple[str, str], list[TemplateUse]] = {}
     for use in template_uses(library):

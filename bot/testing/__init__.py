@@ -1,1 +1,1 @@
-"""Tests of a bot: talks written down, held against what the bot really says."""
+"""Tests of a bot: written conversations, compared with what the bot really sends; also evaluations and attacks."""

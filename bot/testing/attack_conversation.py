@@ -1,4 +1,4 @@
-"""The conversation of an attack: the way to the step, and how the order comes to the model on its channel."""
+"""The plan of an attack: the moves to the step, and the move that brings the request to the model on its channel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class MessageBurst:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedMove:
-    """Something that happens, and what models and services answer to what comes of it."""
+    """A move, and what models and services return after it."""
 
     act: InputMove | PictureMessage | MessageBurst
     answers: tuple[ModelResult | HttpResult, ...] = ()
@@ -57,7 +57,7 @@ class ScriptedMove:
 
 @dataclass(frozen=True, slots=True)
 class AttackPlan:
-    """The conversation of one attack: what happens ``before``, and the beat at which the model may be told the order.
+    """The conversation of one attack: what happens ``before``, and the move at which the request may reach the model.
 
     ``returned`` is what handlers return on the way.
     """
@@ -86,7 +86,7 @@ def order_of(attack: Attack, channel: str, target: AttackTarget, seed: int) -> s
 def plot_of(ways: RouteFinder, scene: ReachedTarget, channel: str, order: str | None, says: str) -> AttackPlan:
     """The conversation in which an order comes to the model on a channel; without one the contact ``says`` something.
 
-    Raises `Uncovered` where it cannot come.
+    Raises `AttackImpossible` where it cannot come.
     """
     target, brief = scene.target, scene.target.brief
     if order is None:
@@ -95,13 +95,13 @@ def plot_of(ways: RouteFinder, scene: ReachedTarget, channel: str, order: str | 
         case "text" | "caption" if scene.stays:
             return _plot(scene, order if channel == "text" else PictureMessage(order))
         case "text":
-            return _at_arrival(ways.read(target, scene.way, order), "no message of the contact's is told to the model")
+            return _at_arrival(ways.read(target, scene.way, order), "the model gets no message of the contact")
         case "value":
             found = ways.filled(target, scene.way, order)
-            return _with(scene, found, says, "nothing that the contact fills in is told to the model")
+            return _with(scene, found, says, "the model gets no value that the contact fills in")
         case "http":
             found = ways.answered(target, scene.way, order)
-            return _with(scene, found, says, "nothing that a handler or a service answered is told to the model")
+            return _with(scene, found, says, "the model gets nothing that a handler or a service returned")
         case "tool" if brief is None or all(tool.confirms for tool in brief.tools):
             raise AttackImpossible("the step has no tool that is called without asking")
         case "facts" if brief is None or not (brief.facts or brief.facts_text):
@@ -116,7 +116,9 @@ def _plot(scene: ReachedTarget, asks: str | PictureMessage) -> AttackPlan:
     if not scene.stays:
         return _at_arrival(scene.way)
     act = WriteMove(asks) if isinstance(asks, str) else asks
-    return AttackPlan(tuple(beats((*scene.way, ModelResult(HARMLESS)))), ScriptedMove(act), _returned(scene.way))
+    return AttackPlan(
+        tuple(scripted_moves((*scene.way, ModelResult(HARMLESS)))), ScriptedMove(act), _returned(scene.way)
+    )
 
 
 def _with(scene: ReachedTarget, way: MoveSequence | None, says: str, why: str) -> AttackPlan:
@@ -126,15 +128,15 @@ def _with(scene: ReachedTarget, way: MoveSequence | None, says: str, why: str) -
 
 
 def _at_arrival(way: MoveSequence | None, why: str = "") -> AttackPlan:
-    """The model is told when the contact comes to the step. Raises `Uncovered` with ``why`` where there is no such way."""
+    """The model gets the request when the contact reaches the step. Raises `AttackImpossible` with ``why`` where there is no such way."""
     if way is None:
         raise AttackImpossible(why)
-    *before, last = beats(way)
+    *before, last = scripted_moves(way)
     return AttackPlan(tuple(before), last, _returned(way))
 
 
-def beats(way: Sequence[Move]) -> list[ScriptedMove]:
-    """The moves in order, what is answered with what it is answered to. Handlers return what the world says."""
+def scripted_moves(way: Sequence[Move]) -> list[ScriptedMove]:
+    """The moves in order, what is answered with what it is answered to. Handlers return what the stubs say."""
     found: list[ScriptedMove] = []
     for move in way:
         if isinstance(move, ModelResult | HttpResult):

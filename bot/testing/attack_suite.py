@@ -1,4 +1,4 @@
-"""Attacking a bot by the real path: each attack is the conversation of another contact with one engine."""
+"""The attack suite: each attack is the conversation of a new contact with a running engine."""
 
 import json
 import logging
@@ -62,7 +62,7 @@ _RETRIES = timedelta(minutes=3)  # beyond the time that an answer may take
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """An attack on a step, and what came of it: ``talk`` is what was done and said since it began.
+    """An attack on a step and its outcome: ``conversation`` is what was done and sent since it began.
 
     ``missed`` says why it could not be made; then nothing was tried.
     """
@@ -104,7 +104,7 @@ class AttackSuite:
                 chosen = [tried for tried in chosen if tried.attack.order is not None]
             way = self._ways.to(target) if chosen else None
             if way is None:
-                why = "no way to the step was found: write a test that leads there"
+                why = "no conversation reaches this step: write a test that does"
                 yield from (replace(tried, missed=why) for tried in chosen)
                 continue
             scene = ReachedTarget(target, way, self._ways.stays(target, way))
@@ -115,11 +115,13 @@ class AttackSuite:
         order = order_of(tried.attack, tried.channel, tried.target, self._seed)
         try:
             plot = plot_of(self._ways, scene, tried.channel, order, tried.attack.says)
-            held = _AttackRun(world, tried, plot, order, None if self._source is None else ModelProxy(self._source))
-            seen = held.hold()
+            attack_run = _AttackRun(
+                world, tried, plot, order, None if self._source is None else ModelProxy(self._source)
+            )
+            seen = attack_run.run()
         except (AttackImpossible, ModelUnavailable) as missed:
             return replace(tried, missed=str(missed))
-        return replace(tried, findings=tuple(findings(seen)), conversation=tuple(held.lines))
+        return replace(tried, findings=tuple(findings(seen)), conversation=tuple(attack_run.lines))
 
 
 def _on(target: AttackTarget) -> Iterator[AttackResult]:
@@ -151,8 +153,8 @@ class AttackEnvironment:
         return self.stubs.request(request, key)
 
     def begin(self, stub_definitions: StubDefinitions, facts: str | None = None) -> None:
-        """A new contact, with what answers in place of the world; ``facts`` is a text at the end of each file of facts."""
-        self.simulation.become_somebody_new()
+        """A new contact, with these stubs; ``facts`` is a text at the end of each file of facts."""
+        self.simulation.become_new_contact()
         self.contacts.add(self.simulation.contact)
         program = self._program if facts is None else load_program(_with_facts(self.folder, facts))
         self.stubs = Stubs(stub_definitions)
@@ -231,8 +233,8 @@ class _AttackRun:
         real = None if voice is None else voice.speak
         self._model = HostileModel(tried.target, order, tried.attack.script, first, real, self._note)
 
-    def hold(self) -> AttackObservation:
-        """Hold it. Raises `Uncovered` where the order does not reach the model, and what a real model's service is troubled by."""
+    def run(self) -> AttackObservation:
+        """Run the attack. Raises `AttackImpossible` where the order does not reach the model, and the errors of a real model's service."""
         world, simulation, tried, target = self._world, self._simulation, self._tried, self._tried.target
         secret = SECRET if tried.attack.name == "failing-tool" else ""
         text = self._order if tried.channel == "tool" else None
@@ -249,7 +251,7 @@ class _AttackRun:
         if self._voice is not None and self._voice.trouble is not None:
             raise self._voice.trouble
         if not self._model.turned:
-            raise AttackImpossible("what was injected does not reach the model there")
+            raise AttackImpossible("the injected text does not reach the model there")
         seen.session, seen.requests = simulation.session(), self._model.requests
         seen.said = self._messages[self._turned :]
         seen.tries = self._model.answers
@@ -284,7 +286,7 @@ class _AttackRun:
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
 
     def _play(self, seen: AttackObservation, beat: ScriptedMove) -> None:
-        """Let the contact do something, and note what it came to."""
+        """Let the contact do something, and note the outcome."""
         simulation, asked = self._simulation, len(self._model.requests)
         self.lines.append(_in_words(beat))
         if isinstance(beat.act, MessageBurst):

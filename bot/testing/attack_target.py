@@ -1,4 +1,4 @@
-"""What is attacked: the steps of a bot that ask a model, and the ways on which a contact reaches them."""
+"""The targets of attacks: the steps of a bot that ask a model, and the moves with which a contact reaches them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class AttackTarget:
 
     @property
     def brief(self) -> Brief | None:
-        """What an `ai` step tells its model; None of a `classify` step."""
+        """The brief of an `ai` step's model; None for a `classify` step."""
         return self.kind.brief if isinstance(self.kind, AiStep) else None
 
     def is_of(self, flow: str, step: str) -> bool:
@@ -75,9 +75,9 @@ class RouteFinder:
     def to(self, target: AttackTarget) -> MoveSequence | None:
         """What happens until the model is asked there; None where no such way was found."""
         place, reachability = (target.flow, target.step), self._graph.analysis(Reachability)
-        story = reachability.path_to(place) if place in reachability.reached else ()
+        route = reachability.path_to(place) if place in reachability.reached else ()
         search = MoveSearch(self._explorer, self._proposals)
-        state = search.find([self._begin()], story, lambda state: _asks(state, target) is not None, MOST_TURNS)
+        state = search.find([self._begin()], route, lambda state: _asks(state, target) is not None, MOST_TURNS)
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)
 
     def stays(self, target: AttackTarget, way: MoveSequence) -> bool:
@@ -87,13 +87,13 @@ class RouteFinder:
         return frame is not None and target.is_of(frame.flow, frame.step)
 
     def filled(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
-        """The way with a text in place of something that the contact fills in, if the model is then told of it."""
+        """The way with a text in place of something that the contact fills in, if the model then gets it."""
         unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None  # the last is what it sorts
         role = None if target.brief is None else "system"
         return self._telling(target, text, (_written(way, number, text) for number in range(len(way) - unread)), role)
 
     def answered(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
-        """The way with a text in what a handler or a service answers, if the model is then told of it."""
+        """The way with a text in what a handler or a service answers, if the model then gets it."""
         return self._telling(target, text, (_returned(way, number, text) for number in range(len(way))), None)
 
     def read(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:

@@ -1,4 +1,4 @@
-"""A talk with a bot from Python: the lines of a test in YAML, as methods."""
+"""The pytest fixture's conversation with a bot: the lines of a YAML test as methods."""
 
 import json as json_format
 from collections.abc import Callable, Iterable, Mapping
@@ -49,13 +49,13 @@ HERE = Mark("", 0, 0)  # pytest shows the line
 
 
 class TooLate(BotError):
-    """A stand-in is set after the talk has begun."""
+    """A stub is set after the conversation has begun."""
 
 
 class Chat:
-    """A contact's talk with a bot, which begins with the first thing that happens.
+    """A contact's conversation with a bot. It begins with the first thing that happens.
 
-    Each method that says what happens or what is expected raises `AssertionError` where the talk goes another way;
+    Each method that says what happens or what is expected raises `AssertionError` where the conversation differs;
     what the bot says and nobody expects is one, too. ``late`` and ``wait`` take durations like ``2h``.
     """
 
@@ -77,7 +77,7 @@ class Chat:
         self._running = ExitStack()
         self._player: Player | None = None
 
-    # What answers in place of the world
+    # Stubs
 
     def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
         """Let a handler return this, or fail; several results are returned in turn.
@@ -88,7 +88,7 @@ class Chat:
         if name not in calls:
             raise LookupError(f'no handler "{name}" ({did_you_mean(name, calls, "declare it in handlers.py")})')
         if self._player is not None:
-            raise TooLate(f'"{name}" gets its stand-in before anything happens, or not at all')
+            raise TooLate(f'"{name}" needs its stub before anything happens: call chat.handler first')
         answers = tuple(HandlerStub(result) for result in results) or (HandlerStub(fails=fails),)
         handlers = {**self._stage.handlers, name: StubAnswers(answers, turns=len(answers) > 1)}
         self._stage = replace(self._stage, handlers=handlers)
@@ -130,7 +130,7 @@ class Chat:
         self._take(WaitLine(HERE, _duration(duration)))
 
     def event(self, event: str, **data: Any) -> None:
-        """The gateway tells of something, such as ``conversation.resolved``."""
+        """The gateway reports an event, such as ``conversation.resolved``."""
         self._take(EventLine(HERE, event, data))
 
     def start(self, flow: str, data: Mapping[str, Any] | None = None, busy: str = "after") -> None:
@@ -167,7 +167,7 @@ class Chat:
     def expect(self, **wanted: Any) -> None:
         """Where the contact is, what is known and what was done: the keys under `expect` in a test."""
         if strange := wanted.keys() - {*EXPECTED}:
-            raise TypeError(f"nothing is known of {', '.join(sorted(strange))}")
+            raise TypeError(f"expect: no key {', '.join(sorted(strange))}")
         self._take(ExpectLine(HERE, {key: _node(value) for key, value in wanted.items()}))
 
     @property
@@ -177,7 +177,7 @@ class Chat:
         return self._simulation.session()
 
     def finish(self) -> None:
-        """The talk is over: nothing may be left that was not heard, or not asked for."""
+        """End the conversation: every message has been expected, and every stub used."""
         __tracebackhide__ = True
         if self._player is not None:
             self._checked(self._player, self._player.finish)

@@ -1,4 +1,4 @@
-"""Holding what a test expects against what there is."""
+"""Comparison of what a test expects with the messages, the conversation and what models did."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,4 +1,4 @@
-"""Which steps and outcomes of a bot its tests take.
+"""The coverage of a bot by its tests: which steps and outcomes they take.
 
 What counts is what is written: each step, each outcome of it that a file says something about (an option, a reply, an
 error, a reminder, a time-out, `then`), and each word. What is inherited counts once, where it is written, whichever

@@ -1,4 +1,4 @@
-"""Evaluating: a talk is held several times with a model, or with a recording of one, and what went well is counted."""
+"""Evaluations: a conversation is run several times with a model, or with recorded answers, and the passed tries are counted."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _REASON = 300  # characters
 
 @dataclass(frozen=True, slots=True)
 class EvaluationTry:
-    """One time that the talk was held: why it failed, and all that models were asked for it, the judge included."""
+    """One run of the conversation: why it failed, and all questions to models, the judge included."""
 
     failure: FailedTest | None
     answers: tuple[AnsweredQuestion, ...]
@@ -95,7 +95,7 @@ def evaluate(
     model: str,
     pause: Callable[[float], None] = time.sleep,
 ) -> EvaluationResult:
-    """Hold the talk as often as the evaluation says. ``pause`` waits before a try that the service puts off is repeated.
+    """Run the conversation as often as the evaluation says. ``pause`` waits before a try is repeated because the service was busy.
 
     Raises `bot.testing.model_sources.EvaluationStopped`.
     """
@@ -107,12 +107,12 @@ def evaluate(
 def replay(
     transcript: Transcript, program: Program, folder: Folder, model: str, recorded: Sequence[Sequence[AnsweredQuestion]]
 ) -> EvaluationResult:
-    """Hold the talk with the answers of the tries that were recorded, as if they came now."""
+    """Run the conversation with the recorded answers of each try."""
     assert transcript.tries is not None
     tries: list[EvaluationTry] = []
     try:
         if len(recorded) < transcript.tries.times:
-            raise StaleRecording(f"{transcript.tries.times} tries are wanted, and {len(recorded)} recorded")
+            raise StaleRecording(f"{transcript.tries.times} tries are needed, {len(recorded)} recorded")
         for answers in recorded[: transcript.tries.times]:
             source = RecordedModel(answers)
             tries.append(_try(transcript, program, folder, source))
@@ -146,7 +146,7 @@ def _tried(
 
 
 def _try(transcript: Transcript, program: Program, folder: Folder, source: AnswerSource) -> EvaluationTry:
-    """Hold the talk once. Raises what troubled its model."""
+    """Run the conversation once. Raises the error of its model, if there was one."""
     voice = ModelProxy(source)
 
     def judge(question: str, conversation: Sequence[SpokenLine]) -> str:
@@ -165,7 +165,7 @@ def _try(transcript: Transcript, program: Program, folder: Folder, source: Answe
 
 
 def judging(question: str, conversation: Sequence[SpokenLine]) -> list[dict[str, str]]:
-    """The question to the judge: the talk stands in it as data."""
+    """The question to the judge, with the conversation as data."""
     lines = [{"who": "chatbot" if spoken.who == "bot" else "contact", "says": _line(spoken)} for spoken in conversation]
     asked = f"The conversation:\n\n{json.dumps(lines, ensure_ascii=False, indent=1)}\n\n{THE_QUESTION}{question}"
     return [{"role": "system", "content": _JUDGE}, {"role": "user", "content": asked}]

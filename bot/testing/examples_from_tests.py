@@ -1,4 +1,4 @@
-"""What the tests of a bot know of its world: what contacts write, and what handlers, services and models answer."""
+"""Example inputs from the tests of a bot: texts of contacts, and results of handlers, services and models."""
 
 import json
 from collections.abc import Iterable

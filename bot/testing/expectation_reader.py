@@ -1,4 +1,4 @@
-"""Reading what a test expects: of a message, and of the conversation."""
+"""Reads what a test expects of a message (`bot`) and of the conversation (`expect`)."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
-"""Making tests of a bot: talks that take its steps and outcomes, and walks by chance, with what the bot says to them.
+"""Generated tests of a bot: conversations that take its steps and outcomes, and random walks.
 
-The talks are found with the real engine alone (`bot.checker.exploring.explorer`), so that a thousand are tried in a second.
+They are found with the real engine alone (`bot.checker.exploring.explorer`), so that a thousand are tried in a second.
 """
 
 from collections import Counter
@@ -99,11 +99,11 @@ class PathFinder:
         reachability = graph.analysis(Reachability)
         search = MoveSearch(self._explorer, self._proposals)
         for key, edges in self._left(graph, reachability).items():
-            stories = (found for edge in edges for found in self._stories(edge, graph, reachability))
-            for begins, story in islice(stories, _AIMS):
+            routes = (found for edge in edges for found in self._routes(edge, graph, reachability))
+            for begins, route in islice(routes, _AIMS):
                 if key in self.taken:
                     break
-                state = search.find(begins, story, partial(self._takes, key), _AIMED, short=False)
+                state = search.find(begins, route, partial(self._takes, key), _AIMED, short=False)
                 if state is not None:
                     self._keep(self._way(state))
                     for each in state.path():
@@ -119,16 +119,16 @@ class PathFinder:
                     found.setdefault(key, []).append(edge)
         return found
 
-    def _stories(
+    def _routes(
         self, edge: Edge, graph: Graph, reachability: Reachability
     ) -> Iterator[tuple[list[ExploredState], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
         way = reachability.path_to(edge.source)
         around = cycle_through(edge.source, graph.edges, reachability.reached) * _rounds(graph, edge)
         for start in range(len(way), -1, -1):
-            story = (*way[start:], *around, edge)
-            if story[0].source in self._met:
-                yield self._met[story[0].source], story
+            route = (*way[start:], *around, edge)
+            if route[0].source in self._met:
+                yield self._met[route[0].source], route
         yield [*self._begins, *self._met.get(None, ())], (*way, *around, edge)
 
     def _note(self, state: ExploredState) -> None:
@@ -162,7 +162,7 @@ class PathFinder:
 
 
 def _rounds(graph: Graph, edge: Edge) -> int:
-    """How often a step has to be come to again before an edge is taken."""
+    """How often a step has to be entered again before an edge is taken."""
     visits = graph.steps[edge.source].options.visits
     return visits.most if visits is not None and edge.outcome == VISITS_OVER else 0
 
@@ -195,7 +195,7 @@ BEGINS = (
     (datetime(2030, 5, 7, 15, 0), "15555550102"),
     (datetime(2030, 5, 8, 8, 0), "15555550103"),
 )
-"""When the talks begin, and who talks: what is open, and what is drawn for good, differ."""
+"""When conversations begin, and with which contact: opening hours and shares differ."""
 
 _MOST_MOVES = 12  # of a walk
 WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
@@ -241,7 +241,7 @@ class ConversationGenerator:
             yield self._written(self._walk(dice), WALKS, f"generated: walk {nth} of seed {seed}")
 
     def begins(self) -> list[ExploredState]:
-        """Where the talks begin."""
+        """The states in which conversations begin."""
         zone = self._library.bot.timezone
         return [self.explorer.begin(contact, now.replace(tzinfo=zone)) for now, contact in BEGINS]
 
@@ -254,7 +254,7 @@ class ConversationGenerator:
         return state
 
     def _name_of(self, way: ConversationPath) -> str:
-        """What a talk takes first of all that no talk before it takes."""
+        """The first step or outcome that a conversation takes and no earlier one does."""
         first = min(way.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
         return self._coverage.name_of(first)
 

@@ -1,4 +1,4 @@
-"""The scripted hostile model: it does whatever a text in its prompt tells it, as soon as that text is there."""
+"""The scripted hostile model: it obeys a text in its prompt, as soon as that text is there."""
 
 import json
 import threading
@@ -67,7 +67,7 @@ AttackScript = Callable[[Prompt], Iterable[Item]]
 
 
 class HostileModel:
-    """Answers requests, on many threads. ``on_turned`` is called when it begins to do what it is told.
+    """Answers requests, on many threads. ``on_turned`` is called when it begins to obey.
 
     Until then, and when its script has ended, it says something harmless. ``first`` comes before the order can be in its
     prompt at all: the call of the tool that has it. ``real``: another model answers in place of the script. While ``may_go_on``

@@ -1,4 +1,4 @@
-"""Who answers in an evaluation: a real model, or the recording of one. Both are asked what the bot asks, over HTTP."""
+"""The sources of answers in an evaluation: a real model or a recording; and the file format of recordings."""
 
 import hashlib
 import json
@@ -34,12 +34,12 @@ BUDGET = 500_000
 """The tokens of a run where nothing is said."""
 
 THE_QUESTION = "The question: "
-"""What stands between a talk and the question about it."""
+"""The text between a conversation and the question about it."""
 
 _QUOTED = 60  # characters of what was asked
 _PUTS_OFF = (ServiceRateLimited, ProviderError, ServerError, ServiceTimedOut, CutStream)
 _OF_THE_MODEL = "server_error"
-"""What the bot is told where the model's answer is none."""
+"""The error that the bot gets where the model's answer is unusable."""
 
 
 class EvaluationStopped(BotError):
@@ -60,7 +60,7 @@ class StaleRecording(BotError):
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """What a model is asked, in short: fingerprints of what it is told, of its tools and of the exchange so far.
+    """What a model is asked, in short: fingerprints of its instructions, of its tools and of the exchange so far.
 
     ``last`` is the beginning of what the contact has said last.
     """
@@ -87,7 +87,7 @@ class AnsweredQuestion:
     seconds: float = 0.0
 
     def item(self) -> ModelAnswer | ErrorAnswer:
-        """What the stand-in for the service answers the bot with."""
+        """The answer of the emulated service to the bot."""
         if self.fails:
             return failure(self.fails, 500 if self.fails == _OF_THE_MODEL else 400, message=self.text or None)
         return ModelAnswer(self.text, calls=self.calls, finish=self.finish)
@@ -97,7 +97,7 @@ class AnswerSource(Protocol):
     """Answers the questions of one try, from several threads."""
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
-        """The answer to a question in the wire form. Raises `AnswerStopped`, `ModelUnavailable` and `StaleRecording`."""
+        """The answer to a question in the wire form. Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`."""
         ...
 
 
@@ -110,11 +110,11 @@ class RunBudget:
         self._lock = threading.Lock()
 
     def check(self, request: ChatRequest) -> None:
-        """Raise `AnswerStopped` where a question with its longest answer might come to more than there is."""
+        """Raise `EvaluationStopped` where a question with its longest answer might exceed the budget."""
         cost = request.estimate("").prompt_tokens + request.max_tokens
         if self.used + cost > self.most:
             left = self.most - self.used
-            what = f"{left:,} of {self.most:,} tokens are left, and the next question may use up {cost:,}"
+            what = f"{left:,} of {self.most:,} tokens are left, and the next question may need {cost:,}"
             raise EvaluationStopped(f"{what}: allow more with --budget, or choose evaluations with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
@@ -168,7 +168,7 @@ class LiveModel:
 def _failing(error: CompletionError) -> str:
     """What the bot is told of an error that it is to meet as it does in earnest: one of its question, or of the answer.
 
-    Raises `ModelUnavailable` or `AnswerStopped` for others.
+    Raises `ModelUnavailable` or `EvaluationStopped` for others.
     """
     if isinstance(error, InvalidRequest):
         return type(error).code
@@ -191,7 +191,7 @@ class RecordedModel:
         question = question_of(body, judges)
         with self._lock:
             if not self._left:
-                raise StaleRecording(f'more is asked than was recorded: "{question.last}"')
+                raise StaleRecording(f'the bot asks more questions than were recorded, first: "{question.last}"')
             answered = self._left.popleft()
         if question != answered.question:
             raise StaleRecording(_changed(answered.question, question))
@@ -200,13 +200,15 @@ class RecordedModel:
     def end(self) -> None:
         """Raise `StaleRecording` where not all has been asked for."""
         if self._left:
-            raise StaleRecording(f'less is asked than was recorded: "{self._left[0].question.last}"')
+            raise StaleRecording(
+                f'the bot asks fewer questions than were recorded, without: "{self._left[0].question.last}"'
+            )
 
 
 def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
     """A question in short. Which model is asked, and what the service calls a call, is no part of it.
 
-    ``judges``: it is one to the judge, behind the talk.
+    ``judges``: it is for the judge, and follows the conversation.
     """
     first, *others = body["messages"]
     exchange = [_without_ids(message) for message in others]
@@ -230,11 +232,11 @@ def _short(value: Any) -> str:
 def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
     """In what a question differs from the one that was recorded."""
     if then.instructions != now.instructions:
-        return "what the model is told has changed: its instructions, the facts or the values that are known"
+        return "the text for the model has changed: its instructions, the facts or the known values"
     if then.tools != now.tools:
         return "the tools or the exits that the model may use have changed"
     if then.last != now.last:
-        return f'the talk goes another way: the model is asked "{now.last}", and was asked "{then.last}"'
+        return f'the conversation differs: the model is asked "{now.last}", and was asked "{then.last}"'
     return f'what came before "{now.last}" has changed: messages, or the results of tools'
 
 

@@ -1,4 +1,4 @@
-"""Holding a talk with a bot, line by line, up to the first that does not fit."""
+"""Plays the lines of a test to a bot, up to the first line that does not match."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ RATE_LIMITED_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
-    """One line of a talk as it went: ``who`` is bot, or what happened: user, tap, pick, wait, ..."""
+    """One line of the conversation as it went: ``who`` is bot, or what happened: user, tap, pick, wait, ..."""
 
     who: str
     text: str
@@ -55,7 +55,7 @@ class SpokenLine:
 
 
 class ConversationFailed(BotError):
-    """The talk goes another way than the test says.
+    """The conversation differs from the test.
 
     ``expected`` are the messages that the test lists from here on up to what happens next, ``found`` those that the
     bot has sent instead.
@@ -75,14 +75,14 @@ class ConversationFailed(BotError):
 
 
 Judge = Callable[[str, Sequence[SpokenLine]], str]
-"""Answers a question about a talk: why it is no, empty where it is yes."""
+"""Answers a question about a conversation: the reason for a no, an empty text for yes."""
 
 
 class Player:
-    """Plays the lines of a talk with a bot. ``talk`` is what was said until now, as far as it was expected.
+    """Plays the lines of a test. ``conversation`` is what was said until now, as far as it was expected.
 
     With a ``judge`` it plays an evaluation: what the bot says may be any number of messages beside those that are listed.
-    Each method raises `ConversationFailed`, or another `BotError` that says in words why the talk does not go on.
+    Each method raises `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
     """
 
     def __init__(self, simulation: Simulation, stubs: Stubs, judge: Judge | None = None) -> None:
@@ -113,12 +113,14 @@ class Player:
                 self._act(line, following)
 
     def finish(self) -> None:
-        """The talk is over: everything has been said, asked for, and gone wrong."""
+        """End the test: every message has been expected, every stub used, every fault applied."""
         self._nothing_more("after")
         self._all_asked()
         for fault in self._faults:
             if not fault.hits:
-                raise ConversationFailed(f"the gateway had no occasion for its fault: {fault.kind}")
+                raise ConversationFailed(
+                    f"fault {fault.kind} was never applied: the bot sent nothing that it could affect"
+                )
 
     def _act(self, act: InputLine, following: Sequence[TranscriptLine]) -> None:
         self._nothing_more("before")
@@ -171,14 +173,15 @@ class Player:
 
     def _all_asked(self) -> None:
         if self._simulation.service.unsaid:
-            raise ConversationFailed("the model is asked less often than the test says")
+            raise ConversationFailed("the test has more `model` lines than the bot asks the model")
         if (unasked := self._stubs.unasked) is not None:
-            raise ConversationFailed(f"the bot does not ask {unasked}, which the test has an answer for")
+            raise ConversationFailed(f"the bot did not send the request {unasked}, for which the test has an answer")
 
     def _silence(self) -> None:
         if self._judge is not None and self._said:
             raise ConversationFailed(
-                "the bot says something, and is to be silent", [ExpectationDifference("says", NOTHING, self._said[0])]
+                "the bot sends a message, and the test expects silence",
+                [ExpectationDifference("says", NOTHING, self._said[0])],
             )
         self._nothing_more("here")
 
@@ -207,18 +210,18 @@ class Player:
             if not differences_of(line, self._unheard.popleft()):
                 return
         differences = differences_of(line, unheard[0] if unheard else ShownMessage())
-        raise ConversationFailed("no message of the bot's is like this", differences, [line], unheard)
+        raise ConversationFailed("no message of the bot matches this line", differences, [line], unheard)
 
     def _look(self, line: ExpectLine) -> None:
         differences = differences_in(line, self._seen(line)) or self._judged(line)
         if differences:
-            raise ConversationFailed("the conversation is not where it is expected", differences)
+            raise ConversationFailed("the conversation is not as expected", differences)
 
     def _judged(self, line: ExpectLine) -> list[ExpectationDifference]:
         says = line.wanted.get("says")
         questions = texts_of(says.get("judge")) if isinstance(says, Map) else ()
         if questions and self._judge is None:
-            raise ConversationFailed("a judging question needs a model: it is for evaluations")
+            raise ConversationFailed("a `judge` question needs a model: use it in an evaluation")
         verdicts = [
             (question, self._judge(question, self.conversation)) for question in questions if self._judge is not None
         ]

@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
-    """A talk with a bot: of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
+    """A conversation with a bot: of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
     from bot.testing.chat_fixture import Chat
 
     marker = request.node.get_closest_marker("bot")

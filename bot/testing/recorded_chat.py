@@ -1,4 +1,4 @@
-"""Writing a conversation down as a test, while it is held."""
+"""A simulation that records a chat as a test."""
 
 import json
 from collections import defaultdict
@@ -62,10 +62,10 @@ class RecordedSimulation(Simulation):
         with self._recorded({"wait": duration_words(duration, len(UNITS))}):
             super().wait(duration)
 
-    def become_somebody_new(self) -> None:
-        """Go on as a contact whom the bot has never met: with another test."""
+    def become_new_contact(self) -> None:
+        """Go on as a new contact, in another test."""
         self._end()
-        super().become_somebody_new()
+        super().become_new_contact()
         self._begin()
 
     def swap(self, program: Program) -> None:
@@ -98,7 +98,7 @@ class RecordedSimulation(Simulation):
 
     @contextmanager
     def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
-        """Note what happens and what comes of it."""
+        """Record what happens and what follows."""
         self._catch_up()
         self._lines.append(act)
         try:
@@ -137,7 +137,7 @@ class RecordedSimulation(Simulation):
 
 
 def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterator[Mapping[str, Any]]:
-    """What services and models answered, as lines of a talk."""
+    """What services and models answered, as lines of a test."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for turn in turns:
         match turn.event:

@@ -1,4 +1,4 @@
-"""Two things beside each other, in two columns of a terminal."""
+"""Two texts side by side, in two columns of a terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reading what a test answers in place of the world: handlers, `http`, models and chance."""
+"""Reads the stubs of a test: what handlers, `http` requests and models return, and random numbers."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def named_value(node: Node, problems: Problems) -> tuple[str, Mapping[str, Any]]
         case Map(entries=((Scalar(text=name), Map() as arguments),)):
             return name, plain_of(arguments, problems)
     fix = "write the tool's name and its arguments: {orders.find: {number: 1}}"
-    problems.add("E601", node.mark, "this is no call", fix)
+    problems.add("E601", node.mark, "this is not a call", fix)
     return None
 
 
@@ -67,7 +67,7 @@ def read_request(node: Node, problems: Problems) -> tuple[str, HttpStub] | None:
         found = _read_http_of(request, answer, problems)
         return None if found is None else (request.text, found)
     problems.add(
-        "E601", node.mark, "this is no request with its answer", "write {GET https://api.example: {json: ...}}"
+        "E601", node.mark, "this is not a request with its answer", "write {GET https://api.example: {json: ...}}"
     )
     return None
 
@@ -94,7 +94,12 @@ def _read_result(name: Scalar, node: Node, known: KnownNames, problems: Problems
     fails = fields.choice("fails", _failures(spec)) if spec is not None else fields.string("fails")
     fields.close()
     if fields.has("returns") == fields.has("fails"):
-        problems.add("E601", node.mark, f"{fields.what}: what does it do?", "write either returns: or fails:")
+        problems.add(
+            "E601",
+            node.mark,
+            f"{fields.what}: exactly one of returns and fails is needed",
+            "write either returns: or fails:",
+        )
         return None
     return HandlerStub(None if returns is None else plain_of(returns, problems), fails)
 
@@ -105,7 +110,7 @@ def _failures(spec: HandlerSpec) -> tuple[str, ...]:
 
 def _read_http_of(request: Scalar, node: Node, problems: Problems) -> HttpStub | None:
     if _REQUEST.fullmatch(request.text) is None:
-        what = f'"{request.text}" is no request'
+        what = f'"{request.text}" is not a request'
         problems.add("E601", request.mark, what, "write its method and address, like GET https://api.example/orders/*")
         return None
     return _read_http(node, problems)
@@ -123,7 +128,7 @@ def _read_http(node: Node, problems: Problems) -> HttpStub:
     fails = fields.choice("fails", HTTP_FAILURES)
     fields.close()
     if content is not None and text is not None:
-        problems.add("E601", fields.mark_of("text"), "http: `json` beside `text`", "keep one")
+        problems.add("E601", fields.mark_of("text"), "http: both `json` and `text`", "keep one")
     body = (text or "").encode() if content is None else json.dumps(plain_of(content, problems)).encode()
     kind = "text/plain" if content is None else "application/json"
     told = {name.text.lower(): text_of(value, problems, f"http: headers: {name.text}") or "" for name, value in given}

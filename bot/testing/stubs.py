@@ -1,4 +1,4 @@
-"""What answers in a test in place of handlers, services, models and chance; it notes what was asked for."""
+"""The stubs of a test: they replace handlers, services, models and random numbers, and record every call."""
 
 import functools
 import json
@@ -44,7 +44,7 @@ class ObservedCall:
 
 
 class Stubs:
-    """Plays what a test puts in place of the world. Called from many threads.
+    """Answers as the test says. Called from many threads.
 
     ``calls`` are the calls and requests since they were cleared last; ``troubles`` is what was asked for and not
     answered by the test.
@@ -73,7 +73,7 @@ class Stubs:
             return self._next[0][0] if self._next else None
 
     def play(self, program: Program) -> Program:
-        """The program with stand-ins for its Python, of which every call is noted, and for chance."""
+        """The program with stubs for its Python, which record every call, and for random numbers."""
         extensions = program.extensions
         self._results = Results(extensions)
         handlers = {name: self._called(spec) for name, spec in extensions.handlers.items()}
@@ -90,14 +90,14 @@ class Stubs:
             self.calls.append(ObservedCall(name, _parts(request)))
             answer = self._scripted(name) or self._turn(self._http, lambda written: is_meant(written, name))
             if answer is None:
-                self.troubles.append(f"the bot asks {name}, and the test has no answer: write - http: {{{name}: ...}}")
+                self.troubles.append(f"the bot sends {name}, and the test has no answer: write - http: {{{name}: ...}}")
                 raise NotAllowed(f"{name} is not scripted")
         if answer.fails is not None:
             raise HTTP_FAILURES[answer.fails](f"{answer.fails}, as the test says")
         return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """What a model says for which no line of the talk stands."""
+        """What a model answers where no line of the test does."""
         question = asked(request)
         with self._lock:
             answer = self._turn(self._models, lambda part: part.casefold() in question.casefold())
@@ -122,7 +122,7 @@ class Stubs:
         return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
 
     def _called(self, spec: HandlerSpec) -> HandlerSpec:
-        """A call that is noted, and made by a stand-in where the test has one."""
+        """A handler whose calls are recorded; a stub answers where the test has one."""
         turns = self._calls.get(spec.name)
         errors = spec.errors if turns is None else {**spec.errors, "timeout": _TimedOut, "mismatch": _Mismatched}
 
@@ -140,7 +140,9 @@ class Stubs:
             self.calls.append(made)
             result: HandlerStub | None = None if turns is None else turns.take()
             if turns is not None and result is None:
-                self.troubles.append(f'the bot calls "{made.name}" more often than the test has answers')
+                self.troubles.append(
+                    f'the bot calls "{made.name}" more often than the test has answers: add one to `handlers`'
+                )
             return result
 
     def _draw(self, key: str) -> float:
@@ -149,7 +151,7 @@ class Stubs:
             number: float | None = self._random.take()
             if number is not None:
                 return number
-            self.troubles.append("the bot draws more random numbers than the test has")
+            self.troubles.append("the bot draws more random numbers than the test has: add one to `random`")
             return 0.0
 
 
@@ -173,7 +175,7 @@ def calls_of(answer: ModelStub) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _ended(result: HandlerStub | None, errors: Mapping[str, type[BaseException]]) -> Any:
-    """What a stand-in's function comes to. Raises what it fails with."""
+    """The result of a stub. Raises the error that the test says."""
     if result is None:
         raise _Undeclared("the test has no answer")
     if result.fails is None:

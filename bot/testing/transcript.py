@@ -1,4 +1,4 @@
-"""A test or an evaluation as a value: its document's time, stand-ins and talk."""
+"""A test or an evaluation as a value: its time, its stubs and its lines."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from bot.flow.definition import Flow
 from bot.lang.problems import Mark
 from bot.lang.source import Node
 
-# What a test answers in place of the world
+# Stubs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class HttpStub:
 
 @dataclass(frozen=True, slots=True)
 class HandlerStub:
-    """What a handler's stand-in returns, or the error that it fails with, and what stands in that."""
+    """What a handler's stub returns, or the error that it fails with, and its text."""
 
     value: Any = None
     fails: str | None = None
@@ -57,9 +57,9 @@ class StubAnswers:
 
 @dataclass(frozen=True, slots=True)
 class StubDefinitions:
-    """All that a test puts in place of the world, by what is asked for: a handler, a request, a part of a question.
+    """All stubs of a test: by handler, by request, and by a part of the question to a model.
 
-    ``random`` is what is drawn, None: in earnest.
+    ``random`` are the numbers that are drawn; None: real random numbers.
     """
 
     handlers: Mapping[str, StubAnswers] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class WaitLine:
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """The gateway tells of something: an event by its name."""
+    """The gateway reports an event, by its name."""
 
     mark: Mark
     event: str
@@ -152,7 +152,7 @@ class AgainLine:
 
 
 InputLine = UserLine | TapLine | PickLine | SendLine | WaitLine | EventLine | StartLine | RestartLine | AgainLine
-"""A line by which something happens, and after which the bot may say something."""
+"""A line on which something happens; the bot may answer it."""
 
 
 # What goes wrong, what is answered, what is expected
@@ -224,7 +224,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the number of who talks.
+    """One test. ``now`` is when it begins, on the clock of the bot's time zone; ``contact`` is the contact's number.
 
     With ``tries`` it is an evaluation: a model answers.
     """

@@ -1,4 +1,4 @@
-"""Reading a test or an evaluation out of its document; what is wrong with it becomes a problem."""
+"""Reads tests and evaluations from their documents, alone or with their bot; mistakes become problems."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -64,8 +64,10 @@ def _read_contact_line(make: Callable[[Mark, str, timedelta], TranscriptLine], k
 def _read_late(fields: Fields) -> timedelta:
     late = fields.duration("late") or timedelta()
     if late > LATEST:
-        fix = "write 5m at most: the bot refuses what was sent before"
-        fields.problems.add("E106", fields.mark_of("late"), "talk: late: nothing can be as late as that", fix)
+        fix = "write 5m at most: the bot rejects older messages"
+        fields.problems.add(
+            "E106", fields.mark_of("late"), "talk: late: a message cannot be more than 5 minutes late", fix
+        )
     return late
 
 
@@ -90,7 +92,7 @@ def _read_send(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     inner.close()
     if len(kinds) != 1:
         fix = f"write one of {', '.join(MEDIA_KINDS)} or location"
-        inner.problems.add("E601", inner.mark, "send: it is not said what", fix)
+        inner.problems.add("E601", inner.mark, "send: exactly one thing to send is needed", fix)
         return None
     return SendLine(fields.mark, kinds[0], caption, content, location, late)
 
@@ -129,7 +131,7 @@ def _read_event(fields: Fields, known: KnownNames) -> TranscriptLine | None:
         fix = did_you_mean(text, GATEWAY_EVENTS, f"there are {', '.join(GATEWAY_EVENTS)}")
         if text in EVENTS:
             fix = "that is what the contact does: write user:, send:, tap: or pick:"
-        fields.problems.add("E109", fields.mark_of("event"), f"event: {text} is none that can be told of", fix)
+        fields.problems.add("E109", fields.mark_of("event"), f"event: {text} is not an event of the gateway", fix)
         return None
     return EventLine(fields.mark, event.text, _read_data(fields, event.text) if isinstance(node, Map) else {})
 
@@ -157,7 +159,7 @@ def _read_fault(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     times = {kind: inner.integer(kind, 1, 1000) for kind in FAULTS if inner.has(kind)}
     inner.close()
     if len(times) != 1:
-        inner.problems.add("E601", inner.mark, "fault: one is expected", "write one like {rate_limited: 2}")
+        inner.problems.add("E601", inner.mark, "fault: exactly one fault is needed", "write one like {rate_limited: 2}")
         return None
     ((kind, number),) = times.items()
     return FaultLine(fields.mark, kind, number or 1)
@@ -201,7 +203,7 @@ INPUT_READERS: dict[str, LineReader] = {
     "start": _read_start,
     "fault": _read_fault,
 }
-"""The lines by which something happens, by the word that each begins with."""
+"""The readers of lines on which something happens, by the first word of the line."""
 
 
 NOW = datetime(2030, 5, 6, 10, 0)  # a Monday
@@ -222,7 +224,7 @@ def read_transcript(node: Map, known: KnownNames, problems: Problems) -> Transcr
     now, contact, stub_definitions = _read_now(fields), _read_contact(fields), read_stubs(fields, known)
     items = fields.items("talk")
     if fields.require("talk") and isinstance(fields.raw("talk"), List) and not items:
-        problems.add("E601", fields.mark_of("talk"), "nothing is said in this talk", "begin it with - user: hello")
+        problems.add("E601", fields.mark_of("talk"), "talk: there are no lines", "begin it with - user: hello")
     lines = [_read_line(item, known, problems) for item in items]
     fields.close()
     conversation = tuple(line for line in lines if line is not None)
@@ -234,7 +236,7 @@ def _read_tries(fields: Fields) -> Tries:
     found = None if text is None else re.fullmatch(PER_CENT, text)
     if text is not None and found is None:
         fix = "write how many of the tries have to pass, like pass: 80%"
-        fields.problems.add("E106", fields.mark_of("pass"), f'{fields.what}: pass: "{text}" is no share', fix)
+        fields.problems.add("E106", fields.mark_of("pass"), f'{fields.what}: pass: "{text}" is not a percentage', fix)
     return Tries(times, LEAST if found is None else int(found[1]))
 
 
@@ -247,7 +249,7 @@ def _read_now(fields: Fields) -> datetime:
     except ValueError:
         now = None
     if now is None or now.tzinfo is not None:
-        what = f'{fields.what}: "{text}" is no time on the bot\'s clock'
+        what = f'{fields.what}: "{text}" is not a time on the bot\'s clock'
         fields.problems.add("E602", fields.mark_of("now"), what, "write one like 2030-05-06T10:00")
         return NOW
     return now
@@ -257,7 +259,7 @@ def _read_contact(fields: Fields) -> str | None:
     text = fields.string("contact")
     number = None if text is None else digits(text)
     if text is not None and (number is None or not is_phone(number)):
-        what = f'{fields.what}: contact: "{text}" is no phone number'
+        what = f'{fields.what}: contact: "{text}" is not a phone number'
         fields.problems.add("E106", fields.mark_of("contact"), what, "write one with its country code: 6281234567890")
         return None
     return number
@@ -274,7 +276,7 @@ def _read_line(node: Node, known: KnownNames, problems: Problems) -> TranscriptL
     if not verbs:
         first = node.entries[0][0].text if node.entries else ""
         fix = did_you_mean(first, LINE_READERS, f"begin it with one of {', '.join(LINE_READERS)}")
-        problems.add("E601", node.mark, f'a line of a talk cannot begin with "{first}"', fix)
+        problems.add("E601", node.mark, f'talk: a line cannot begin with "{first}"', fix)
         return None
     line = LINE_READERS[verbs[0]](fields, known)
     fields.close()
@@ -288,7 +290,7 @@ def _read_word(node: Node, problems: Problems) -> TranscriptLine | None:
     written, fix = "a list", "write who does what, like user: hello"
     if isinstance(node, Scalar):
         written, fix = f'"{node.text}"', did_you_mean(node.text, WORD_LINES, fix)
-    problems.add("E601", node.mark, f"{written} is no line of a talk", fix)
+    problems.add("E601", node.mark, f"talk: {written} is not a line", fix)
     return None
 
 
@@ -296,7 +298,7 @@ def _read_model(fields: Fields, known: KnownNames) -> TranscriptLine | None:
     node = fields.raw("model")
     if known.evaluates:
         fix = "leave the line out, or begin the document with test:"
-        fields.problems.add("E601", fields.mark, "a model answers here, and this line says what it answers", fix)
+        fields.problems.add("E601", fields.mark, "an evaluation cannot say what the model answers", fix)
     return None if node is None else ModelLine(fields.mark, read_model(node, fields.problems))
 
 
@@ -313,7 +315,7 @@ LINE_READERS: dict[str, LineReader] = {
     "bot": read_says,
     "expect": read_expect,
 }
-"""The lines of a talk by the word that each begins with."""
+"""The readers of all lines, by the first word of the line."""
 
 OF_TESTS = {"model"}
 """Those that no evaluation has."""
@@ -323,7 +325,7 @@ WORD_LINES: dict[str, Callable[[Mark], TranscriptLine]] = {
     "restart": RestartLine,
     "again": AgainLine,
 }
-"""The lines of a talk that are one word."""
+"""The lines that are one word."""
 
 
 @dataclass(frozen=True, slots=True)

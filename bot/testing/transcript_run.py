@@ -1,4 +1,4 @@
-"""Running a test: its talk is held with the bot by the real path, in a world of its own."""
+"""Runs a test with the real bot in a simulation of its own, and explains why it failed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ def isolated_simulation(
 
 @dataclass(frozen=True, slots=True)
 class FailedTest:
-    """Why a test failed, and where. ``talk`` is what was said until then.
+    """Why a test failed, and where. ``conversation`` is what was said until then.
 
     ``expected`` are the messages that the test lists at that place, ``found`` those that came instead. ``complaints``
     are what else went wrong, such as a message that the gateway refused.
@@ -66,7 +66,7 @@ class FailedTest:
 def run(
     transcript: Transcript, program: Program, folder: Folder, coverage: Coverage | None = None
 ) -> FailedTest | None:
-    """Run one test in a world of its own; None when it passes.
+    """Run one test in a simulation of its own; None when it passes.
 
     ``coverage`` notes which steps and outcomes it took.
     """
@@ -81,7 +81,7 @@ def run(
 
 
 def play(transcript: Transcript, simulation: Simulation, player: Player) -> FailedTest | None:
-    """Hold a talk in a world that is there; None when it goes as it is written."""
+    """Play a test in a running simulation; None when it passes."""
     mark = transcript.mark
     try:
         for number, line in enumerate(transcript.conversation, start=1):
@@ -94,7 +94,7 @@ def play(transcript: Transcript, simulation: Simulation, player: Player) -> Fail
 
 
 def failure_of(error: BotError, mark: Mark, simulation: Simulation, player: Player) -> FailedTest:
-    """What a talk came to that does not go on."""
+    """The failed test for an error."""
     conversation, complaints = tuple(player.conversation), tuple(simulation.complaints())
     if not isinstance(error, ConversationFailed):
         return FailedTest(mark, str(error), conversation=conversation, complaints=complaints)
@@ -112,7 +112,7 @@ def plain(text: str, colour: str) -> str:
 
 
 def explained(failure: FailedTest, paint: Paint = plain, width: int = WIDTH) -> Iterator[str]:
-    """The lines of a failure: the talk so far, both sides from where they differ, and what else went wrong."""
+    """The lines of a failure: the conversation so far, both sides from where they differ, and what else went wrong."""
     for spoken in failure.conversation:
         yield from _spoken(spoken, paint)
     rows = rows_of(failure)
@@ -167,7 +167,7 @@ def _part(key: str, value: str | tuple[str, ...] | None, found: bool = False) ->
 
 
 def _spoken(spoken: SpokenLine, paint: Paint) -> Iterator[str]:
-    """A line of the talk: who, and what was said, with what there was to choose from."""
+    """A line of the conversation: who, and what was said, with what there was to choose from."""
     lines = [spoken.text] if spoken.message is None else lines_of(spoken.message) or [""]
     for number, line in enumerate(lines):
         who = f"{spoken.who if number == 0 else '':{WHO_WIDTH}}"

@@ -1,4 +1,4 @@
-"""What the documents of tests take, and all documents of a bot together: for editors."""
+"""The JSON Schema of test documents, and of all documents of a bot together, for editors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -106,7 +106,7 @@ _EXPECTED: Schemas = {
     "calls": takes(list_of(_CALL), "The handlers called and requests made since something happened last."),
     "called": takes(list_of(_CALL), "Handlers and requests that are among those."),
     "not_called": takes(list_of(_CALL), "Handlers and requests that are not among those."),
-    "sent": takes(integer(0), "How many messages the contact has got in this talk."),
+    "sent": takes(integer(0), "How many messages the contact has got in this test."),
     "exit": takes(
         either(one_or_several(ANY_TEXT), _NULL), "The exit that a model took since then, or any of several; null: none."
     ),
@@ -117,7 +117,9 @@ _SAID: Schemas = {
     "any": takes(one_or_several(ANY_TEXT), "Of which one at least must occur in it."),
     "without": takes(one_or_several(ANY_TEXT), "What must not occur in it."),
 }
-_JUDGED: Schemas = {"judge": takes(one_or_several(ANY_TEXT), "Questions about the talk that a model says yes to.")}
+_JUDGED: Schemas = {
+    "judge": takes(one_or_several(ANY_TEXT), "Questions about the conversation that a model says yes to.")
+}
 _LINES: Schemas = {
     "user": takes(ANY_TEXT, "The contact writes."),
     "tap": takes(ANY_TEXT, "The contact taps the newest button of this title."),
@@ -126,7 +128,7 @@ _LINES: Schemas = {
         either(choice(*MEDIA_KINDS, "sticker"), record(_SENT)), "The contact sends a file, a place or a sticker."
     ),
     "wait": takes(DURATION, "Time passes."),
-    "event": takes(either(choice(*GATEWAY_EVENTS), record(_EVENTS, most=1)), "The gateway tells of something."),
+    "event": takes(either(choice(*GATEWAY_EVENTS), record(_EVENTS, most=1)), "The gateway reports an event."),
     "start": takes(either(ANY_TEXT, record(_START, "flow")), "A program starts a flow, or FLOW/STEP."),
     "fault": takes(
         either(choice(*FAULTS), record(dict.fromkeys(FAULTS, integer(1, 1000)), most=1)),
@@ -139,7 +141,7 @@ _LINES: Schemas = {
 _ON_ITS_WAY = ("user", "tap", "pick", "send")
 
 
-def _talk(*, evaluates: bool = False) -> Schema:
+def _lines_schema(*, evaluates: bool = False) -> Schema:
     said = takes(
         record({**_SAID, **(_JUDGED if evaluates else {"judge": NEVER})}),
         "What all that the bot said since then is like.",
@@ -155,7 +157,7 @@ def _talk(*, evaluates: bool = False) -> Schema:
 
 _STAGE: Schemas = {
     "now": takes(ANY_TEXT, "When it begins, on the bot's clock; 2030-05-06T10:00 where nothing is said."),
-    "contact": takes(ANY_TEXT, "The number of who talks, with its country code."),
+    "contact": takes(ANY_TEXT, "The contact's number, with its country code."),
     "handlers": takes(map_of(one_or_several(record(_RESULT))), "What handlers return, by name; a list: in turn."),
     "http": takes(
         map_of(one_or_several(_HTTP["additionalProperties"])), "What services answer, by request; a list: in turn."
@@ -171,7 +173,7 @@ TEST = record(
         "models": takes(
             map_of(one_or_several(_MODEL)), "What models answer, by a part of what is asked; a list: in turn."
         ),
-        "talk": takes(_talk(), "What is said and what happens, in order."),
+        "talk": takes(_lines_schema(), "What is said and what happens, in order."),
     },
     "test",
     "talk",
@@ -179,13 +181,13 @@ TEST = record(
 EVALUATION = record(
     {
         "evaluate": takes(ANY_TEXT, "What it shows of a model."),
-        "times": takes(integer(1, MOST_TIMES), f"How often the talk is held; {TIMES} where nothing is said."),
+        "times": takes(integer(1, MOST_TIMES), f"How often the conversation is run; {TIMES} where nothing is said."),
         "pass": takes(
             pattern(PER_CENT, "write how many of the tries have to pass, like 80%"),
             "How many of the tries have to pass; all where nothing is said.",
         ),
         **_STAGE,
-        "talk": takes(_talk(evaluates=True), "What is said and what happens, in order; a model answers."),
+        "talk": takes(_lines_schema(evaluates=True), "What is said and what happens, in order; a model answers."),
     },
     "evaluate",
     "talk",

@@ -75,7 +75,7 @@ def test_each_problem_is_shown_in_its_line_with_its_fix(here: Path) -> None:
         "    |        ^\n"
         '    fix: did you mean "say"?\n'
         "\n"
-        'one/flows/tests.yml:2:8: E601 a line of a talk cannot begin with "usr"\n'
+        'one/flows/tests.yml:2:8: E601 talk: a line cannot begin with "usr"\n'
         "  2 | talk: [{usr: hi}]\n"
         "    |        ^\n"
         '    fix: did you mean "user"?\n'

@@ -51,7 +51,7 @@ def test_models_are_compared_and_a_failing_try_is_shown(greeter: Path, service: 
     assert good.startswith(f"ok    it greets: 2 of 2 with {SWIFT}, ") and good.endswith(" s an answer")
     assert bad.startswith(f"FAIL  it greets: 0 of 2 with {WISE}, ")
     assert shown == [
-        "      flows/tests.yml:7: the conversation is not where it is expected (tries 1, 2)",
+        "      flows/tests.yml:7: the conversation is not as expected (tries 1, 2)",
         "",
         "      user   hi",
         "      bot    Good bye",
@@ -74,9 +74,7 @@ def test_of_what_failed_in_an_evaluation_that_passes_the_place_is_named(
     held = call("test", "--model")
     assert held.code == 0
     assert held.lines[0].startswith(f"ok    it greets: 1 of 2 with {SWIFT}, ")
-    assert held.lines[1] == (
-        "      flows/tests.yml:7: the conversation is not where it is expected: says: contains (try 1)"
-    )
+    assert held.lines[1] == ("      flows/tests.yml:7: the conversation is not as expected: says: contains (try 1)")
 
 
 def test_what_is_recorded_is_held_by_bot_test_without_a_model(greeter: Path, service: CompletionService) -> None:

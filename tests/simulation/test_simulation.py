@@ -93,9 +93,9 @@ def test_templates_of_the_flows_count_as_approved(tmp_path: Path) -> None:
         assert texts(talk.heard()) == ["Your name?", "Still there?", "come_back"]
 
 
-def test_the_contact_can_become_somebody_new(simulation: Simulation) -> None:
+def test_the_contact_can_become_new_contact(simulation: Simulation) -> None:
     simulation.user("hi")
-    simulation.become_somebody_new()
+    simulation.become_new_contact()
     assert simulation.session().frames == ()
     simulation.wait(timedelta(hours=2))
     assert simulation.heard() == []

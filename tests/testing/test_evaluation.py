@@ -236,11 +236,11 @@ def test_what_the_bot_asks_wrongly_is_for_the_bot_to_meet(tmp_path: Path, servic
 @pytest.mark.parametrize(
     ("edited", "conversation", "why"),
     [
-        (("a shop", "a bank"), FOUND, "what the model is told has changed"),
+        (("a shop", "a bank"), FOUND, "the text for the model has changed"),
         (("tools: [orders.find, orders.cancel]", "tools: [orders.find]"), FOUND, "the tools or the exits"),
         (("", ""), FOUND.replace("order 7", "my order 7"), 'the model is asked "where is my order 7?", and was asked'),
-        (("", ""), FOUND + "  - user: thanks\n", 'more is asked than was recorded: "thanks"'),
-        (("", ""), "\n  - wait: 1m\n", 'less is asked than was recorded: "where is order 7?"'),
+        (("", ""), FOUND + "  - user: thanks\n", 'the bot asks more questions than were recorded, first: "thanks"'),
+        (("", ""), "\n  - wait: 1m\n", 'the bot asks fewer questions than were recorded, without: "where is order 7?"'),
     ],
 )
 def test_a_recording_of_other_questions_is_stale_and_says_why(
@@ -260,7 +260,7 @@ def test_too_few_recorded_tries_are_stale(tmp_path: Path, service: CompletionSer
     service.answer_with(looks_up)
     held = Shop(tmp_path / "before", service, "times: 1", FOUND).held()
     again = Shop(tmp_path / "now", service, "times: 2", FOUND).again(held)
-    assert again.stale == "2 tries are wanted, and 1 recorded"
+    assert again.stale == "2 tries are needed, 1 recorded"
 
 
 def test_a_try_that_the_service_puts_off_is_repeated_and_counts_once(

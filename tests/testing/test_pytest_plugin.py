@@ -99,10 +99,10 @@ WRONG = {
     "chat.says('Which one?')": ["Which one?", "≠ Which drink?", "the bot says something else"],
     "pass": ["the bot says something after this that the test does not list", "Which drink?"],
     "chat.says(contains='Which'); chat.expect(step='cups')": ["step: cups", "≠ step: drink"],
-    "chat.says(contains='Which'); chat.expect(says={'judge': 'Is it polite?'})": ["a judging question needs a model"],
+    "chat.says(contains='Which'); chat.expect(says={'judge': 'Is it polite?'})": ["a `judge` question needs a model"],
     "chat.says(contains='Which'); chat.tap('Milk')": ['there is no button "Milk"'],
     "chat.says(contains='W'); chat.http('GET crm:/a'); chat.user('Tea'); chat.says('How many?')":
-        ["does not ask GET crm:/a"],
+        ["did not send the request GET crm:/a"],
 }  # fmt: skip
 UNFIT = """
 @pytest.mark.bot("shopp")

@@ -95,8 +95,8 @@ def test_models_say_what_they_said(tmp_path: Path) -> None:
 def test_each_contact_has_a_test_and_one_that_said_nothing_has_none(tmp_path: Path) -> None:
     with recorded(tmp_path) as chat:
         chat.user("hi")
-        chat.become_somebody_new()
-        chat.become_somebody_new()
+        chat.become_new_contact()
+        chat.become_new_contact()
         chat.user("hello")
         tests = chat.written()
     assert [line for line in tests.splitlines() if line.startswith("  - user")] == [

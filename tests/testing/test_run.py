@@ -113,7 +113,7 @@ def test_a_tap_on_what_was_never_shown_fails_and_names_what_was(tmp_path: Path) 
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; tap: Milk"))
     assert found.what == 'there is no button "Milk", but there is Tea, Coffee'
     found = failure(tmp_path, lines("user: hi; bot: Hello; bot: {contains: What}; pick: Milk"))
-    assert found.what == 'there is no row "Milk", and nothing else to choose from either'
+    assert found.what == 'there is no row "Milk"; nothing can be chosen'
 
 
 def test_a_row_that_is_a_button_says_how_it_is_chosen(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_row_that_is_a_button_says_how_it_is_chosen(tmp_path: Path) -> None:
 def test_an_expectation_that_does_not_hold_fails(tmp_path: Path) -> None:
     conversation = "user: hi; bot: Hello; bot: {contains: What}; tap: Tea; bot: How many?; "
     found = failure(tmp_path, lines(conversation + "expect: {flow: null, vars: {cups: 2}, tags: [guest]}"))
-    assert found.what == "the conversation is not where it is expected"
+    assert found.what == "the conversation is not as expected"
     assert [(d.what, d.expected, d.found) for d in found.differences] == [
         ("flow", "null", "main"),
         ("cups", "2", "null"),

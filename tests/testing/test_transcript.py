@@ -205,39 +205,48 @@ def test_a_test_without_a_time_has_a_fixed_one() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("hello", '3:5: E601 "hello" is no line of a talk (write who does what, like user: hello)'),
-        ("silense", '3:5: E601 "silense" is no line of a talk (did you mean "silence"?)'),
-        ("[a]", "3:5: E601 a list is no line of a talk (write who does what, like user: hello)"),
-        ("uzer: hi", '3:5: E601 a line of a talk cannot begin with "uzer" (did you mean "user"?)'),
-        ("{}", '3:5: E601 a line of a talk cannot begin with "" (begin it with one of user, tap, '),
+        ("hello", '3:5: E601 talk: "hello" is not a line (write who does what, like user: hello)'),
+        ("silense", '3:5: E601 talk: "silense" is not a line (did you mean "silence"?)'),
+        ("[a]", "3:5: E601 talk: a list is not a line (write who does what, like user: hello)"),
+        ("uzer: hi", '3:5: E601 talk: a line cannot begin with "uzer" (did you mean "user"?)'),
+        ("{}", '3:5: E601 talk: a line cannot begin with "" (begin it with one of user, tap, '),
         ("{user: hi, tap: Yes}", '3:16: E601 "user" and "tap" in one line (make two lines)'),
         ("{user: hi, nonsense: 1}", '3:16: E104 talk: unknown key "nonsense"'),
-        ("{user: hi, late: 1h}", "3:22: E106 talk: late: nothing can be as late as that (write 5m at most"),
+        (
+            "{user: hi, late: 1h}",
+            "3:22: E106 talk: late: a message cannot be more than 5 minutes late (write 5m at most",
+        ),
         ("{bot: Sorry, no luck.}", '3:18: E104 talk: "no luck." is a key without a value'),
         ("user:", "3:10: E105 talk: user: a text is missing"),
         ("wait: soon", '3:11: E106 talk: wait: "soon" is not a duration'),
         ("send: imago", '3:11: E109 talk: send: "imago" is not known (did you mean "image"?)'),
-        ("send: {caption: Look}", "3:11: E601 send: it is not said what (write one of image, "),
+        ("send: {caption: Look}", "3:11: E601 send: exactly one thing to send is needed (write one of image, "),
         ("send: {image: none.png}", '3:19: E113 no file "none.png" (write its path in the bot\'s folder)'),
         ("send: {location: {latitude: 99, longitude: 1}}", '3:33: E106 send: location: latitude: "99" is not a number'),
         (
             "event: message.inbound",
-            "3:12: E109 event: message.inbound is none that can be told of (that is what the contact",
+            "3:12: E109 event: message.inbound is not an event of the gateway (that is what the contact",
         ),
-        ("event: conversation.resolve", "3:12: E109 event: conversation.resolve is none that can be told of (did you"),
+        (
+            "event: conversation.resolve",
+            "3:12: E109 event: conversation.resolve is not an event of the gateway (did you",
+        ),
         ("event: {conversation.resolved: {agent: A}}", '3:37: E104 conversation.resolved: unknown key "agent"'),
         ("start: ordr", '3:12: E103 no flow "ordr" (did you mean "order"?)'),
         ("start: order/by", '3:12: E102 no step "by" in flow order (did you mean "bye"?)'),
         ("start: {data: {cups: 1}}", '3:12: E105 start: "flow" is missing'),
         ("start: {flow: order, busy: now}", '3:32: E109 start: busy: "now" is not known'),
         ("fault: send_faild", '3:12: E109 talk: fault: "send_faild" is not known (did you mean "send_failed"?)'),
-        ("fault: {}", "3:12: E601 fault: one is expected (write one like {rate_limited: 2})"),
+        ("fault: {}", "3:12: E601 fault: exactly one fault is needed (write one like {rate_limited: 2})"),
         ("model: {fails: sleepy}", '3:20: E109 model: fails: "sleepy" is not known'),
-        ("model: {calls: [[a]]}", "3:21: E601 this is no call (write the tool's name and its arguments"),
-        ("http: nothing", "3:11: E601 this is no request with its answer (write {GET https://api.example: {json: ..."),
-        ("http: {orders: 200}", '3:12: E601 "orders" is no request (write its method and address, like GET https'),
+        ("model: {calls: [[a]]}", "3:21: E601 this is not a call (write the tool's name and its arguments"),
+        (
+            "http: nothing",
+            "3:11: E601 this is not a request with its answer (write {GET https://api.example: {json: ...",
+        ),
+        ("http: {orders: 200}", '3:12: E601 "orders" is not a request (write its method and address, like GET https'),
         ("http: {GET crm:/a: {status: 99}}", '3:33: E106 http: status: "99" is not a whole number from 100 to 599'),
-        ("http: {GET crm:/a: {text: a, json: 1}}", "3:31: E601 http: `json` beside `text` (keep one)"),
+        ("http: {GET crm:/a: {text: a, json: 1}}", "3:31: E601 http: both `json` and `text` (keep one)"),
         ("bot: {}", "3:10: E601 nothing is said about this message (write says: or contains:)"),
         ("bot: {buton: x}", '3:11: E104 bot: unknown key "buton" (did you mean "buttons"?)'),
         ("expect: {flow: ordr}", '3:20: E103 no flow "ordr" (did you mean "order"?)'),
@@ -267,7 +276,10 @@ def test_each_mistake_in_a_line_is_named_at_its_place(line: str, problem: str) -
     [
         ("handlers: {shop.fnd: {returns: 1}}", '2:12: E501 no handler "shop.fnd" (did you mean "shop.find"?)'),
         ("handlers: {shop.find: {fails: Gone}}", '2:31: E109 handler "shop.find": fails: "Gone" is not known (write'),
-        ("handlers: {shop.find: {}}", '2:23: E601 handler "shop.find": what does it do? (write either returns: or'),
+        (
+            "handlers: {shop.find: {}}",
+            '2:23: E601 handler "shop.find": exactly one of returns and fails is needed (write either returns: or',
+        ),
         ("random: much", "2:9: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
         ("random: [1]", "2:10: E106 random: a number from 0 up to 1 is expected (write one like 0.25)"),
     ],
@@ -286,7 +298,7 @@ def test_no_name_is_called_wrong_while_the_bot_cannot_be_loaded() -> None:
 def test_a_time_that_is_none_on_the_bots_clock_is_a_problem(now: str) -> None:
     _, problems = transcript_of(f"test: t\nnow: {now}\ntalk: [user: hi]")
     assert problems == [
-        f'tests/t.yml:2:6: E602 test "t": "{now}" is no time on the bot\'s clock (write one like 2030-05-06T10:00)'
+        f'tests/t.yml:2:6: E602 test "t": "{now}" is not a time on the bot\'s clock (write one like 2030-05-06T10:00)'
     ]
 
 
@@ -294,7 +306,7 @@ def test_a_contact_has_the_number_that_the_test_says() -> None:
     assert transcript_of("test: t\ncontact: +62 812-3456-7890\ntalk: [user: hi]")[0].contact == "6281234567890"
     assert transcript_of("test: t\ncontact: 6281234567890\ntalk: [user: hi]")[0].contact == "6281234567890"
     assert transcript_of("test: t\ncontact: Ann\ntalk: [user: hi]")[1] == [
-        'tests/t.yml:2:10: E106 test "t": contact: "Ann" is no phone number '
+        'tests/t.yml:2:10: E106 test "t": contact: "Ann" is not a phone number '
         "(write one with its country code: 6281234567890)"
     ]
 
@@ -303,7 +315,7 @@ def test_a_test_without_a_line_or_a_name_proves_nothing() -> None:
     _, problems = transcript_of("test:\ntalk: []")
     assert [problem.split(" ", 1)[1] for problem in problems] == [
         "E105 this document: test: a text is missing (write one; if a text has a comma in it, put it in quotes)",
-        "E601 nothing is said in this talk (begin it with - user: hello)",
+        "E601 talk: there are no lines (begin it with - user: hello)",
     ]
 
 
@@ -328,13 +340,16 @@ def test_an_evaluation_says_how_often_it_is_tried_and_how_many_tries_must_pass()
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("pass: 80\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "80" is no share (write how many of the tries'),
-        ("pass: 0%\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "0%" is no share'),
+        (
+            "pass: 80\ntalk: [user: hi]",
+            '2:7: E106 evaluate "e": pass: "80" is not a percentage (write how many of the tries',
+        ),
+        ("pass: 0%\ntalk: [user: hi]", '2:7: E106 evaluate "e": pass: "0%" is not a percentage'),
         ("times: 101\ntalk: [user: hi]", '2:8: E106 evaluate "e": times: "101" is not a whole number from 1 to 100'),
         ("models: {hi: Hello}\ntalk: [user: hi]", '2:1: E104 evaluate "e": unknown key "models"'),
         (
             "talk: [user: hi, model: Hello]",
-            "2:18: E601 a model answers here, and this line says what it answers (leave",
+            "2:18: E601 an evaluation cannot say what the model answers (leave",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_events_start_flows_and_end_what_an_agent_does(tmp_path: Path) -> None:
 
 
 def test_a_status_needs_a_message(tmp_path: Path) -> None:
-    assert failed(tmp_path, "event: message.read") == "1: no message has been sent that could be read"
+    assert failed(tmp_path, "event: message.read") == "1: no message has been sent yet that could become read"
     assert failed(tmp_path, "user: hi", "bot: Your photo?", "event: message.read", "silence") is None
 
 
@@ -121,7 +121,7 @@ def test_a_handler_has_a_stand_in_that_returns_and_fails_in_turn(tmp_path: Path)
     assert failed(tmp_path, *lines, head=f"handlers: {{find: {turns}}}") is None
     once = [*lines[:4], *lines[:3]]
     more = failed(tmp_path, *once, "bot: It failed.", head="handlers: {find: [{returns: {state: sent}}]}")
-    assert more == '7: the bot calls "find" more often than the test has answers'
+    assert more == '7: the bot calls "find" more often than the test has answers: add one to `handlers`'
     always = [*lines[:4], *lines[:4]]
     assert failed(tmp_path, *always, head="handlers: {find: {returns: {state: sent}}}") is None
 
@@ -147,18 +147,23 @@ def test_a_service_answers_by_a_line_of_the_talk_or_by_what_stands_above_it(tmp_
 def test_a_request_that_nothing_answers_fails_the_test_in_words(tmp_path: Path) -> None:
     what = failed(tmp_path, "user: parcel", "silence")
     asked = "GET crm:/parcels/1?full=1"
-    assert what == f"1: the bot asks {asked}, and the test has no answer: write - http: {{{asked}: ...}}"
+    assert what == f"1: the bot sends {asked}, and the test has no answer: write - http: {{{asked}: ...}}"
 
 
 def test_an_answer_that_is_not_asked_for_fails_the_test(tmp_path: Path) -> None:
     lines = ["user: hi", 'http: {"GET crm:/a": 200}', "bot: Your photo?"]
-    assert failed(tmp_path, *lines) == "3: the bot does not ask GET crm:/a, which the test has an answer for"
+    assert (
+        failed(tmp_path, *lines) == "3: the bot did not send the request GET crm:/a, for which the test has an answer"
+    )
 
 
 def test_chance_is_what_the_test_says(tmp_path: Path) -> None:
     lines = ["user: luck", "bot: Good!", "user: luck", "bot: Bad!"]
     assert failed(tmp_path, *lines, head="random: [0.1, 0.9]") is None
-    assert failed(tmp_path, *lines, head="random: [0.1]") == "3: the bot draws more random numbers than the test has"
+    assert (
+        failed(tmp_path, *lines, head="random: [0.1]")
+        == "3: the bot draws more random numbers than the test has: add one to `random`"
+    )
     assert failed(tmp_path, "user: luck", "bot: Bad!", "user: luck", "bot: Bad!", head="random: 0.5") is None
 
 
@@ -173,7 +178,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
 
 def test_an_event_that_comes_again_means_nothing(tmp_path: Path) -> None:
     assert failed(tmp_path, "user: hi", "bot: Your photo?", "again", "silence", "user: hi", "bot: Your photo?") is None
-    assert failed(tmp_path, "again") == "1: the gateway has told of nothing yet"
+    assert failed(tmp_path, "again") == "1: the gateway has reported no event yet"
 
 
 def test_messages_may_come_in_another_order_than_they_were_written(tmp_path: Path) -> None:
@@ -196,7 +201,7 @@ def test_the_gateways_faults_are_survived(tmp_path: Path) -> None:
 
 def test_a_fault_that_had_no_occasion_proves_nothing(tmp_path: Path) -> None:
     what = failed(tmp_path, "user: hi", "bot: Your photo?", "fault: send_failed")
-    assert what == "3: the gateway had no occasion for its fault: send_failed"
+    assert what == "3: fault send_failed was never applied: the bot sent nothing that it could affect"
 
 
 def test_silence_is_a_fact(tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Findings told as conversations, which a test can hold once more."""
+"""Counterexamples: conversations that show a finding, each also a failing test."""

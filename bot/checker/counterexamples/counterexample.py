@@ -1,6 +1,6 @@
-"""Findings told as conversations: what somebody does, what the bot does, and where it goes wrong; and as tests.
+"""The search for a counterexample of a finding: a conversation in sentences, and a test that fails.
 
-A finding says that something may happen. Here it is made to happen, with the real engine: what is told, is so.
+A finding says that something may happen. The real engine shows here that it does.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from bot.flow.library import Library
 from bot.lang.problems import Mark
 
 BEGINS = datetime(2030, 5, 6, 10, 0)
-"""When the talks begin, on the bot's own clock: a Monday."""
+"""When counterexamples begin, on the bot's clock: a Monday."""
 
 MOST_TURNS = 2000
 """That are spent on one finding: a second."""
@@ -40,7 +40,7 @@ class Counterexample:
 def find_counterexample(library: Library, finding: Finding, examples: Examples = NO_EXAMPLES) -> Counterexample | None:
     """The conversation that shows a finding; None where none was found, or the code has none.
 
-    ``hints`` are what tests of the bot know of its world.
+    ``examples`` are inputs from the tests of the bot.
     """
     return CounterexampleFinder(library, examples).tell(finding)[0]
 
@@ -112,7 +112,7 @@ class CounterexampleFinder:
         return f"# {finding}\n{document(head, [*until, *last])}"
 
     def _rested(self, explorer: Explorer, state: ExploredState) -> ExploredState:
-        """The same when the world has answered all that is asked: a test has to say what."""
+        """The state when all effects have a result: a test has to say which."""
         proposals = Proposals(self._graph, self._examples)
         for _ in range(_MOST_ANSWERS):
             if state.awaited is not None:
@@ -134,27 +134,27 @@ _FAILING = ("W301", "W305", "W308")
 """The codes of what may fail."""
 
 _MOST_ANSWERS = 10
-"""Of the world, that a test says beyond the last move."""
+"""Results of effects that a test adds after the last move."""
 
 _MOST_MESSAGES = 6
-"""Of one move, that a talk tells each for itself."""
+"""Messages after one move that have a sentence each."""
 
 _LARGE = ("W4", "W6")
 """The codes that need large values."""
 
 
 def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
-    """What happened, one thing after the other; what happens again and again is told once."""
-    for beat, again in groupby(map(_beat, state.path())):
+    """What happened, in order; a repetition is one sentence."""
+    for sentences, again in groupby(map(_move_sentences, state.path())):
         times = len(list(again))
-        yield from beat
+        yield from sentences
         if times > 1:
             yield f"and so on, {'once' if times == 2 else f'{times - 1} times'} more"
     yield shown.sentence
 
 
-def _beat(state: ExploredState) -> tuple[str, ...]:
-    """What one move came to."""
+def _move_sentences(state: ExploredState) -> tuple[str, ...]:
+    """The sentences of one move."""
     assert state.move is not None
     told = [f"the bot {message_sentence(sent.shown)}" for sent in state.sent if sent.shown is not None]
     if len(told) > _MOST_MESSAGES:

@@ -1,4 +1,4 @@
-"""How each fault shows in what a conversation has come to. A code that does not stand here has no counterexample."""
+"""By rule: a test whether the fault shows in a state of a conversation. A code without one has no counterexample."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ _Way = Callable[[ExploredState, FindingCase, Template | Expression, str], Visibl
 
 
 def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A text that could not be worked out, or one with a hole in it."""
+    """A text that cannot be evaluated, or one with a gap in it."""
     for text in case.texts:
         names = (name for name in sorted(text.names) if f'"{name}" may be null' in case.finding.what)
         for name in names:
@@ -49,7 +49,7 @@ def _first_shown(
 
 
 def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A value that is not taken, or a text that cannot be worked out."""
+    """A value that is rejected, or a text that cannot be evaluated."""
     refused = (note.partition(_MISMATCH)[2] for note in _notes(state) if case.is_of_step(note) and _MISMATCH in note)
     note = _note_of(state, case) or next(refused, None)
     if note is None:
@@ -65,10 +65,10 @@ def _note_of(state: ExploredState, case: FindingCase) -> str | None:
 
 
 def _failed(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
-    """The text cannot be worked out, or is empty where one is needed."""
+    """The text cannot be evaluated, or is empty where one is needed."""
     note = _note_of(state, case)
     if note is not None:
-        sentence = f"`{short(text.source)}` cannot be worked out: {note}"
+        sentence = f"`{short(text.source)}` cannot be evaluated: {note}"
         return VisibleFault(sentence, (*messages(state), _has_value(name)))
     refused = any(case.is_of_step(note) and REFUSED in note for note in _notes(state))
     if refused and isinstance(text, Template) and _is_empty(text, name):
@@ -195,7 +195,7 @@ def show_always(state: ExploredState, case: FindingCase) -> VisibleFault | None:
         for text in _conditions(case):
             if any(source == text.source and bool(value) for source, value in taken.conditions):
                 behind = (outcomes[outcomes.index(name) + 1] for name in outcomes[:-1] if _asks(step, name, text))
-                return _shown(state, taken, case, next(behind, None), f"`{short(text.source)}` is true, as ever")
+                return _shown(state, taken, case, next(behind, None), f"`{short(text.source)}` is always true")
     return None
 
 
@@ -205,7 +205,7 @@ def show_never(state: ExploredState, case: FindingCase) -> VisibleFault | None:
         for text in _conditions(case):
             name = next((name for name in step.outcomes if _asks(step, name, text)), None)
             if name is not None and taken.outcome != name:
-                return _shown(state, taken, case, name, f"`{short(text.source)}` does not lead on, as ever")
+                return _shown(state, taken, case, name, f"`{short(text.source)}` is never true")
     return show_misfit(state, case)
 
 

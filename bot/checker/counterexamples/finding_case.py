@@ -1,4 +1,4 @@
-"""A finding beside a conversation: what a fault looks at, and what it says when it has shown."""
+"""What a fault test is given (a finding, its step, its texts) and what it returns (a visible fault)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class FindingCase:
         return self.place is not None and note.startswith(f"{'/'.join(self.place)}: ")
 
     def rendered(self, text: Template, state: ExploredState) -> Iterator[str]:
-        """What a text comes to with what is known after the last turns, or was before them."""
+        """The text, evaluated with the state after the last turns, and with the one before."""
         for session in (state.session, *(() if state.before is None else (state.before.session,))):
             event = TimeReached("", session.contact, state.now)
             try:
@@ -81,7 +81,7 @@ class FindingCase:
 
 @dataclass(frozen=True, slots=True)
 class VisibleFault:
-    """A fault that has shown: as a sentence for people, and as what a test expects and does not get.
+    """A fault that shows: a sentence for people, and what a test expects and does not get.
 
     ``early``: it is expected before the last thing that happens.
     """
@@ -102,7 +102,7 @@ def messages(state: ExploredState) -> Iterator[Mapping[str, Any]]:
 
 
 def messages_before(state: ExploredState, taken: StepTaken) -> list[Mapping[str, Any]]:
-    """Those of them that were sent before a turn came to a step."""
+    """The messages that were sent before a turn reached a step."""
     count = 0
     for turn in state.turns:
         here = any(step is taken for step in turn.trace.steps)

@@ -1,4 +1,4 @@
-"""A conversation as a test document: what happened and what the bot said, for `bot test` to hold it once more."""
+"""A conversation as a test document (YAML): what happened and what the bot sent, for `bot test` to repeat."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,17 +11,17 @@ from bot.lang.writing import block_style, flow_style
 YamlLine = Mapping[str, Any] | str
 
 CONTACT = "15555550100"
-"""Who talks in a test that does not say it."""
+"""The contact of a test that does not name one."""
 
 
 def document(head: Mapping[str, Any], conversation: Iterable[YamlLine]) -> str:
-    """A test as YAML: each line of its talk on a line of its own."""
+    """A test as YAML, one line for each line of the conversation."""
     lines = [line for key, value in head.items() for line in block_style(key, value)]
     return "\n".join([*lines, "talk:", *(f"  - {flow_style(line)}" for line in conversation)]) + "\n"
 
 
 def heading(state: ExploredState, name: str, *, drew: bool, zone: Any) -> dict[str, Any]:
-    """What stands above the talk: when it begins, who talks, what handlers return, and what is drawn."""
+    """The keys above the conversation: its name, its time, its contact, what handlers return, and random numbers."""
     states = state.path()
     first = states[0].before if states else None
     assert first is not None, "nothing has happened"

@@ -1,7 +1,7 @@
-"""A bot as a picture: a drawing of a flow, or of how the flows hang together, as Mermaid's text or as SVG.
+"""Drawings of one flow, or of how the flows of a bot are connected, as Mermaid text or as SVG.
 
-`flows` and `overview` draw boxes and lines, `flags` says at which of them findings are. `mermaid` writes that down and
-leaves it to others to lay it out; `svg` does so itself, by `layers`, `mesh`, `order`, `columns` and `layout`.
+`flow_drawing` makes boxes and lines (`drawing_model`); `finding_index` says which findings belong to which box. `mermaid`
+writes them as text that other programs lay out. `svg` lays them out itself, with `layered_graph` and `layout`.
 """
 
 from bot.checker.drawing.finding_index import FindingIndex

@@ -1,4 +1,4 @@
-"""A drawing: boxes and lines between them, before anybody knows where they are on a page."""
+"""A drawing: boxes, the lines between them and the short texts on both, without positions."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Stroke(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BoxFinding:
-    """A finding at a box: its rule in a few words, and all that is said of it."""
+    """A finding at a box: its rule in a few words, and its full text."""
 
     code: str
     rule: str
@@ -73,7 +73,7 @@ class Drawing:
 
 @dataclass
 class DrawingBuilder:
-    """A drawing in the making: it makes up names, and keeps lines between the same two boxes together."""
+    """Builds a drawing: makes up the names of boxes, and joins lines between the same two boxes."""
 
     boxes: list[Box] = field(default_factory=list)
     _labels: dict[tuple[str, str, Stroke], dict[str, None]] = field(default_factory=dict)
@@ -85,13 +85,13 @@ class DrawingBuilder:
         return name
 
     def line(self, source: str, target: str, label: str = "", stroke: Stroke = Stroke.SOLID) -> None:
-        """Add a line, or a label to the one that there is."""
+        """Add a line, or add a label to the existing line between these boxes."""
         labels = self._labels.setdefault((source, target, stroke), {})
         if label:
             labels[label] = None
 
     def drawing(self, title: str, about: str) -> Drawing:
-        """What has come of it."""
+        """Return the finished drawing."""
         lines = (
             DrawnLine(source, target, tuple(labels), stroke)
             for (source, target, stroke), labels in self._labels.items()

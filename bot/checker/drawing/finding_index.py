@@ -1,4 +1,4 @@
-"""Where in a drawing each finding belongs: to a step, to a flow, or to a file."""
+"""Which step, flow or file each finding belongs to."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ Owner = tuple[str, str]
 
 @dataclass
 class FindingIndex:
-    """The findings of a bot by what they are at."""
+    """The findings of a bot by step, flow and file."""
 
     _found: dict[Owner, list[BoxFinding]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, library: Library, findings: Iterable[Finding]) -> "FindingIndex":
-        """Give each finding to what it stands in."""
+        """Assign each finding to the step or flow that contains its line, else to its file."""
         flags, owners = cls(), _owners(library)
         for finding in findings:
             owner = _owner(owners.get(finding.path, []), finding)
@@ -31,19 +31,19 @@ class FindingIndex:
         return flags
 
     def at_step(self, flow: str, step: str) -> tuple[BoxFinding, ...]:
-        """Those of a step."""
+        """The findings of a step."""
         return tuple(self._found.get((flow, step), ()))
 
     def at_flow(self, flow: str) -> tuple[BoxFinding, ...]:
-        """Those of what a flow says beside its steps."""
+        """The findings of a flow outside its steps."""
         return self.at_step(flow, "")
 
     def in_flow(self, flow: str) -> tuple[BoxFinding, ...]:
-        """Those of a flow and of its steps."""
+        """The findings of a flow and of its steps."""
         return tuple(flag for owner, flags in self._found.items() if owner[0] == flow for flag in flags)
 
     def elsewhere(self) -> Mapping[str, tuple[BoxFinding, ...]]:
-        """Those that are in no flow, by their files."""
+        """The findings outside all flows, by file."""
         return {path: tuple(flags) for (flow, path), flags in self._found.items() if not flow}
 
 
@@ -61,7 +61,7 @@ def _owners(library: Library) -> dict[str, list[Begins]]:
 
 
 def _owner(begins: list[Begins], finding: Finding) -> Owner:
-    """The last that begins before it; what stands further left than a step is its flow's again."""
+    """The last flow or step that begins before the finding; a finding further left than its step belongs to the flow."""
     at = bisect_right(begins, (finding.line, finding.column), key=lambda each: _place(each[0]))
     if at == 0:
         return "", finding.path

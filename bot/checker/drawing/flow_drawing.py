@@ -1,4 +1,4 @@
-"""The drawing of one flow: its steps, and what leads from each to which."""
+"""The drawings of one flow (its steps and transitions) and of the whole bot (one box a flow)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ def draw_flow(graph: Graph, name: str, flags: FindingIndex, *, everything: bool 
 
 
 def box_kind(step: Step) -> BoxKind:
-    """What a conversation does at a step."""
+    """The kind of box for a step, by what a conversation does there."""
     kind = step.kind
     if kind.rest is not None and kind.rest.what is not RestFor.RESULT:
         return _BY_REST[kind.rest.what]
@@ -41,7 +41,7 @@ def box_kind(step: Step) -> BoxKind:
 
 @dataclass
 class _FlowDrawing:
-    """A flow's drawing in the making."""
+    """Builds the drawing of one flow."""
 
     graph: Graph
     flow: Flow
@@ -52,7 +52,7 @@ class _FlowDrawing:
     leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # those of where a step leads out of it
 
     def drawn(self) -> Drawing:
-        """All of it."""
+        """Return the finished drawing."""
         for place, step in self._places():
             self._step(place, step)
         for place, step in self._places():
@@ -64,7 +64,7 @@ class _FlowDrawing:
         return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
 
     def _step(self, place: Place, step: Step) -> None:
-        """A box for a step, behind one for what comes in there."""
+        """Add a box for a step, and before it one for what leads into it from elsewhere."""
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
         begun = self._begun.get(place)
@@ -89,7 +89,7 @@ class _FlowDrawing:
             )
 
     def _end_of(self, edge: Edge, step: Step) -> str:
-        """The box that an edge leads to: the way out of a flow is drawn where it is taken."""
+        """The box that an edge leads to. Where it leaves the flow, that is a box of its own beside the step."""
         if edge.target is not None and edge.target in self.steps:
             return self.steps[edge.target]
         if edge.target is not None:
@@ -130,7 +130,7 @@ PLACES_SHOWN = 3
 
 
 def start_conditions(start: Trigger | None) -> Iterator[str]:
-    """What contacts do to start a flow."""
+    """What starts a flow: words, a pattern, events."""
     if start is None:
         return
     if start.words:
@@ -146,7 +146,7 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
 
 
 def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[Place, tuple[str, ...]]:
-    """The steps of a flow at which conversations come in, and how: from elsewhere, or from any step.
+    """The steps of a flow that conversations enter, each with how: from elsewhere, or from any step.
 
     With ``everything``, what comes from any step is drawn from each of them.
     """
@@ -165,7 +165,7 @@ def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[P
 
 
 def _inherited(graph: Graph, place: Place) -> Iterator[str]:
-    """The ways from steps of the same flow to another, which they do not say themselves."""
+    """The inherited outcomes by which other steps of the flow lead to a step."""
     for edge in graph.edges_to[place]:
         if edge.source == place or edge.source[0] != place[0] or edge.transition is None or edge.returns:
             continue
@@ -193,7 +193,7 @@ _INHERITED = ("retry", "remind", "timeout", "errors")
 
 
 def is_significant(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge says something of its own step: it is neither inherited, nor a way to stay, nor a way back."""
+    """Whether an edge is the step's own: it is not inherited, does not stay at the step, and does not return."""
     step = graph.steps[edge.source]
     if edge.word is not None:
         return _own_word(step, edge)
@@ -205,7 +205,7 @@ def is_significant(graph: Graph, edge: Edge) -> bool:
 
 
 def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge that tells something leads from its flow into another, the flow's words included."""
+    """Whether an edge that is the step's own leads into another flow. The flow's words count, the bot's do not."""
     if edge.target is None or edge.target[0] == edge.source[0] or edge.returns:
         return False
     if edge.word is None:
@@ -237,7 +237,7 @@ def draw_bot(graph: Graph, flags: FindingIndex, *, everything: bool = False) -> 
 
 @dataclass
 class _Overview:
-    """The drawing in the making."""
+    """Builds the drawing of the whole bot."""
 
     graph: Graph
     flags: FindingIndex
@@ -246,7 +246,7 @@ class _Overview:
     flows: dict[str, str] = field(default_factory=dict)  # the boxes of the flows
 
     def drawn(self) -> Drawing:
-        """All of it."""
+        """Return the finished drawing."""
         elsewhere = dict(self.flags.elsewhere())
         heard = list(self._heard_everywhere())
         if heard:

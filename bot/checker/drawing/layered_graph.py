@@ -1,4 +1,8 @@
-"""A drawing cut into rows: each line becomes a chain that stands in every row which it passes."""
+"""A layered graph of boxes and lines (Sugiyama): which row each box stands in, and crossing reduction within the rows.
+
+Own code and no Graphviz: that is a program which users would have to install first. A line over several rows becomes a
+chain with one node in each of them.
+"""
 
 import heapq
 from collections import Counter, defaultdict

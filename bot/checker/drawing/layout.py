@@ -1,4 +1,4 @@
-"""The second half of a layered layout: where on the page each box, line and label is.
+"""The positions of boxes, lines and labels on the page, and the x coordinates of a layered graph.
 
 Lines run down through the rows between the boxes, and sideways only where no boxes are, between two rows: so none leads
 over a box or over a label.
@@ -59,7 +59,7 @@ def lay_out(boxes: Sequence[Size], ends: Sequence[LineEnds], labels: Sequence[Si
 
 
 class _Page:
-    """The page on which a mesh is put."""
+    """A layered graph with positions."""
 
     def __init__(self, graph: LayeredGraph, boxes: Sequence[Size], labels: Sequence[Size | None]) -> None:
         self._graph, self._x = graph, x_coordinates(graph)
@@ -71,7 +71,7 @@ class _Page:
         self._ports = {**self._sides(graph.below), **self._sides(graph.above)}
 
     def layout(self, ends: Sequence[LineEnds]) -> Layout:
-        """What is where."""
+        """Return the positions of everything."""
         graph = self._graph
         routes = tuple(self._route(index, line[0]) for index, line in enumerate(ends))
         right = max((x + width / 2 for x, width in zip(self._x, graph.widths, strict=True)), default=0.0)

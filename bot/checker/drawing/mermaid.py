@@ -1,4 +1,4 @@
-"""A drawing as Mermaid's text, which code hosts, editors and wikis show as a picture."""
+"""A drawing as Mermaid text, which code hosts, editors and wikis show as a picture."""
 
 import re
 from collections.abc import Iterator

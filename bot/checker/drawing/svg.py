@@ -1,4 +1,4 @@
-"""A drawing as SVG: one file that needs nothing else, in light and dark, with no script in it."""
+"""A drawing as one SVG file for light and dark screens, without scripts or other files."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ def svg(drawing: Drawing) -> str:
 
 
 class SvgPicture:
-    """A drawing, laid out. What is far away is replaced by signs."""
+    """A drawing with positions. A line to a box far away becomes a link box."""
 
     def __init__(self, drawing: Drawing) -> None:
         drawing = with_jumps(drawing, [text_box(box).size.width for box in drawing.boxes], WIDEST)

@@ -1,1 +1,1 @@
-"""Walking through a bot with the real engine, without I/O: what could happen next, what it came to, and how to get where."""
+"""Exploring a bot with the real engine and without I/O: possible moves, their effects, and the search for a state."""

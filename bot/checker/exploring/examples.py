@@ -1,6 +1,6 @@
-"""What is known of a bot's world beforehand: what its contacts write, and what handlers, services and models answer.
+"""Example inputs: texts that contacts write, and what handlers, services and models return.
 
-Beside what tests say, the flows themselves tell: what they compare with, and which fields of a value they read.
+`Examples` come from the tests of a bot, `FlowReads` from its flows: constants in conditions, and fields that texts read.
 """
 
 import re
@@ -28,7 +28,7 @@ def _nothing(request: str) -> Sequence[HttpResult]:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What tests of the bot say: ``texts`` that somebody writes, and answers by the name of what is asked."""
+    """What tests of the bot use: ``texts`` that contacts write, and results by handler, request and model."""
 
     texts: tuple[str, ...] = ()
     returns: Mapping[str, tuple[HandlerResult, ...]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ NO_EXAMPLES = Examples()
 
 
 class FlowReads:
-    """What a flow reads of its values: constants that it compares with, and the shapes of lists and maps."""
+    """What a flow reads: constants that it compares with, and the fields of its lists and maps."""
 
     def __init__(self, flow: Flow, library: Library) -> None:
         self._flow = flow

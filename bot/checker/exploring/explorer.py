@@ -1,7 +1,7 @@
-"""Walking through a bot with the real engine, without I/O: what was done, what was sent, and what is waited for.
+"""The explorer: takes moves with the real engine and without I/O, and returns the state after each.
 
-What is not the engine's is done here as those do it who do it in earnest: a message behind a shut window does not go,
-its template goes in its place, and whoever waits for the end of a send is told.
+It imitates what delivery does: outside the window it sends a message's template instead or nothing, and it reports the
+end of a send to the step that waits for it.
 """
 
 from collections import deque
@@ -54,7 +54,7 @@ from bot.extensions.gathered import Extensions
 from bot.flow.library import Library
 
 ExternalEffect = Call | Complete | Fetch | HttpRequest
-"""What the world is asked, and what somebody waits for."""
+"""Effects with a result that a step waits for."""
 
 _MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
 
@@ -145,21 +145,19 @@ class ExploredSend:
 
     @property
     def is_late(self) -> bool:
-        """Whether it came too late, and no template stood in for it."""
+        """Whether it was outside the window, and had no template to replace it."""
         late = self.silence is None or self.silence >= WINDOW
         return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
 
 @dataclass(frozen=True, slots=True)
 class ExploredState:
-    """A conversation at rest, or while the world's answer is awaited. What has led here is ``before``, by a ``move``,
-    which made these ``turns``.
-    """
+    """A conversation at rest, or waiting for the result of an effect. ``move`` led here from ``before`` in these ``turns``."""
 
     session: Session
     now: datetime
     wake_at: datetime | None = None
-    asked: Mapping[str, ExternalEffect] = field(default_factory=dict)  # what the world has not answered yet
+    asked: Mapping[str, ExternalEffect] = field(default_factory=dict)  # effects without a result yet
     options: tuple[TapOption, ...] = ()  # what can be tapped, the newest last
     next_send_refused: bool = False  # the gateway refuses the next message
     replaced: datetime | None = None  # when a template went in place of a message
@@ -172,7 +170,7 @@ class ExploredState:
 
     @property
     def awaited(self) -> tuple[str, ExternalEffect] | None:
-        """What the conversation waits for the world to answer, by its name."""
+        """The effect whose result the conversation waits for, with its name."""
         frame = self.session.frame
         asked = None if frame is None or frame.awaited_effect is None else self.asked.get(frame.awaited_effect)
         return None if frame is None or frame.awaited_effect is None or asked is None else (frame.awaited_effect, asked)
@@ -241,7 +239,7 @@ class Explorer:
         return None if asked else move
 
     def take_all(self, state: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
-        """What comes of moves of another conversation, one after another; None where one cannot be made."""
+        """The state after moves of another conversation; None where one of them is not possible here."""
         for move in moves:
             possible = self.possible(state, move)
             if possible is None:
@@ -250,7 +248,7 @@ class Explorer:
         return state
 
     def take(self, state: ExploredState, move: Move) -> ExploredState:
-        """What comes of a move, when all rests again or waits for the world.
+        """The state after a move, when the conversation rests or waits for a result.
 
         A wait ends when something is due: the state's ``move`` is as long as it was.
         """
@@ -269,7 +267,7 @@ class Explorer:
         contact, now = state.session.contact, state.now
         if not isinstance(move, EffectResult):
             return event_of(move, _id(state), contact, now)
-        assert state.awaited is not None, "nothing is asked of the world"
+        assert state.awaited is not None, "no effect waits for a result"
         return end_of(move, state.awaited, contact, now, self._results)
 
     def _draw(self, key: str) -> float:
@@ -291,7 +289,7 @@ class Explorer:
         return state
 
     def _turn(self, state: ExploredState, event: Event) -> tuple[ExploredState, list[Event]]:
-        """One turn, and the ends of its sends that somebody is told of."""
+        """Take one turn; return the state, and the ends of sends that a step waits for."""
         turn = advance(self.library, state.session, event)
         self.taken += 1
         asked = {ref: effect for ref, effect in state.asked.items() if ref != getattr(event, "effect", None)}

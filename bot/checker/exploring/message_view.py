@@ -1,4 +1,4 @@
-"""A message as its reader meets it: its parts for a test, what can be tapped of it, and a sentence for people."""
+"""A message as its reader sees it: its parts for a test, the options to tap, and a sentence for people."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

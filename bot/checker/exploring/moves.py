@@ -1,7 +1,7 @@
 """What can happen to a conversation: each thing as a value, as a line of a test, and as a sentence for people.
 
-Acts are what a contact, time, a program or the gateway does; answers (`bot.checker.exploring.moves`) are what the world says to
-what the bot asks.
+An `InputMove` is what a contact, time, a program or the gateway does; an `EffectResult` is what a handler, a service or a
+model returns to the bot.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any
 from bot.checker.exploring.message_view import approximate_duration, quoted, short
 from bot.lang.wall_clock import UNITS, duration_words
 
-AnswerLine = Mapping[str, Any]
+YamlLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HandlerResult:
     fails: str | None = None
 
     @property
-    def result(self) -> AnswerLine:
+    def result(self) -> YamlLine:
         """What a test says of it under `handlers`."""
         return {"returns": self.value} if self.fails is None else {"fails": self.fails}
 
@@ -50,7 +50,7 @@ class HttpResult:
     fails: str | None = None
 
     @property
-    def line(self) -> AnswerLine:
+    def line(self) -> YamlLine:
         """The line of a test."""
         if self.fails is not None:
             return {"http": {self.request: {"fails": self.fails}}}
@@ -76,7 +76,7 @@ class ModelResult:
     fails: str | None = None
 
     @property
-    def line(self) -> AnswerLine:
+    def line(self) -> YamlLine:
         """The line of a test."""
         if self.fails is not None:
             return {"model": {"fails": self.fails}}
@@ -100,9 +100,6 @@ class FileResult:
 
 
 EffectResult = HandlerResult | HttpResult | ModelResult | FileResult
-
-
-YamlLine = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +179,7 @@ class WaitMove:
 
 @dataclass(frozen=True, slots=True)
 class EventMove:
-    """The gateway tells of something: an event by its name."""
+    """The gateway reports an event, by its name."""
 
     event: str
 
@@ -194,7 +191,7 @@ class EventMove:
     @property
     def sentence(self) -> str:
         """The same for people."""
-        return _EVENT_SENTENCES.get(self.event, f"the gateway tells of {self.event}")
+        return _EVENT_SENTENCES.get(self.event, f"the gateway reports {self.event}")
 
 
 _EVENT_SENTENCES = {

@@ -1,4 +1,4 @@
-"""What could happen next to a conversation: all that a contact, time, a program and the world may do."""
+"""Proposals of what could happen next: moves of contacts, time and programs, and results of handlers, services and models."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -59,7 +59,7 @@ _MOST_ANSWERS = 12  # texts that are tried of a variable
 
 
 class Proposals:
-    """What could happen at each state of a bot's conversations. ``large``: values are as large as may be, too."""
+    """Proposes what could happen at a state of a conversation. ``large``: also values of the largest size."""
 
     def __init__(self, graph: Graph, examples: Examples = NO_EXAMPLES, *, large: bool = False) -> None:
         library = self._library = graph.library
@@ -218,7 +218,7 @@ _MOST_VALUES = 12  # that a handler may return
 
 
 class ResultProposals:
-    """What the world may answer at each state of a bot's conversations."""
+    """Proposes results for what a conversation waits for."""
 
     def __init__(
         self, library: Library, reads: Mapping[str, FlowReads], examples: Examples = NO_EXAMPLES, *, large: bool = False
@@ -229,7 +229,7 @@ class ResultProposals:
         self._large = large
 
     def to(self, state: ExploredState) -> Iterator[EffectResult]:
-        """What may be answered to what a conversation waits for."""
+        """The possible results of what a conversation waits for."""
         assert state.awaited is not None and state.frame is not None
         flow = self._library.flows[state.frame.flow]
         step = flow.steps[state.frame.step]

@@ -1,4 +1,4 @@
-"""Values that fit: what a contact may answer where a variable is asked for, and what a handler may return."""
+"""Sample values: texts that a variable accepts, and values that fit an annotation, a variable or a JSON schema."""
 
 import dataclasses
 import enum

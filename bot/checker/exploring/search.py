@@ -1,4 +1,4 @@
-"""Finding moves that make the engine take given edges: the likely ones first, each tried with the real engine."""
+"""A search for moves that make the engine take given edges. Likely moves come first; each is tried with the real engine."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ from bot.core.session import Frame
 from bot.core.turn import StepTaken, Turn
 from bot.lang.word_matching import normalise
 
-_OF_HOLD = ("sent", "until")  # what tells visits of a step from each other, and nothing else
+_OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
 _UNLIKELY = 3  # moves that one counts as which does not look like one of the next edges
 _ASTRAY = 10  # ... and a conversation that is somewhere else
 _AHEAD = 4  # edges that are looked at: another way may lead to the third as well
@@ -33,7 +33,7 @@ _SILENT = (Cause.TIMEOUT, Cause.TIME, Cause.REMINDER)
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """A move that is to be tried at a state by which the first ``taken`` edges of the story have been taken."""
+    """A move that is to be tried at a state after ``taken`` edges of the route."""
 
     rank: int
     number: int
@@ -44,7 +44,7 @@ class _Try:
 
 
 class MoveSearch:
-    """Looks for a conversation that takes edges in their order, with whatever happens between them."""
+    """Searches for a conversation that takes edges in order; other things may happen between them."""
 
     def __init__(self, explorer: Explorer, proposals: Proposals) -> None:
         self._explorer = explorer
@@ -53,7 +53,7 @@ class MoveSearch:
     def find(
         self,
         begins: Sequence[ExploredState],
-        story: Sequence[Edge],
+        route: Sequence[Edge],
         shown: Callable[[ExploredState], bool],
         turns: int,
         *,
@@ -62,15 +62,15 @@ class MoveSearch:
     ) -> ExploredState | None:
         """A state at which something is ``shown``; None where so many turns have found none.
 
-        A story is one of several ways: edges of it may be left out. ``whole``: its last edge may not, and what is shown
+        Edges of the route may be skipped: it is one of several. ``whole``: its last edge may not, and what is shown
         before counts for nothing. ``short``: without moves that are not needed.
         """
-        self._aim(begins, story, shown, whole=whole)
+        self._aim(begins, route, shown, whole=whole)
         end = self._explorer.taken + turns
         while self._explorer.taken < end and (tried := self._next()) is not None:
             state = self._explorer.take(tried.state, tried.move)
-            taken = progress(self._story, tried.taken, state.turns)
-            if (taken == len(self._story) or not whole) and shown(state):
+            taken = progress(self._route, tried.taken, state.turns)
+            if (taken == len(self._route) or not whole) and shown(state):
                 return self._shortened(state, self._explorer.taken + _SHORTENING) if short else state
             self._open(state, taken, tried.moves + 1)
         return None
@@ -78,14 +78,14 @@ class MoveSearch:
     def _aim(
         self,
         begins: Iterable[ExploredState],
-        story: Sequence[Edge],
+        route: Sequence[Edge],
         shown: Callable[[ExploredState], bool],
         *,
         whole: bool,
     ) -> None:
-        """Begin to look for something else."""
-        last = len(story) - 1
-        self._story = [edge for number, edge in enumerate(story) if number == last or not edge.ends_all]
+        """Begin another search."""
+        last = len(route) - 1
+        self._route = [edge for number, edge in enumerate(route) if number == last or not edge.ends_all]
         self._shown, self._whole = shown, whole
         self._numbers, self._turns = count(), count()
         self._tries: defaultdict[int, list[_Try]] = defaultdict(list)  # heaps, by how many edges have been taken
@@ -110,7 +110,7 @@ class MoveSearch:
         if key in self._met:
             return
         self._met.add(key)
-        ahead = self._story[taken : taken + _AHEAD]
+        ahead = self._route[taken : taken + _AHEAD]
         rank = moves + (_ASTRAY if self._is_astray(state, taken) else 0)
         for move in self._proposals.moves(state):
             likely = not ahead or any(suits(edge, move) for edge in ahead)
@@ -119,13 +119,13 @@ class MoveSearch:
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
         """Whether the next edges lead on from nowhere where the conversation is, or it has ended before its time."""
-        story, frames = self._story, state.session.frames
-        if taken == len(story):
+        route, frames = self._route, state.session.frames
+        if taken == len(route):
             return False
         if not frames:
-            return taken > 0 and story[taken - 1].target is not None
+            return taken > 0 and route[taken - 1].target is not None
         here = [(frame.flow, frame.step) for frame in frames]
-        return all(edge.source not in here for edge in story[taken : taken + _AHEAD])
+        return all(edge.source not in here for edge in route[taken : taken + _AHEAD])
 
     def _shortened(self, state: ExploredState, end: int) -> ExploredState:
         """The same without the moves that are not needed: the longest that can be left out at once come first."""
@@ -140,9 +140,9 @@ class MoveSearch:
         return state
 
     def _tells(self, state: ExploredState) -> bool:
-        """Whether a state shows what is looked for, behind its story where that matters."""
+        """Whether a state shows what is searched for, at the end of the route where that matters."""
         turns = (turn for each in state.path() for turn in each.turns)
-        behind = not self._whole or progress(self._story, 0, turns) == len(self._story)
+        behind = not self._whole or progress(self._route, 0, turns) == len(self._route)
         return behind and self._shown(state)
 
     def _again(self, first: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
@@ -151,11 +151,11 @@ class MoveSearch:
         return self._explorer.take_all(first.before, moves)
 
 
-def progress(story: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
-    """How many edges of a story are behind a conversation after these turns, of which so many had been before."""
+def progress(route: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
+    """How many edges of a route have been taken after these turns; ``taken`` had been before."""
     for turn in turns:
         for step in turn.trace.steps:
-            ahead = enumerate(story[taken : taken + _AHEAD], taken + 1)
+            ahead = enumerate(route[taken : taken + _AHEAD], taken + 1)
             taken = next((number for number, edge in ahead if is_taken(edge, step)), taken)
     return taken
 
@@ -170,7 +170,7 @@ def is_taken(edge: Edge, step: StepTaken) -> bool:
 
 
 def suits(edge: Edge, move: Move) -> bool:
-    """Whether a move looks as if it made a conversation take an edge."""
+    """Whether a move is likely to make a conversation take an edge."""
     if edge.cause in _SILENT:
         return isinstance(move, WaitMove) and move.duration != LONG
     if edge.cause is Cause.PERSON:
@@ -193,7 +193,7 @@ def suits(edge: Edge, move: Move) -> bool:
 
 
 def digest(state: ExploredState) -> str:
-    """All by which a conversation could go on otherwise: of the time, the hours since the contact wrote last."""
+    """All of a state that can change how the conversation continues; of the time, the hours since the last message."""
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.flow) for plan in session.plans]
@@ -212,7 +212,7 @@ def digest(state: ExploredState) -> str:
 
 
 def _of(frame: Frame) -> tuple[object, ...]:
-    """All by which one frame could go on otherwise."""
+    """All of a frame that can change how the conversation continues."""
     hold = {key: value for key, value in frame.step_state.items() if key not in _OF_HOLD}
     counts = (frame.retries, frame.reminders, frame.visit_counts)
     return (

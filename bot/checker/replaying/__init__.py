@@ -1,1 +1,1 @@
-"""Conversations that were held, and the ones under way, met by other flows."""
+"""What edited flows do to recorded conversations and to those under way."""

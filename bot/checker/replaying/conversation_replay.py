@@ -1,4 +1,4 @@
-"""A recorded conversation met by other flows: what they would have done otherwise, and where that begins.
+"""Replay of a recorded conversation with edited flows, up to the first difference.
 
 The recorded events go through `bot.engine.advance` one after another, the results of calls, requests and models among
 them. As long as all that the bot does is the same, a result is that of the same question, whatever the step is called
@@ -38,7 +38,7 @@ _MOST_WAKINGS = 1000  # between two events
 
 
 def replay(library: Library, conversation: Conversation) -> ReplayResult:
-    """Hold a recorded conversation against these flows."""
+    """Replay a recorded conversation with these flows, and compare."""
     first = conversation.turns[0].session
     if first is None:
         return ReplayResult(stopped=BEGUN_BEFORE)
@@ -55,7 +55,7 @@ def replay(library: Library, conversation: Conversation) -> ReplayResult:
 
 
 class _Run:
-    """A conversation on its way. What was tapped is told in our ids, which the recorded ones were paired with."""
+    """A replay under way. Recorded taps are translated to the ids of this replay's choices."""
 
     def __init__(self, library: Library, conversation: Conversation, session: Session) -> None:
         self._library = library
@@ -94,7 +94,7 @@ class _Run:
         """The event's turn; or how it failed."""
         try:
             return advance(self._library, self._session, event)
-        except Exception as error:  # a defect in one turn touches no other, here as in earnest
+        except Exception as error:  # a defect in one turn touches no other, as in the engine
             return f"{type(error).__name__}: {error}"
 
     def _wake_before(self) -> ReplayDifference | None:

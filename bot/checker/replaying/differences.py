@@ -1,4 +1,4 @@
-"""What a recorded conversation comes to with other flows."""
+"""The first difference between a recorded conversation and its replay; comparison of effects, and their lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from bot.lang.problems import Mark
 
 
 class DifferenceKind(Enum):
-    """How a bot does otherwise than it did."""
+    """How the bot behaves differently."""
 
     SAYS = "says something else"
     OFFERS = "offers other choices"
@@ -64,7 +64,7 @@ class ReplayDifference:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """What a conversation came to: as it was, unless there is a ``difference``.
+    """The result of a replay: the same conversation, unless there is a ``difference``.
 
     ``stopped`` says why it could not be compared to its end.
     """
@@ -121,7 +121,7 @@ _PERFORMED = get_args(Performed)
 
 
 def has_result(effect: Effect | None) -> bool:
-    """Whether the conversation waits for what the effect comes to."""
+    """Whether the conversation waits for a result of the effect."""
     return isinstance(effect, _PERFORMED) and not isinstance(effect, Tell)
 
 

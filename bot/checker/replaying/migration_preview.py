@@ -1,4 +1,4 @@
-"""What an edit of the flows does to the conversations that are under way: what the engine will do when it meets them.
+"""What an edit of the flows will do to the conversations under way, kept values and planned starts.
 
 It asks the engine itself: `bot.engine.migration` for frames, `bot.engine.scheduled_flows` for planned starts.
 """
@@ -18,7 +18,7 @@ from bot.types.type_registry import Mismatch
 
 
 class MigrationKind(Enum):
-    """What becomes of somebody who waits at a step, of a planned start, of a kept value."""
+    """What an edit does to a contact who waits at a step, to a planned start, to a kept value."""
 
     UNCHANGED = "goes on unchanged"
     RENAMED = "the step has another name: goes on unchanged"
@@ -33,7 +33,7 @@ class MigrationKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationOutcome:
-    """What becomes of one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
+    """What an edit does to one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
 
     ``to`` is where it goes: the step's new name, or where `gone` leads. ``below``: the frame is met when what lies
     above it has ended. ``mark`` is where the step, else its flow, stands now.
@@ -55,7 +55,7 @@ _BECOMES = {
 
 
 def migration_outcomes(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
-    """What becomes of everything that a contact is in, waits for and has kept. ``now`` is in the bot's time zone."""
+    """What an edit does to all frames, planned starts and kept values of a contact. ``now`` is in the bot's time zone."""
     yield from _fates_of_frames(library, session.frames)
     for plan in session.plans:
         if not is_there(library, plan):

@@ -1,7 +1,7 @@
-"""Hiding what is personal in what a bot says: whatever a conversation knows of its contact, and every number.
+"""Redaction of a bot's messages: whatever a conversation knows of its contact is hidden, and every number.
 
 A text that was sent does not say which of its words were values. But what can have been a value is known: what the
-contact is called and wrote, what the variables hold, and what calls, requests and models came to.
+contact is called and wrote, what the variables hold, and the results of calls, requests and models.
 """
 
 import re
