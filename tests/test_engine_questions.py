@@ -704,15 +704,15 @@ WRONG = {
     ),
     "more answers than choices": (
         "q: {ask: x, many: {min: 3}, options: [A, B], save: l}",
-        'E307 step "q": many: 3 at least, and there are 2 to choose from (change one of them)',
+        'E307 step "q": many: 3 at least, and there are 2 to choose from (write a smaller `min`, or add choices)',
     ),
     "bounds the wrong way round": (
         "q: {ask: x, many: {min: 2, max: 1}, options: [A, B], save: l}",
-        'E307 step "q": many: 1 at most, and 2 at least (change one of them)',
+        'E307 step "q": many: 1 at most, and 2 at least (write a `max` of 2 or more)',
     ),
     "three buttons and the one that ends": (
         "q: {ask: x, many: true, buttons: [A, B, C], save: l}",
-        'E401 step "q": buttons: 3 buttons, 2 are allowed beside the one that ends many answers (use a list)',
+        'E401 step "q": buttons: 3 buttons, 2 are allowed beside the one that ends many answers (write `options` in place of `buttons`: what does not fit on buttons is shown as a list)',
     ),
     "one of many that tags": (
         "q: {ask: x, many: true, options: {A: {value: a, tag: a}, B: {value: b}}, save: l}",

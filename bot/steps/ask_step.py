@@ -370,10 +370,11 @@ def _check_number(fields: Fields, choices: Choices) -> None:
     if choices.form == "buttons" and len(certain) > most and choices.made is None:
         what = f"{fields.what}: buttons: {len(certain)} buttons, {most} are allowed"
         what += "" if choices.many is None else " beside the one that ends many answers"
-        fields.problems.add("E401", certain[most].mark, what, "use a list")
+        fix = "write `options` in place of `buttons`: what does not fit on buttons is shown as a list"
+        fields.problems.add("E401", certain[most].mark, what, fix)
     if choices.many is not None and choices.made is None and choices.many.least > len(choices.fixed):
         what = f"{fields.what}: many: {choices.many.least} at least, and there are {len(choices.fixed)} to choose from"
-        fields.problems.add("E307", fields.mark_of("many"), what, "change one of them")
+        fields.problems.add("E307", fields.mark_of("many"), what, "write a smaller `min`, or add choices")
 
 
 def _check_titles_differ(fields: Fields, choices: Choices) -> None:
@@ -382,13 +383,17 @@ def _check_titles_differ(fields: Fields, choices: Choices) -> None:
         title = choice.title.source
         if title in seen:
             fields.problems.add(
-                "E406", choice.mark, f'{fields.what}: a second "{title}"', "titles of one message differ"
+                "E406",
+                choice.mark,
+                f'{fields.what}: a second "{title}"',
+                "give it another title: those of one message differ",
             )
         seen.add(title)
 
 
 def _check_texts(fields: Fields, choices: Choices, choice: FixedChoice, *, as_buttons: bool) -> None:
-    fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons else "shorten it"
+    fits_a_row = len(choice.title.source) <= choices.title_limit(as_buttons=False)
+    fix = f"shorten it, or use a list ({limits.ROW_TITLE} characters)" if as_buttons and fits_a_row else "shorten it"
     check_text(fields, f'"{choice.title.source}"', choice.title, choices.title_limit(as_buttons=as_buttons), fix)
     check_text(fields, "about", choice.about, limits.ROW_DESCRIPTION)
     if choice.about is not None and as_buttons:

@@ -99,7 +99,7 @@ def _read_many(fields: Fields) -> Many | None:
     many = Many(1 if least is None else least, most, inner.template("done"))
     if most is not None and most < many.least:
         what = f"{inner.what}: {most} at most, and {many.least} at least"
-        inner.problems.add("E307", inner.mark_of("max"), what, "change one of them")
+        inner.problems.add("E307", inner.mark_of("max"), what, f"write a `max` of {many.least} or more")
     inner.close()
     return many
 
@@ -232,7 +232,9 @@ def _named_choice(key: Scalar, node: Node, problems: Problems, what: str) -> Fix
         condition=fields.expression("if"),
     )
     if value is not None and not isinstance(value, Scalar):
-        problems.add("E106", value.mark, f"{what}: value is one text, number or true/false", "write it on one line")
+        problems.add(
+            "E106", value.mark, f"{what}: value is one text, number or true/false", "write one of these, no list or map"
+        )
     fields.close()
     return choice
 

@@ -117,7 +117,12 @@ def read_headers(fields: Fields) -> Named:
     for name, text in named:
         if not _HEADER.fullmatch(name) or name.lower() in OUR_HEADERS:
             what = f'{fields.what}: headers: "{name}" cannot be given'
-            fields.problems.add("E108", text.mark, what, "write a header's name, of one that nobody else sets")
+            fix = (
+                "the bot sets it itself: leave it out"
+                if _HEADER.fullmatch(name)
+                else "write a header's name, like X-Key"
+            )
+            fields.problems.add("E108", text.mark, what, fix)
     return named
 
 

@@ -37,9 +37,10 @@ def check_address(fields: Fields, key: str, url: Template | None) -> None:
         return
     address = url.source
     if not address.startswith(("https://", "http://")) or len(address) > URL or any(c.isspace() for c in address):
-        fields.problems.add(
-            "E405", fields.mark_of(key), f'{fields.what}: "{address}" is no address', "write it out, with https://"
-        )
+        fix = "write it out, with https://"
+        if address.startswith(("https://", "http://")):
+            fix = f"shorten it: {URL} characters are allowed" if len(address) > URL else "write %20 in place of a space"
+        fields.problems.add("E405", fields.mark_of(key), f'{fields.what}: "{address}" is no address', fix)
 
 
 def check_media(fields: Fields, key: str, kind: str, link: Template | None) -> None:

@@ -126,9 +126,7 @@ def _the_one(fields: Fields) -> str:
     """Which of the three says when; none or two are a problem."""
     first, *more = [key for key in _WHEN if fields.has(key)] or [""]
     if not first:
-        fields.problems.add(
-            "E105", fields.mark, f"{fields.what}: when is missing", f"add {', '.join(_WHEN)}: one of them"
-        )
+        fields.problems.add("E105", fields.mark, f"{fields.what}: when is missing", f"add one of {', '.join(_WHEN)}")
     for key in more:
         what = f'{fields.what}: "{key}" beside "{first}"'
         fields.problems.add("E121", fields.mark_of(key), what, "keep one of them")

@@ -282,11 +282,15 @@ CASES = {
     ),
     "four buttons": (
         flow("  a: {ask: x, buttons: {A: end, B: end, C: end, D: end}}\n"),
-        '4:49: E401 step "a": buttons: 4 buttons, 3 are allowed (use a list)',
+        '4:49: E401 step "a": buttons: 4 buttons, 3 are allowed (write `options` in place of `buttons`: what does not fit on buttons is shown as a list)',
     ),
     "a button that is too long": (
         flow("  a: {ask: x, buttons: {This title has too many letters: end}}\n"),
-        '4:25: E402 step "a": "This title has too many letters" has 31 characters, 20 are allowed '
+        '4:25: E402 step "a": "This title has too many letters" has 31 characters, 20 are allowed (shorten it)',
+    ),
+    "a button that is too long, and not too long for a list": (
+        flow("  a: {ask: x, buttons: {A title of 22 letters!: end}}\n"),
+        '4:25: E402 step "a": "A title of 22 letters!" has 22 characters, 20 are allowed '
         "(shorten it, or use a list (24 characters))",
     ),
     "a header on a list": (
@@ -307,7 +311,7 @@ CASES = {
     ),
     "a title twice": (
         flow("  a: {ask: x, buttons: [Yes, Yes]}\n"),
-        '4:30: E406 step "a": a second "Yes" (titles of one message differ)',
+        '4:30: E406 step "a": a second "Yes" (give it another title: those of one message differ)',
     ),
     "a misspelt handler": (
         flow("  a: {call: shop.fnd, with: {number: 1}, errors: {else: end}}\n"),

@@ -377,7 +377,7 @@ VALUES: dict[str, Mistake] = {
         "shop's main",
         "Our shop: shop",
         "Our shop: shop\n      Nothing: end",
-        '18:7: E401 step "menu": buttons: 4 buttons, 3 are allowed (use a list)',
+        '18:7: E401 step "menu": buttons: 4 buttons, 3 are allowed (write `options` in place of `buttons`: what does not fit on buttons is shown as a list)',
     ),
     "arguments that are a text": (
         "shop",

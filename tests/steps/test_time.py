@@ -40,7 +40,7 @@ def test_a_schedule_is_clean(option: str) -> None:
         ("schedule: {flow: remindr, after: 2h}", 'E103 no flow "remindr" (did you mean "reminder"?)'),
         ("schedule: {flow: reminder/t, after: 2h}", 'E110 step "a": schedule: flow: "reminder/t" is no target'),
         ("schedule: {flow: /reminder/t, after: 2h}", 'E102 no step "t" in flow reminder'),
-        ("schedule: {flow: reminder}", 'E105 step "a": schedule: when is missing (add at, after, every: one of them)'),
+        ("schedule: {flow: reminder}", 'E105 step "a": schedule: when is missing (add one of at, after, every)'),
         (
             "schedule: {flow: reminder, after: 2h, every: day at 9:00}",
             'E121 step "a": schedule: "every" beside "after"',
