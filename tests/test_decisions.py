@@ -24,8 +24,7 @@ from bot.folder import read_folder
 from bot.gateway.gateway_answers import (
     EndpointRefused,
     GatewayRateLimited,
-    InteractiveBodyEmpty,
-    TemplateNotFound,
+    GatewayRefused,
     read_sent,
 )
 from bot.gateway.gateway_client import Gateway
@@ -128,8 +127,9 @@ def test_a_send_is_understood_at_any_status_and_without_an_id(
 @pytest.mark.parametrize("status", [None, 200, 400, 418, 500])
 def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gateway, status: int | None) -> None:
     emulator.behaviour.error_status = status
-    with pytest.raises(TemplateNotFound):
+    with pytest.raises(GatewayRefused) as refused:
         gateway.send(ANN, TemplateMessage("unknown", "en"), "k1", FIRST)
+    assert refused.value.code == "132012"
     emulator.faults.add("rate_limited", count=1, seconds=9)
     with pytest.raises(GatewayRateLimited) as limited:
         gateway.send(ANN, TextMessage("a"), "k2", FIRST)
@@ -140,8 +140,9 @@ def test_a_refusal_is_understood_at_any_status(emulator: Emulator, gateway: Gate
 @pytest.mark.parametrize("status", [200, 400, 409, 422, 502])
 def test_an_interactive_refusal_is_understood_at_any_status(status: int) -> None:
     body = b'{"success":false,"error":{"code":"INTERACTIVE_BODY_EMPTY","message":"no"}}'
-    with pytest.raises(InteractiveBodyEmpty):
+    with pytest.raises(GatewayRefused) as refused:
         read_sent(Response(status, {}, body), True, ANN)
+    assert refused.value.code == "INTERACTIVE_BODY_EMPTY"
 
 
 @pytest.mark.parametrize(("set_so", "tries"), [(False, 1), (True, 2)])

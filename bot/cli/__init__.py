@@ -1,4 +1,4 @@
-"""The command line: ``bot``. Each command is a module of this package, imported when it is called."""
+"""The command ``bot``. Each subcommand is a module of this package with the same name, imported when it is called."""
 
 import gc
 import importlib
@@ -11,37 +11,37 @@ from bot.core.errors import BotError
 
 SECTIONS = {  # of --help: each command is the module of its name
     "Make a bot": {
-        "new": "Make a new bot in a folder.",
+        "new": "Create a new bot in a folder.",
         "check": "Check a bot's files and list every problem.",
         "chat": "Talk to a bot in the terminal.",
         "test": "Run a bot's tests.",
         "graph": "Draw a bot or one of its flows.",
-        "locales": "Translate a bot, and see what is missing.",
-        "schema": "Print what editors complete and check a bot's files by.",
+        "locales": "Translate a bot, and list missing translations.",
+        "schema": "Print the JSON Schema for editors.",
     },
     "Go live": {
-        "webhook": "Register the bot's webhook, and see whether events come.",
+        "webhook": "Register the bot's webhook, and check that events arrive.",
         "serve": "Run a bot behind the gateway's webhook.",
-        "doctor": "Find out what is in the way of going live.",
+        "doctor": "Check that everything is ready to go live.",
         "backup": "Copy the store while the bot runs.",
-        "restore": "Put a backup in the store's place.",
+        "restore": "Replace the store with a backup.",
     },
     "See what happens": {
-        "sessions": "Show where the contacts are.",
-        "trace": "Show why a contact got what it got.",
-        "replay": "Hold recorded conversations against edited flows.",
-        "queue": "Show what waits to be sent, and what was given up.",
-        "usage": "Show how many tokens the models have used up.",
+        "sessions": "Show the step that each contact is at.",
+        "trace": "Show why the bot answered a contact as it did.",
+        "replay": "Show what the edited bot would have said in the past.",
+        "queue": "Show waiting messages and dead letters; retry or drop them.",
+        "usage": "Show how many tokens the models have used.",
     },
     "Reach people": {
         "send": "Send one message.",
         "start": "Start a flow for a contact.",
         "broadcast": "Send a template to many contacts.",
-        "templates": "List the gateway's templates, and hold the flows against them.",
+        "templates": "List the gateway's templates, and check the flows against them.",
         "contacts": "List the gateway's contacts, as CSV too; export or erase one.",
     },
     "Ask models": {
-        "models": "List the models that can be asked.",
+        "models": "List the models of the service.",
         "ai": "Ask a model a question.",
     },
 }
@@ -58,7 +58,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        gc.disable()  # what is imported stays: to look through it again and again took a seventh of the start
+        gc.disable()  # imported modules stay: checking them again and again took a seventh of the start
         module = importlib.import_module(f"bot.cli.{name}")
         gc.enable()
         command: click.Command = module.command
@@ -85,12 +85,12 @@ class _Commands(click.Group):
 def bot() -> None:
     """Chatbots with conversation flows, behind a messaging gateway.
 
-    A bot is a folder with a bot.yml. Where no folder is named, it is this one, or flows/.
+    A bot is a folder with a bot.yml. The default is the current folder, else flows/.
     """
 
 
 def main() -> None:
-    """The command's entry point. Exit codes: 0 fine, 1 the input is at fault, 2 wrong usage."""
+    """The command's entry point. Exit codes: 0 success, 1 wrong input, 2 wrong usage."""
     try:
         bot(standalone_mode=True)
     except BotError as error:

@@ -31,19 +31,19 @@ def model_service(folder: Path | None) -> Iterator[tuple["Completions", tuple[st
 
 @click.command("ai")
 @click.argument("question")
-@click.option("--model", metavar="SLUG", help="Which model, if not the first of BOT_AI_MODEL.")
-@click.option("--stream", is_flag=True, help="Print the answer while it comes.")
+@click.option("--model", metavar="SLUG", help="The model; else the first of BOT_AI_MODEL.")
+@click.option("--stream", is_flag=True, help="Print the answer as it arrives.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: text, model, finish, usage.")
 def command(question: str, model: str | None, stream: bool, folder: Path | None, as_json: bool) -> None:
-    """Ask a model QUESTION and print the answer, to see that the key and the model work. One request, no flow.
+    """Ask a model QUESTION and print the answer, to test the key and the model. It sends one request and runs no flow.
 
     \b
       $ bot ai "What is the capital of France?" --stream
 
-    The answer goes to standard output; the model and the tokens that it used up to standard error.
+    The answer goes to standard output, the model and the number of tokens to standard error.
 
-    Exit code 0: it answered. 1: the service or the settings are at fault.
+    Exit code 0: the model answered. 1: the service failed, or the settings are wrong.
     """
     from bot.ai.ai_client import ChatRequest
 

@@ -16,13 +16,13 @@ from bot.cli.output import counted, echo_json
 def command(target: Path, folder: Path | None, as_json: bool) -> None:
     """Copy the store's two files, and the files that flows have kept, into the new folder TO.
 
-    The bot may run meanwhile. The copy is verified, and stands there whole or not at all. How to restore it is in
-    docs/going-live.md: stop the bot, move the store away, copy the backup to its place, start.
+    The bot may run meanwhile. The copy is verified; TO is complete or does not exist. To restore it: stop the bot, run
+    `bot restore TO`, start the bot (docs/going-live.md).
 
     \b
       $ bot backup /var/backups/bot/$(date +%F)
 
-    Exit code 0: the backup is there. 1: it is not, and why.
+    Exit code 0: the backup was made. 1: it was not; the message says why.
     """
     from bot.store.store_backup import back_up
 

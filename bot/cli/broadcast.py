@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 48 * 1024  # of recipients, in a request that may have 64 KiB
 USAGE = (
-    "write TEMPLATE CONTACTS.CSV, with --edit NAME to correct a broadcast; or --stop NAME, or --resume NAME, or the "
-    "NAME alone to see how it stands"
+    "write TEMPLATE CONTACTS.CSV, with --edit NAME to correct a broadcast; or --stop NAME; or --resume NAME; or the "
+    "NAME alone to see its status"
 )
 
 
@@ -36,13 +36,13 @@ USAGE = (
 @click.option("--language", default="en", show_default=True, help="The template's language.")
 @click.option("--body", metavar="TEXT", multiple=True, help="A parameter, with {{column}} for a cell; once for each.")
 @click.option("--header", "head", metavar="TEXT|URL", help="The header's parameter: a text, or the address of a file.")
-@click.option("--name", help="What the broadcast is called.  [default: the template and the file]")
+@click.option("--name", help="The broadcast's name.  [default: the template and the file]")
 @click.option(
     "--edit", "edited", metavar="NAME", help="Correct the broadcast of this name: template, parameters, file."
 )
-@click.option("--stop", "stopped", metavar="NAME", help="Stop the broadcast of this name, and no more.")
-@click.option("--resume", "resumed", metavar="NAME", help="Go on with the broadcast of this name, and no more.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--stop", "stopped", metavar="NAME", help="Only stop the broadcast of this name.")
+@click.option("--resume", "resumed", metavar="NAME", help="Only resume the broadcast of this name.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--wait/--no-wait", default=True, help="Show the progress, or leave it to the server.")
 @click.option("--json", "as_json", is_flag=True, help="With a NAME alone: print an object with every recipient.")
 @bot_option
@@ -65,14 +65,14 @@ def command(
 ) -> None:
     """Send TEMPLATE to the contacts in the file: a column "phone", and columns for the template's parameters.
 
-    Columns named 1, 2, ... are the body's parameters; or say with --body what each is. The running server sends, in
-    the time that replies leave. The first message goes alone, the others once the gateway has taken it. Who has
-    opted out gets nothing, and nobody gets a broadcast twice: run the same command again to go on, or with
-    another --name to send once more.
+    Columns named 1, 2, ... are the body's parameters; or write each with --body. The running server sends; replies go
+    first. The first message is sent alone, the others when the gateway has accepted it. Contacts who have opted out
+    get nothing, and nobody gets a broadcast twice: run the same command again to continue, or with another --name
+    to send again.
 
-    What the gateway refuses pauses a broadcast. --edit NAME corrects it for those who did not get it, and --resume
-    NAME goes on. --stop takes back all that is not being sent. NAME alone shows how it stands; `bot queue` shows the
-    names.
+    Refusals of the gateway pause a broadcast. --edit NAME corrects it for the contacts who did not get it, --resume
+    NAME resumes it. --stop withdraws all messages that are not being sent. NAME alone shows the status; `bot queue`
+    shows the names.
 
     \b
       $ bot broadcast sale contacts.csv --body "{{name}}" --body "20 %"
@@ -80,7 +80,7 @@ def command(
       $ bot broadcast sale contacts.csv --body "20 %" --edit "sale: contacts"
       $ bot broadcast --resume "sale: contacts"
 
-    Exit code 0: fine. 1: the file or the bot is at fault, you said no, or messages could not be sent.
+    Exit code 0: success. 1: the file or the bot has problems, you said no, or messages could not be sent.
     """
     given = [what for what in (stopped, resumed, template) if what is not None]
     if len(given) != 1 or (template is None and file is not None) or (edited is not None and (file is None or name)):
@@ -89,7 +89,7 @@ def command(
         _stop(folder, stopped)
     elif resumed is not None:
         answer = operate(folder, {"do": "resume", "name": resumed})
-        click.echo(f"{counted(answer['resumed'], 'contact')} had been left out, and will get it.")
+        click.echo(f"{counted(answer['resumed'], 'contact')} will get it now.")
         follow(ctx, folder, resumed, wait)
     elif template is not None and file is None:
         show(folder, template, as_json)
@@ -121,7 +121,7 @@ def _begin(
     _preview(folder, template, recipients)
     if counts:
         known = counted(sum(counts.values()), "contact")
-        click.echo(f"The broadcast has {known} already; they do not get it twice.")
+        click.echo(f"The broadcast already has {known}; nobody gets it twice.")
     if not yes:
         click.confirm("Send it?", abort=True)
     request = {"do": "broadcast", "name": name, "template": template}
@@ -155,7 +155,7 @@ def _edit(
     click.echo(", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in total.items()) + ".")
     if begun["in_flight"]:
         click.echo(
-            f"{counted(begun['in_flight'], 'message')} may have been sent without the correction: it is too late to take that back."
+            f"{counted(begun['in_flight'], 'message')} may have been sent without the correction and cannot be withdrawn."
         )
     click.echo(f'It is stopped. To go on with it: bot broadcast --resume "{name}"')
 
@@ -164,11 +164,11 @@ def _stop(folder: Path | None, name: str) -> None:
     answer = operate(folder, {"do": "stop", "name": name})
     click.echo(f"{counted(answer['stopped'], 'contact')} will not get it.")
     if answer["in_flight"]:
-        click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent: it is too late to take that back.")
+        click.echo(f"{counted(answer['in_flight'], 'message')} may have been sent and cannot be withdrawn.")
 
 
 def _check_template(folder: Path | None, template: Mapping[str, Any], first: Recipient, file: Path) -> None:
-    """Say what the gateway would refuse, before anything is sent. Raises `GatewayRefused` where that is certain."""
+    """Say what the gateway would refuse, before anything is sent. Raises `CommandRefused` where that is certain."""
     from bot.cli.templates import both_lists, infos
     from bot.flow.library import TemplateUse, template_uses
     from bot.lang.problems import Mark
@@ -186,8 +186,8 @@ def _check_template(folder: Path | None, template: Mapping[str, Any], first: Rec
         with reach_gateway(folder) as ask:
             listed = infos(both_lists(ask))
     except BotError as error:
-        click.echo(f"{notice.name} could not be looked up in the gateway's list: {error}", err=True)
-        click.echo("The first message will show whether it is right: the others wait for it.", err=True)
+        click.echo(f"{notice.name} could not be checked against the gateway's list: {error}", err=True)
+        click.echo("The first message will show whether it is correct: the others wait for it.", err=True)
         return
     uses: list[TemplateUse] = []
     with suppress(FaultyBot):  # how else the flows fill it is a help, and no more
@@ -256,7 +256,7 @@ IN_WORDS = {"opted_out": "opted out", "left_out": "left out"}
 
 
 def show(folder: Path | None, name: str, as_json: bool) -> None:
-    """Print how a broadcast stands, and what became of each message that was not sent. Raises `GatewayRefused`."""
+    """Print how a broadcast stands, and what became of each message that was not sent. Raises `CommandRefused`."""
     from bot.runtime.broadcasting import why_paused
     from bot.store.broadcast_rows import PAUSED
 

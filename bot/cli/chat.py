@@ -137,24 +137,24 @@ class FlowReloader:
 
 @click.command("chat")
 @bot_argument
-@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stand-in.")
+@click.option("--ai", is_flag=True, help="Let the models of BOT_AI_URL answer, not a stub.")
 @click.option(
     "--record",
     "file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the chat to FILE as a test, behind those that stand there.",
+    help="Append the chat to FILE as a test.",
 )
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None) -> None:
-    """Talk to the bot in DIR as one contact: no account, no key, no network but for what its flows ask for.
+    """Talk to the bot in DIR as one contact, without account or key. Only the flows' own requests use the network.
 
-    The bot runs as it does in earnest, with an emulated gateway and a store that is thrown away. Write a text;
-    tap a button or pick a row by its number or its title. Flows are loaded again when you save a file.
+    The bot runs as on a server, with an emulated gateway and a store that is deleted at the end. Write a text, or tap
+    a button or pick a row by its number or its title. Flows are loaded again when you save a file.
 
     \b
-      /wait 24h   let time pass        /vars      where you are, and the variables
-      /restart    be somebody new      /trace     why the bot said that
+      /wait 24h   let time pass        /vars      the current step and variables
+      /restart    be a new contact     /trace     why the bot said that
       /file a.png send a file          /help      this list
       /quit       end (Ctrl-D too)
 
@@ -191,11 +191,9 @@ def _hold(program: "Program", files: BotFiles, models: ModelService | None, file
     clock = MovableClock(datetime.now(UTC), running=True)
     kind = Simulation if file is None else RecordedSimulation
     with kind(program, clock, choices.show, models, secrets=os.environ) as simulation:
-        screen.print(styled(f"{program.library.bot.name}. Write something, or /help for what else there is.", dim=True))
+        screen.print(styled(f"{program.library.bot.name}. Write something, or /help for the commands.", dim=True))
         if program.library.asks_models and models is None:
-            screen.print(
-                styled("A stand-in that repeats what it was asked answers for the models; see --ai.", dim=True)
-            )
+            screen.print(styled("A stub answers instead of the models and repeats the question; see --ai.", dim=True))
         with FlowReloader(files, simulation, screen) as reloads:
             _Chat(simulation, screen, choices, reloads).run()
         if file is not None and isinstance(simulation, RecordedSimulation):
@@ -205,11 +203,11 @@ def _hold(program: "Program", files: BotFiles, models: ModelService | None, file
 def _record(tests: str, file: Path) -> str:
     """Write tests behind those that stand in a file; what there is to say about it."""
     if not tests:
-        return "Nothing was said, so there is nothing to record."
+        return "The chat has no messages, so nothing was recorded."
     there = file.stat().st_size if file.exists() else 0
     with file.open("a", encoding="utf-8") as writing:
         writing.write(f"---\n{tests}" if there else tests)
-    return f"The chat stands in {file} as a test."
+    return f"The chat is in {file} as a test."
 
 
 class _Choices:
@@ -269,7 +267,7 @@ class _Chat:
             except BotError as error:  # the bot hangs, or what was tapped is gone
                 self._screen.print(styled(str(error), fg="red"))
             except KeyboardInterrupt:
-                self._screen.print("", styled("The chat ends; what is being done is given some seconds.", dim=True))
+                self._screen.print("", styled("The chat ends; the bot has a few seconds to finish.", dim=True))
                 return
 
     def _take(self, line: str) -> None:
@@ -291,14 +289,14 @@ class _Chat:
         """Say what went wrong since the last time: nobody else would."""
         complaints = Counter(self._simulation.complaints())
         for complaint in (complaints - self._told).elements():
-            self._screen.print(styled(f"Went wrong: {complaint}", fg="red"))
+            self._screen.print(styled(f"Problem: {complaint}", fg="red"))
         self._told = complaints
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
         known = COMMANDS.get(name)
         if known is None:
-            self._screen.print(styled(f"There is no {name}: /help lists what there is.", fg="red"))
+            self._screen.print(styled(f"There is no command {name}: /help lists the commands.", fg="red"))
         else:
             known.act(self, rest.strip())
 
@@ -322,7 +320,7 @@ class _Chat:
             return
         found = type_of(content[:END], content[-END:])
         if found is None:
-            self._screen.print(styled(f"{text} is none of the files that contacts send.", fg="red"))
+            self._screen.print(styled(f"{text} is not a type of file that contacts can send.", fg="red"))
             return
         self._screen.print(styled(f"     you send {found.name}", dim=True))
         self._simulation.send(found.kind, content=content)
@@ -346,7 +344,7 @@ class _Chat:
         """``/restart``."""
         self._simulation.become_new_contact()
         self._choices.take("")
-        self._screen.print(styled("You are somebody new. Write something.", dim=True))
+        self._screen.print(styled("You are a new contact. Write something.", dim=True))
 
     def help(self, _: str) -> None:
         """``/help``."""
@@ -358,11 +356,11 @@ class _Chat:
 
 
 COMMANDS = {
-    "/wait": _Command("/wait 24h", "let time pass; what falls due meanwhile happens", _Chat.wait),
+    "/wait": _Command("/wait 24h", "let time pass; everything due in this time happens", _Chat.wait),
     "/file": _Command("/file a.png", "send a file: an image, a recording, a video, a document", _Chat.file),
-    "/vars": _Command("/vars", "where you are, and the variables", _Chat.variables),
+    "/vars": _Command("/vars", "the current step, and the variables", _Chat.variables),
     "/trace": _Command("/trace", "why the bot did what it did since the last /trace", _Chat.trace),
-    "/restart": _Command("/restart", "be somebody whom the bot has never met", _Chat.restart),
+    "/restart": _Command("/restart", "be a contact that the bot does not know", _Chat.restart),
     "/help": _Command("/help", "this list", _Chat.help),
     "/quit": _Command("/quit", "end (Ctrl-D too)", _Chat.quit),
 }

@@ -44,7 +44,7 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
     "form",
     type=click.Choice(["text", "short", "json", "sarif"]),
     default="text",
-    help="For people (the default), one line each, for programs, or SARIF for code reviews.",
+    help="text for people (the default), short: one line each, json for programs, sarif for code reviews.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json: a list of objects.")
 @click.option(
@@ -52,28 +52,28 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
     "tests",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write a test that shows it for each finding: `bot test` fails by it until it is mended.",
+    help="For each finding, write a test that shows it: it fails until the problem is fixed.",
 )
-@click.option("--cuts", is_flag=True, help="List as well the texts that nobody can tell the length of.")
+@click.option("--cuts", is_flag=True, help="Also list the texts that may be too long and are cut then.")
 @click.option(
     "--load",
     is_flag=True,
-    help="List as well how many messages each flow can send, and what one contact can cost a day where a model is asked.",
+    help="Also list how many messages each flow can send, and what one contact can cost a day in steps that ask a model.",
 )
 @click.option("--watch", is_flag=True, help="Check again whenever a file is saved, until Ctrl-C.")
 @click.option(
     "--live",
     is_flag=True,
-    help="Tell what becomes of the conversations under way in the store; exit code 1 if somebody would be dropped.",
+    help="Show what the flows do to current conversations in the store; exit code 1 if a contact would be dropped.",
 )
-@click.option("--store", metavar="PATH", type=click.Path(path_type=Path), help="With --live: another store.")
+@click.option("--store", metavar="PATH", type=click.Path(path_type=Path), help="With --live: use another store.")
 @click.option(
     "--explain",
     metavar="CODE",
     is_eager=True,
     expose_value=False,
     callback=_explain,
-    help="Print what there is to know about a code, such as E102, and end.",
+    help="Explain a code, such as E102, and exit.",
 )
 @click.pass_context
 def command(
@@ -88,10 +88,10 @@ def command(
     live: bool,
     store: Path | None,
 ) -> None:
-    """Check the bot in DIR: list every problem of every file, and what would go wrong in a talk with it.
+    """Check the bot in DIR: list every problem in every file, and problems that a customer would meet.
 
-    Nothing is sent and no store is touched; handlers are imported, not called. A problem (E) keeps the bot from being
-    served; what is found where there is none (W) does not. Each comes with its line and with what to do:
+    Nothing is sent, and the store is not changed. Handlers are imported, not called. A bot with a problem (E) cannot be
+    served; a finding (W) does not prevent that. Each comes with its line and its fix:
 
     \b
       $ bot check flows
@@ -102,24 +102,26 @@ def command(
     \b
       1 problem
 
-    A comment `# allow W501: the reason` in the line, or above it, silences a finding.
+    A comment `# allow W501: the reason` in the line, or above it, allows a finding.
 
-    Exit code 0: none found. 1: there are problems or findings.
+    Exit code 0: nothing was found. 1: there are problems or findings.
     """
     form = "json" if as_json else form
     if store is not None and not live:
         raise click.UsageError("--store goes with --live")
     if live:
         if watch or form not in ("text", "json"):
-            raise click.UsageError("--live takes --json, and nothing else of how to print")
+            raise click.UsageError("--live accepts --json, but no --watch and no other --format")
         bot, own = store_of(folder)
         ctx.exit(report_live(bot, store or own, form == "json"))
     if (cuts or load) and (watch or form not in ("text", "short")):
-        raise click.UsageError(f"--{'cuts' if cuts else 'load'} is for people: leave out --watch, --json and --format")
+        raise click.UsageError(
+            f"--{'cuts' if cuts else 'load'} prints text only: leave out --watch, --json and --format"
+        )
     path = find_bot(folder)
     if watch:
         if form not in ("text", "short"):
-            raise click.UsageError(f"--watch is for people: leave out --format {form}")
+            raise click.UsageError(f"--watch prints text only: leave out --format {form}")
 
         watched(path, lambda: _report(path, form))
     else:
@@ -150,7 +152,7 @@ def _report(path: Path, form: str) -> "Report":
 
 
 def _list_cuts(report: "Report") -> None:
-    """The texts that are cut when they are sent, should they turn out too long."""
+    """Print the texts that are cut when they turn out too long."""
     from bot.checker.rules.text_lengths import notes
     from bot.cli.output import counted, path_from_here
 
@@ -164,7 +166,7 @@ def _list_cuts(report: "Report") -> None:
 
 
 def _list_load(report: "Report") -> None:
-    """What each flow can send, at most."""
+    """Print the most that each flow can send."""
     from bot.cli.check_report import lines
 
     if report.loaded.program is not None:
@@ -173,7 +175,7 @@ def _list_load(report: "Report") -> None:
 
 
 def _write_tests(report: "Report", folder: Path) -> None:
-    """Keep the talks that show the findings, and say so."""
+    """Write the conversations that show the findings as tests."""
     from bot.cli.counterexamples import write_tests
     from bot.cli.output import counted
 
@@ -183,7 +185,9 @@ def _write_tests(report: "Report", folder: Path) -> None:
         raise click.ClickException(f"{folder} cannot be written: {error.strerror}") from error
     click.echo(f"{counted(len(written), 'test')} written to {folder}.", err=True)
     if there:
-        click.echo(f"{counted(len(there), 'test')} left as found there: delete the file to have it anew.", err=True)
+        click.echo(
+            f"{counted(len(there), 'test')} already there and unchanged: delete a file to write it again.", err=True
+        )
 
 
 @dataclass(slots=True)

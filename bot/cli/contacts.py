@@ -32,30 +32,30 @@ PATIENCE = 15.0  # seconds for the web process to do its part
 LOOK_SECONDS = 0.1
 
 
-@click.command("export", short_help="Print all that is kept of a contact.")
+@click.command("export", short_help="Print all data about a contact.")
 @click.argument("contact")
 @bot_option
 def export(contact: str, folder: Path | None) -> None:
-    """Print all that is kept of CONTACT as JSON: the rows of both files by table, and the files that it sent.
+    """Print all data about CONTACT as JSON: the rows of the store's two files by table, and the files that it sent.
 
-    Nothing is asked of the gateway: what that keeps is in `bot contacts list`.
+    The gateway is not asked: `bot contacts list` shows what it keeps.
 
     \b
       $ bot contacts export 6281234567890 > contact.json
 
-    Exit code 0: fine. 1: nothing is kept of the contact.
+    Exit code 0: success. 1: there is no data about the contact.
     """
     contact = number(contact)
     rows, files = _kept(store_of(folder)[1], contact)
     echo_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
 
 
-@click.command("erase", short_help="Erase all that is kept of a contact.")
+@click.command("erase", short_help="Erase all data about a contact.")
 @click.argument("contact")
 @bot_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(contact: str, folder: Path | None, yes: bool) -> None:
-    """Erase all that is kept of CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
+    """Erase all data about CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
 
     What waits to be sent to it is not sent. It goes through the running server; if none runs, it is done at once.
     The command ends when all is gone. If the contact writes again, it is somebody whom the bot has never met: also
@@ -140,7 +140,7 @@ class ContactRow:
 
 
 def read_book(path: Path) -> list[ContactRow]:
-    """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
+    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``."""
     table = read_table(path)
     strange = [name for name in table.columns if name not in COLUMNS]
     if strange:
@@ -177,7 +177,7 @@ class _InThisOrder(click.Group):
 
 @click.group("contacts", cls=_InThisOrder)
 def command() -> None:
-    """The contacts that the gateway keeps (list, pull, push), and what this bot keeps of one (export, erase).
+    """The gateway's contacts (list, pull, push), and this bot's data about one contact (export, erase).
 
     Requests to the gateway go through the running server and count against the limits.
 
@@ -193,9 +193,9 @@ def command() -> None:
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
 def list_them(folder: Path | None, as_json: bool) -> None:
-    """List the gateway's contacts: number, name, e-mail, tags. One request for 100 of them.
+    """List the gateway's contacts: number, name, e-mail, tags. Each 100 contacts take one request.
 
-    Exit code 0: fine. 1: the gateway or the settings are at fault.
+    Exit code 0: success. 1: the gateway refused, or the settings are wrong.
     """
     with reach_gateway(folder) as ask:
         contacts = _all(ask)
@@ -214,9 +214,9 @@ def list_them(folder: Path | None, as_json: bool) -> None:
 def pull(file: Path | None, folder: Path | None) -> None:
     """Write the gateway's contacts to FILE as CSV (phone, name, email, tags), or print them.
 
-    A name that a spreadsheet would take for a formula gets an apostrophe in front; push takes it off again.
+    A name that a spreadsheet would run as a formula gets an apostrophe in front; push removes it again.
 
-    Exit code 0: fine. 1: the gateway, the settings or the file are at fault; the file is as it was then.
+    Exit code 0: fine. 1: the gateway, the settings or the file are wrong; the file is unchanged then.
     """
     with reach_gateway(folder) as ask:
         contacts = _all(ask)
@@ -228,18 +228,18 @@ def pull(file: Path | None, folder: Path | None) -> None:
         click.echo(f"{counted(len(contacts), 'contact')} in {file}.")
 
 
-@command.command("push", short_help="Create or change contacts as a CSV file says.")
+@command.command("push", short_help="Create or change contacts from a CSV file.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: new, changed, unchanged, refused.")
 @click.pass_context
 def push(ctx: click.Context, file: Path, folder: Path | None, as_json: bool) -> None:
-    """Create or change the gateway's contacts as FILE says: CSV with the columns phone, name, email, tags.
+    """Create or change the gateway's contacts from FILE: CSV with the columns phone, name, email, tags.
 
-    Only phone is needed. An empty cell changes nothing; tags (semicolons between them) are added to those that
-    the contact has. What is so already costs no request, so a push that was stopped goes on when run again.
+    Only phone is required. An empty cell changes nothing. Tags, separated by semicolons, are added to the
+    contact's tags. A contact that needs no change costs no request: an interrupted push can be run again.
 
-    Exit code 0: fine. 1: a line of the file, the gateway or the settings are at fault.
+    Exit code 0: success. 1: a line of the file or the settings are wrong, or the gateway refused.
     """
     entries = read_book(file)
     with reach_gateway(folder) as ask:
@@ -248,7 +248,7 @@ def push(ctx: click.Context, file: Path, folder: Path | None, as_json: bool) -> 
         changes = [(entry, contact) for entry, contact in wanted if not _is_so(contact, there.get(entry.phone))]
         new = sum(entry.phone not in there for entry, _ in changes)
         if not as_json:
-            click.echo(f"{new} new, {len(changes) - new} to change, {len(entries) - len(changes)} as they should be.")
+            click.echo(f"{new} new, {len(changes) - new} to change, {len(entries) - len(changes)} unchanged.")
         refused = _put(ask, changes)
     if as_json:
         counts = {"new": new, "changed": len(changes) - new, "unchanged": len(entries) - len(changes)}
@@ -295,6 +295,6 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
                     refused.append((entry, str(answer["refused"])))
                 done += 1
         except BotError as error:
-            rest = f"{done} of {len(changes)} are done: run it again, and it goes on from there"
+            rest = f"{done} of {len(changes)} are done: run the command again to continue"
             raise CommandRefused(f"{error}\n{rest}") from error
     return refused

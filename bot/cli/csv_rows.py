@@ -34,7 +34,7 @@ class CsvTable:
 
 
 def read_table(path: Path) -> CsvTable:
-    """Read a file. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``."""
+    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``."""
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError:
@@ -103,7 +103,7 @@ Recipient = dict[str, Any]
 
 
 def read_recipients(path: Path, body: Sequence[str]) -> list[Recipient]:
-    """The rows of a file as recipients. Raises `GatewayRefused` with every problem, as ``file:line: what is wrong``.
+    """The rows of a file as recipients. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``.
 
     ``body`` has a text for each parameter, with ``{{column}}`` where a cell goes. Without it the columns named 1, 2
     and so on are the parameters.

@@ -32,16 +32,16 @@ COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 @click.command("doctor")
 @bot_argument
-@click.option("--url", metavar="URL", help="The bot's public base address, in place of BOT_PUBLIC_URL.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a finding.")
+@click.option("--url", metavar="URL", help="The bot's public base address, instead of BOT_PUBLIC_URL.")
+@click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one for each finding.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: bool) -> None:
-    """Look at all that the bot in DIR needs to work, and say what is wrong and what to do about it.
+    """Check everything that the bot in DIR needs, and say what is wrong and how to fix it.
 
-    The settings and files; this machine; the store; both services: do they answer, take the keys, and tell the same
-    time; the templates and the files that the flows name; and the webhook's public address with its certificate.
-    Nothing is sent to anybody. It works beside a running server and without one, and takes 10 seconds at most: what
-    has not answered by then is listed as such.
+    It checks the settings and files; this machine; the store; both services (do they answer, accept the keys, and have
+    the same time); the templates and files that the flows use; and the webhook's public address and certificate.
+    No contact gets a message. It works with and without a running server, and takes at most 10 seconds: whatever has
+    not answered by then is reported.
 
     \b
       $ bot doctor --url https://bot.example
@@ -49,7 +49,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
       fail  webhook    its certificate is refused: certificate has expired
                        renew it, for this very name
 
-    Exit code 0: nothing fails. 1: something does.
+    Exit code 0: no check failed. 1: a check failed.
     """
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
@@ -62,7 +62,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
     if as_json:
         echo_json([asdict(finding) for finding in found])
     else:
-        click.echo(styled(f"{counted(failures, 'thing')} to put right.", fg="red") if failures else "Nothing fails.")
+        click.echo(styled(f"{counted(failures, 'thing')} to fix.", fg="red") if failures else "Everything is fine.")
     ctx.exit(1 if failures else 0)
 
 
@@ -94,9 +94,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
     checks = [
         Check(
             lambda: _flows(bot, library),
-            warn(
-                "flows", f"they were not looked through within {SECONDS:.0f} s", "`bot check` takes the time it needs"
-            ),
+            warn("flows", f"they were not checked within {SECONDS:.0f} s", "`bot check` takes the time it needs"),
         ),
         Check(lambda: _machine(bot, store), fail("disk", late, f"see what is wrong with the disk of {store}")),
     ]
@@ -105,7 +103,7 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
     except BadSettings as error:
         checks.append(_known(*(fail("settings", problem) for problem in error.problems)))
     else:
-        checks.append(_known(ok("settings", "all that is needed is there")))
+        checks.append(_known(ok("settings", "all required settings are there")))
         checks += _outside(bot, store, settings, library, url, deadline)
     yield from together(checks, deadline - monotonic())
 

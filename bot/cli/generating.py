@@ -22,7 +22,7 @@ from bot.testing.transcript_run import run
 GENERATED = "tests/generated/"
 """Where they lie, in the bot's folder."""
 
-HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` writes it anew.\n"
+HEAD = "# Written by `bot test --generate`: what the bot says now. `--force` overwrites it.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def generate(
     try:
         files = {path: path.read_bytes().startswith(HEAD.encode()) for path in sorted(folder.glob("*.yml"))}
         if any(files.values()) and not force:
-            raise NoBot(f"{folder} has generated tests already: add --force to have them written anew")
+            raise NoBot(f"{folder} contains generated tests already: add --force to overwrite them")
         made = _made(bot, program, transcripts, walks, seed)
         written = _write(folder, files, made.tests)
     except OSError as error:
@@ -63,7 +63,7 @@ def generate(
 
 
 def _made(bot: Folder, program: Program, own: Iterable[Transcript], walks: int, seed: int) -> GenerationResult:
-    click.echo("Looking for talks ...", err=True)
+    click.echo("Searching for conversations ...", err=True)
     generator = ConversationGenerator(program, examples_from(program.extensions, own))
     found = [*generator.covering(), *generator.walks(walks, seed)]
     made = GenerationResult([], [], Coverage(program.library))
@@ -97,7 +97,7 @@ def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTe
         texts.setdefault(folder / test.file, []).append(test.text)
     for path in texts:
         if files.get(path) is False:
-            raise NoBot(f"{path} is no generated test any more: move it, so that there is room for one")
+            raise NoBot(f"{path} is no generated test any more: move it to another folder")
     for path, generated in files.items():
         if generated:
             path.unlink()
@@ -110,9 +110,9 @@ def _write(folder: Path, files: Mapping[Path, bool], tests: Iterable[GeneratedTe
 def _report(made: GenerationResult) -> None:
     coverage = made.coverage
     tests = styled(counted(len(made.tests), "test"), fg="green")
-    click.echo(f"{tests} written: they take {coverage.percent} % of the steps and outcomes.")
+    click.echo(f"{tests} written. They reach {coverage.percent} % of the steps and outcomes.")
     if made.left_out:
-        left_out = counted(len(made.left_out), "talk")
-        click.echo(f"{left_out} went another way by the real path than was worked out: left out.")
+        left_out = counted(len(made.left_out), "conversation")
+        click.echo(f"{left_out} left out: the real bot answered differently than expected.")
     for missed in coverage.missed():
-        click.echo(f"  never taken: {missed.mark.path}:{missed.mark.line} {missed.what}")
+        click.echo(f"  never reached: {missed.mark.path}:{missed.mark.line} {missed.what}")

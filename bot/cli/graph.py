@@ -17,29 +17,29 @@ FORMS = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}
 @click.command("graph")
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.argument("flow", metavar="[FLOW]", required=False)
-@click.option("--svg", "form", flag_value="svg", help="As SVG, a picture that needs nothing else.")
-@click.option("--mermaid", "form", flag_value="mermaid", help="As Mermaid's text (the default).")
+@click.option("--svg", "form", flag_value="svg", help="Print SVG, a picture that any browser shows.")
+@click.option("--mermaid", "form", flag_value="mermaid", help="Print Mermaid text (the default).")
 @click.option(
-    "--all", "everything", is_flag=True, help="With what every step has: inherited time-outs, words and so on."
+    "--all", "everything", is_flag=True, help="Include what every step has: inherited time-outs, words and so on."
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write it to a file; .svg and .mmd say as what.",
+    help="Write to a file; .svg or .mmd decides the format.",
 )
 def command(folder: str | None, flow: str | None, form: str | None, everything: bool, output: Path | None) -> None:
-    """Draw how the flows of the bot in DIR hang together, or the steps of one FLOW.
+    """Draw how the flows of the bot in DIR are connected, or the steps of one FLOW.
 
-    What `bot check` finds is marked on it. Where only one of both is named, it is DIR if there is such a folder.
+    The findings of `bot check` are marked. A single argument is DIR if a folder of this name exists, else FLOW.
 
     \b
       $ bot graph -o bot.svg
       $ bot graph order -o order.svg
       $ bot graph bots/shop order > order.mmd
 
-    Exit code 0: it is drawn. 1: the bot does not load; its problems are listed.
+    Exit code 0: success. 1: the bot has problems, which are listed.
     """
     if folder is not None and flow is None and not Path(folder).is_dir():
         folder, flow = None, folder
@@ -57,7 +57,7 @@ def _form_of(output: Path | None) -> str:
         return "mermaid"
     form = FORMS.get(output.suffix.lower())
     if form is None:
-        raise click.BadParameter(f"{output} ends neither in .svg nor in .mmd: say --svg or --mermaid", param_hint="-o")
+        raise click.BadParameter(f"{output} ends neither in .svg nor in .mmd: add --svg or --mermaid", param_hint="-o")
     return form
 
 

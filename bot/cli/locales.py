@@ -59,16 +59,16 @@ def command() -> None:
     """
 
 
-@command.command("extract", short_help="Write a language's file, or bring it up to date.")
+@command.command("extract", short_help="Write or update a language's file.")
 @click.argument("language")
 @bot_option
 def extract(language: str, folder: Path | None) -> None:
     """Write locales/LANGUAGE.yml with every text that contacts read, in the order of the flows.
 
-    Each text has the original above it. What is translated already is kept; what is new is left empty, and is said in
-    the flows' own language until then; what is in the flows no more is kept at the end, as a comment. Where a flow says
-    something else by now, the old original stands below the new one, as `# was: ...`: take that line out once the
-    translation is right. Other comments are lost.
+    Each text has the original above it. Existing translations are kept. New texts are empty, and contacts get them in
+    the flows' own language until you translate them. Texts that the flows no longer contain are kept at the end, as
+    comments. If an original has changed, the old one is below the new one as `# was: ...`: remove that line when the
+    translation is correct. Other comments are lost.
 
     \b
       $ bot locales extract id
@@ -77,7 +77,7 @@ def extract(language: str, folder: Path | None) -> None:
     Exit code 1: the bot's files, or the language's, cannot be read.
     """
     if not _CODE.fullmatch(language):
-        raise click.BadParameter(f"{language!r} is no code of a language, like en, id or pt-BR")
+        raise click.BadParameter(f"{language!r} is not a language code such as en, id or pt-BR")
     spoken = _read(folder)
     if language == spoken.written:
         raise CommandRefused(f"the flows are written in {language}: there is nothing to translate")
@@ -91,10 +91,10 @@ def extract(language: str, folder: Path | None) -> None:
     click.echo(f"{path_from_here(Path(), str(path))}: {counted(needed, 'text')}, {missing} of them to be translated.")
     if language not in spoken.languages:
         known = ", ".join((spoken.written or "en", *spoken.languages, language))
-        click.echo(f"Name the language in bot.yml, that of the flows first: languages: [{known}]")
+        click.echo(f"Add the language to bot.yml, the flows' language first: languages: [{known}]")
 
 
-@command.command("missing", short_help="List what is not translated.")
+@command.command("missing", short_help="List missing translations.")
 @click.argument("language", required=False)
 @bot_option
 @click.option(
@@ -102,14 +102,14 @@ def extract(language: str, folder: Path | None) -> None:
 )
 @click.pass_context
 def missing(ctx: click.Context, language: str | None, folder: Path | None, as_json: bool) -> None:
-    """List the texts that a language, or any of the bot's, does not say yet, and where each stands in the flows.
+    """List the texts without a translation into LANGUAGE (or any of the bot's languages), and their places in the flows.
 
     \b
       $ bot locales missing id
       flows/main.yml:9:10: id: main.menu.ask: "How can we help?"
       1 text is missing.
 
-    Exit code 0: nothing is missing. 1: something is.
+    Exit code 0: nothing is missing. 1: translations are missing.
     """
     spoken = _read(folder)
     languages = spoken.languages if language is None else (language,)
@@ -126,11 +126,11 @@ def missing(ctx: click.Context, language: str | None, folder: Path | None, as_js
     ctx.exit(1 if found else 0)
 
 
-@command.command("stats", short_help="Count what is translated.")
+@command.command("stats", short_help="Count translations.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects: language, texts, translated.")
 def stats(folder: Path | None, as_json: bool) -> None:
-    """Count the texts that each language of the bot says.
+    """Count the translated texts of each language of the bot.
 
     \b
       $ bot locales stats
@@ -145,7 +145,7 @@ def stats(folder: Path | None, as_json: bool) -> None:
         share = 100 * (needed - missing) // needed if needed else 100
         click.echo(f"{each:6} {needed - missing:,} of {needed:,}  {share} %")
     if not counts:
-        click.echo("The bot speaks one language. Name more in bot.yml, that of the flows first: languages: [en, id]")
+        click.echo("The bot has one language. Add others to bot.yml, the flows' language first: languages: [en, id]")
 
 
 def _read(folder: Path | None) -> _Spoken:

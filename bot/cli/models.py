@@ -14,15 +14,14 @@ from bot.cli.output import counted, echo_json
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects: id, owned_by, name, used.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
-    """List the models of the chat-completion service, as its live list has them. An asterisk marks the bot's own.
+    """List the models of the chat-completion service. An asterisk marks the models that the bot uses.
 
     \b
       $ bot models
 
-    BOT_AI_URL and BOT_AI_KEY say which service; BOT_AI_MODEL names the models that the bot asks, the first one
-    first.
+    BOT_AI_URL and BOT_AI_KEY name the service; BOT_AI_MODEL names the bot's models, the preferred one first.
 
-    Exit code 0: fine. 1: the service or the settings are at fault, or a model of the bot's is not in the list.
+    Exit code 0: success. 1: the service failed, the settings are wrong, or one of the bot's models is not listed.
     """
     with model_service(folder) as (service, own):
         listed = service.models()

@@ -24,16 +24,16 @@ class FolderInUse(BotError):
 @click.command("new")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def command(folder: Path) -> None:
-    """Make a small, complete bot in DIR: two flows, a Python handler and tests, to be changed into your own.
+    """Create a small, complete bot in DIR: two flows, a Python handler and tests, as a start for your own bot.
 
-    DIR is made; one that is there must be empty. Nothing is ever overwritten. What lies in .vscode lets that editor
-    complete, explain and check the files (docs/editors.md has the others).
+    An existing DIR must be empty: nothing is ever overwritten. The settings in .vscode let VS Code complete, explain
+    and check the files (docs/editors.md describes other editors).
 
     \b
       $ bot new my-shop
       $ bot chat my-shop
 
-    Exit code 0: the bot is there. 1: DIR is not empty or cannot be written.
+    Exit code 0: the bot was created. 1: DIR is not empty or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise FolderInUse(f"{folder} is a file: nothing was written (name a folder that does not exist yet)")
@@ -44,7 +44,7 @@ def command(folder: Path) -> None:
     except OSError as error:
         raise FolderInUse(f"{folder} cannot be written: {error.strerror}") from error
     name = shlex.quote(str(folder))
-    click.echo(f"A new bot lies in {folder}. Now:\n")
+    click.echo(f"A new bot is in {folder}. Next:\n")
     for line, about in (
         (f"bot chat {name}", "talk to it in the terminal"),
         (f"bot test {name}", "run its tests"),

@@ -185,7 +185,7 @@ def number(contact: str) -> str:
 
 
 def phone(contact: str) -> str:
-    """A number that a message can go to. Raises `GatewayRefused`."""
+    """A number that a message can go to. Raises `CommandRefused`."""
     digits = number(contact)
     if not is_phone(digits):
         raise CommandRefused(f'"{contact[:40]}" is no phone number: write its digits, with the country code')

@@ -14,25 +14,25 @@ from bot.core.errors import BotError
 if TYPE_CHECKING:
     from bot.store.store_reader import DeadLetter, PendingSend
 
-EVENT_ADVICE = "it is kept in the inbox; nothing is lost but its turn"
+EVENT_ADVICE = "the event is kept in the inbox; only its turn is lost"
 ACTIONS = ("retry", "drop")
 THINGS = {"retry": "message", "drop": "dead letter"}
-QUESTIONS = {"retry": "Send {} again?", "drop": "Forget {} for good?"}
-DONE = {"retry": "To be sent again: {}.", "drop": "Forgotten: {}."}
+QUESTIONS = {"retry": "Send {} again?", "drop": "Delete {} for ever?"}
+DONE = {"retry": "To be sent again: {}.", "drop": "Deleted: {}."}
 MISSING = {"retry": "dead letter {} of a message", "drop": "dead letter {}"}
 TURN_ADVICE = "correct the flow or the handler, then see the contact with `bot trace`"
 START = '{"$StartRequested"'  # how the store's text of a start begins
-START_ADVICE = "put that right, in the flow or in the program that asked for it, and start it again (`bot start`)"
+START_ADVICE = "correct the flow or the program that requested it, and start it again (`bot start`)"
 
 
 @click.command("queue")
 @click.argument("action", metavar="[retry|drop", required=False, type=click.Choice(ACTIONS))
 @click.argument("letters", metavar="[ID...]]", nargs=-1, type=click.IntRange(min=1))
 @bot_option
-@click.option("--all", "every", is_flag=True, help="All that was given up, instead of ids.")
-@click.option("--code", metavar="CODE", help="With --all: only with this code of the gateway's.")
+@click.option("--all", "every", is_flag=True, help="All dead letters, instead of ids.")
+@click.option("--code", metavar="CODE", help="With --all: only those with this code of the gateway.")
 @click.option("--broadcast", metavar="NAME", help="With --all: only messages of this broadcast.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=50, show_default=True, help="At most N of each."
 )
@@ -55,11 +55,12 @@ def command(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show the messages that wait to be sent, and what was given up: why, in the gateway's words, and what to do.
+    """Show the messages that wait to be sent, and the dead letters (messages and turns that were given up), with the
+    gateway's reason and what to do.
 
-    "retry ID" sends a message that was given up after all, behind everything else for its contact; more than one at
-    a time let replies go first. "drop ID" forgets what was given up for good. Both go through the running server; if
-    none runs, the messages wait for the next start.
+    "retry ID" sends a message again, after everything else for its contact; when several messages are retried, new
+    replies go first. "drop ID" deletes a dead letter for ever. The running server does both; if none runs, the
+    messages wait for the next start.
 
     \b
       $ bot queue
@@ -67,7 +68,7 @@ def command(
       $ bot queue retry --all --code 132012
       $ bot queue drop 17 18
 
-    Exit code 0: fine. 1: there is no store yet, no such message, or you said no.
+    Exit code 0: success. 1: there is no store yet, no such message, or you said no.
     """
     named = bool(letters)
     if (action is None and (named or every)) or (action and named == every) or ((code or broadcast) and not every):
@@ -87,10 +88,12 @@ def command(
     elif answer["done"] or not missing:
         click.echo(DONE[action].format(counted(len(answer["done"]), THINGS[action])))
     for name in () if as_json else answer["held"]:
-        click.echo(f'They wait: the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" goes on).')
+        click.echo(
+            f'They wait because the broadcast "{name}" is stopped or paused (bot broadcast --resume "{name}" resumes it).'
+        )
     if (stay := answer["opted_out"]) and not as_json:
         whose = "its contact has" if len(stay) == 1 else "their contacts have"
-        click.echo(f"Not sent, and still given up: {counted(len(stay), 'message')}, since {whose} opted out.")
+        click.echo(f"Not sent, and still dead letters: {counted(len(stay), 'message')}, because {whose} opted out.")
     for id in missing:
         click.echo(f"there is no {MISSING[action].format(id)} (`bot queue` lists them)", err=True)
     ctx.exit(1 if missing else 0)
@@ -127,7 +130,7 @@ def _show(folder: Path | None, limit: int, as_json: bool) -> None:
     waiting, given_up = counts["outbox"], counts["dead_letters"]
     click.echo(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'} to be sent, {given_up} given up.")
     if len(pending) < waiting or len(dead) < given_up:
-        click.echo(f"Shown are {len(pending)} and {len(dead)}: -n shows more.")
+        click.echo(f"{len(pending)} and {len(dead)} are shown: -n shows more.")
 
 
 class _Server(NamedTuple):
@@ -172,10 +175,10 @@ def _pending_lines(send: "PendingSend", server: _Server) -> Iterator[str]:
 def _why(send: "PendingSend", server: _Server) -> str:
     """Why a message waits."""
     if not server.runs:
-        return "it waits for the server: `bot serve` starts it"
+        return "it waits until a server runs: `bot serve`"
     wait = server.waits.get(str(send.id))
     if wait is None:
-        return "it waits for those before it"
+        return "it waits for earlier messages"
     until = wait["until"]
     return f"{wait['why']}" if until is None else f"{wait['why']}: {local_time(datetime.fromisoformat(until))}"
 
@@ -194,7 +197,7 @@ def _dead_lines(letter: "DeadLetter") -> Iterator[str]:
 def _advice(letter: "DeadLetter") -> str:
     """What to do about it."""
     if letter.what == "send":
-        return f"when that is put right: bot queue retry {letter.id}"
+        return f"when you have corrected that: bot queue retry {letter.id}"
     if letter.what != "turn":
         return EVENT_ADVICE
     return START_ADVICE if str(letter.body).startswith(START) else TURN_ADVICE

@@ -32,24 +32,24 @@ EVER = datetime.min.replace(tzinfo=UTC)
 @click.command("replay")
 @click.argument("contact", required=False)
 @bot_option
-@click.option("--since", metavar="DURATION", callback=span, help="Only conversations that went on in this time.")
-@click.option("--show", is_flag=True, help="Show numbers, names and values; they are hidden else.")
+@click.option("--since", metavar="DURATION", callback=span, help="Only conversations with a turn in this time.")
+@click.option("--show", is_flag=True, help="Show numbers, names and values, which are hidden by default.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object: conversations, alike, stopped, differences.")
 @click.pass_context
 def command(
     ctx: click.Context, contact: str | None, folder: Path | None, since: timedelta | None, show: bool, as_json: bool
 ) -> None:
-    """Hold recorded conversations against the flows as they are now: what would the bot have done otherwise?
+    """Show what the edited bot would have said in past conversations.
 
-    What contacts wrote, and what calls, requests and models came to, is taken from the store. Nothing is sent, called
-    or asked. Of each conversation the first difference counts; those that are alike are shown once.
+    The contacts' messages, and the results of calls, requests and models, come from the store. Nothing is sent, called
+    or asked. Of each conversation the first difference counts; equal differences are shown once.
 
     \b
       $ bot replay --since 1d
       $ bot replay 6281234567890 --show
 
-    Exit code 0: none differs. 1: some do, or the bot has problems, or there is no store, or nothing of the contact.
-    2: wrong usage.
+    Exit code 0: no difference. 1: differences, or the bot has problems, or there is no store or no turn of the
+    contact. 2: wrong usage.
     """
     from bot.store.store_reader import StoreReader
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 @click.command("restore")
 @click.argument("backup", metavar="[BACKUP]", required=False, type=click.Path(path_type=Path))
 @bot_option
-@click.option("--keep-inbox", is_flag=True, help="Restore bot.db alone: the log is sound, and is taken from there on.")
-@click.option("--new-inbox", is_flag=True, help="Keep bot.db, and make a new log: the old one is lost or damaged.")
+@click.option("--keep-inbox", is_flag=True, help="Restore bot.db only, and keep the current log of events.")
+@click.option("--new-inbox", is_flag=True, help="Keep bot.db, and make a new log, if the old one is lost or damaged.")
 @click.option("--json", "as_json", is_flag=True, help="Print an object for a program to read.")
 def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbox: bool, as_json: bool) -> None:
-    """Put BACKUP, a folder that `bot backup` made, in the place of the store. Stop the bot first.
+    """Replace the store with BACKUP, a folder that `bot backup` made. Stop the bot first.
 
-    All of it is checked before anything is changed: each file is whole, and both belong together. What the store held is
-    moved to a folder beside it, which is a backup itself. A restore that was killed is finished by the next one, by
+    Everything is checked before anything changes: each file is intact, and both files belong together. The old store is
+    moved to a folder beside it, which is a backup too. An interrupted restore is completed by the next one, by
     `bot serve`, or by "bot restore" alone.
 
     \b
@@ -31,7 +31,7 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
       $ bot restore /var/backups/bot/2030-05-06 --keep-inbox
       $ bot restore --new-inbox
 
-    Exit code 0: it is restored. 1: nothing is, and why.
+    Exit code 0: the store is restored. 1: nothing changed; the message says why.
     """
     from bot.clock import SystemClock
     from bot.store.store_backup import finish_restore, restore
@@ -41,8 +41,8 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
         raise click.UsageError("write bot restore BACKUP, bot restore BACKUP --keep-inbox or bot restore --new-inbox")
     if backup is None and not new_inbox:
         if not finish_restore(store):
-            raise click.UsageError("no restore was cut short: name the folder of a backup")
-        click.echo("The restore that was cut short is finished. Start the bot.")
+            raise click.UsageError("no restore was interrupted: name the folder of a backup")
+        click.echo("The interrupted restore is complete. Start the bot.")
         return
     restored = restore(store, backup, SystemClock().now(), keep_inbox=keep_inbox)
     if as_json:
@@ -56,13 +56,13 @@ def command(backup: Path | None, folder: Path | None, keep_inbox: bool, new_inbo
 
 def _lines(restored: "Restored") -> list[str]:
     age = restored.age
-    lines = [f"Restored: events are taken up to {age.cursor:,}, and kept up to {age.last:,}."]
+    lines = [f"Restored: events are processed up to {age.cursor:,} and kept up to {age.last:,}."]
     if age.taken_again:
         lines.append(
-            f"Those from {age.cursor + 1:,} to {age.taken:,} are taken once more: each message has the key that it had."
+            f"Events {age.cursor + 1:,} to {age.taken:,} are processed again: each message keeps its key, so nothing is sent twice."
         )
     if restored.left:
-        lines.append(f"{counted(restored.left, 'event')} came after that, and will not be taken.")
+        lines.append(f"{counted(restored.left, 'event')} came after that and will not be processed.")
     if restored.replaced is not None:
-        lines.append(f"What the store held is in {restored.replaced}: delete it once the bot runs as it should.")
+        lines.append(f"The old store is in {restored.replaced}: delete it when the bot runs well.")
     return [*lines, "Start the bot."]

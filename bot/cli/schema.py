@@ -15,17 +15,17 @@ from bot.program import FaultyBot, load_handlers
 @click.command("schema")
 @bot_argument
 def command(folder: Path | None) -> None:
-    """Print a JSON Schema by which editors complete, explain and check the YAML files of the bot in DIR.
+    """Print a JSON Schema with which editors complete, explain and check the YAML files of the bot in DIR.
 
-    It knows flows, tests and bot.yml, and the verbs that the bot's own Python declares. How editors take it is in
-    docs/editors.md; for VS Code it belongs where `bot new` writes it:
+    It covers flows, tests and bot.yml, and the verbs that the bot's own Python declares. docs/editors.md says how to
+    use it in editors; for VS Code write it where `bot new` does:
 
     \b
       $ bot schema > .vscode/bot.schema.json
 
-    Write it again when you have installed another version, or changed a verb in handlers.py.
+    Write it again after you install another version, or change a verb in handlers.py.
 
-    Exit code 0: it is printed. 1: the bot's own Python cannot be read.
+    Exit code 0: success. 1: the bot's own Python cannot be loaded.
     """
     from bot.testing.transcript_schema import documents_schema
 

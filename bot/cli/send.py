@@ -13,12 +13,12 @@ PATIENCE = 20.0  # seconds
 LOOK_EVERY = 0.1
 OUTCOMES = {  # those of `bot.core.events.SendEnded`, and one before it
     "sent": "The message to {} was sent.",
-    "replaced": "The 24-hour window is shut: the window_closed template was sent to {} instead.",
-    "covered": "The 24-hour window is shut: the window_closed template was sent to {} before, nothing was sent now.",
+    "replaced": "The 24-hour window is closed: the window_closed template was sent to {} instead.",
+    "covered": "The 24-hour window is closed: {} got the window_closed template before, so nothing was sent now.",
     "over_share": "The contact's share of the day (BOT_GATEWAY_PER_CONTACT) is used up: nothing was sent to {}.",
     "failed": "The message to {} was not sent: {}",
     "waiting": "The message to {} waits to be sent: `bot queue` shows it.",
-    "unknown": "Nobody can tell whether the message to {} was sent: {}",
+    "unknown": "It is unknown whether the message to {} was sent: {}",
 }
 
 
@@ -43,10 +43,10 @@ def command(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Send TEXT, or a template, to CONTACT, and say what became of it.
+    """Send TEXT or a template to CONTACT, and report the result.
 
-    The conversation that the contact is in does not notice. It goes through the running server; if none runs, the
-    message waits for the next start.
+    The contact's conversation does not change. The running server sends the message; if none runs, the message waits
+    for the next start.
 
     \b
       $ bot send 6281234567890 "Your parcel is here."

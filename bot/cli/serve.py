@@ -20,10 +20,10 @@ log = logging.getLogger("bot.serve")
 @bot_argument
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None) -> None:
-    """Run the bot in DIR: take the gateway's events at /webhook, and answer through the gateway.
+    """Run the bot in DIR: receive the gateway's events at /webhook, and answer through the gateway.
 
-    Its settings are in the environment, in a file called .env (here, or beside bot.yml), or under "settings" in
-    bot.yml. docs/going-live.md explains each.
+    Settings come from the environment, from a file .env (here, or beside bot.yml), or from "settings" in bot.yml.
+    docs/going-live.md explains each.
 
     \b
     Needed:
@@ -31,21 +31,21 @@ def command(ctx: click.Context, folder: Path | None) -> None:
       BOT_GATEWAY_KEY     the API key
       BOT_WEBHOOK_SECRET  the webhook's signing secret (`bot webhook register`)
     \b
-    Where models take turns:
-      BOT_AI_URL, BOT_AI_KEY, BOT_AI_MODEL (several with commas: the first is
-      asked, the others are fallen back to), BOT_AI_KEY_IN (authorization)
+    If the bot asks models:
+      BOT_AI_URL, BOT_AI_KEY, BOT_AI_MODEL (several, separated by commas: the
+      first is asked, the others are fallbacks), BOT_AI_KEY_IN (authorization)
     \b
     Optional:
       BOT_STORE (bot.db in DIR), BOT_HOST (127.0.0.1), BOT_PORT (8000),
       BOT_PUBLIC_URL, BOT_WEBHOOK_PATH (/webhook), BOT_WEBHOOK_TOLERANCE (300),
       BOT_CHANNEL_ID, BOT_GATEWAY_PER_MINUTE (60), BOT_GATEWAY_PER_DAY (10000),
-      BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (programs may start no flow),
+      BOT_REPEAT_UNKNOWN (no), BOT_API_KEY (none: programs cannot start flows),
       BOT_LOG (turns: a line each), BOT_LOG_FORMAT (text, or json)
 
-    What bot.yml names under "secrets" is needed, too.
+    The secrets that bot.yml names under "secrets" are required, too.
 
-    Flows are loaded again when a file is saved or on SIGHUP; faulty ones are listed and the old ones go on.
-    Ctrl-C or SIGTERM stops it within 30 seconds; what it has not finished it finishes at the next start.
+    Flows are loaded again when a file is saved or on SIGHUP; if they have problems, these are listed and the old flows
+    stay. Ctrl-C or SIGTERM stops the bot within 30 seconds; unfinished work continues at the next start.
     """
     bot = read_folder(find_bot(folder))
     settings = _settings(bot)

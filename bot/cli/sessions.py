@@ -16,20 +16,20 @@ RESET = "reset"
 @click.option(
     "-n", "limit", metavar="N", type=click.IntRange(min=1), default=100, show_default=True, help="At most N contacts."
 )
-@click.option("--after", metavar="CONTACT", default="", help="Go on behind this contact.")
+@click.option("--after", metavar="CONTACT", default="", help="Continue after this contact.")
 @click.option("--json", "as_json", is_flag=True, help="Print objects for a program to read.")
 def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str, as_json: bool) -> None:
-    """List where the contacts are; with CONTACT show one of them: every flow it is in, and its variables.
+    """List the contacts with the step that each is at. With CONTACT, show one contact: its flows and its variables.
 
-    "reset CONTACT" ends everything that the contact is in; its next message starts anew. It goes through the
-    running server; if none runs, it is done at once.
+    "reset CONTACT" ends all flows of the contact; its next message starts again. The running server does it; if none
+    runs, the command does it itself.
 
     \b
       $ bot sessions
       $ bot sessions 6281234567890
       $ bot sessions reset 6281234567890
 
-    Exit code 0: fine. 1: there is no store yet, or no such contact.
+    Exit code 0: success. 1: there is no store yet, or no such contact.
     """
     match words:
         case ():
@@ -39,7 +39,7 @@ def command(words: tuple[str, ...], folder: Path | None, limit: int, after: str,
             if as_json:
                 echo_json(answer)
             else:
-                click.echo(f"{number(contact)} is in no conversation any more.")
+                click.echo(f"{number(contact)} is in no flow now.")
         case (contact,) if contact != RESET:
             _show(folder, number(contact), as_json)
         case _:
@@ -57,7 +57,7 @@ def _list(folder: Path | None, after: str, limit: int, as_json: bool) -> None:
         wakes = f"  wakes at {local_time(session.wake_at)}" if session.wake_at else ""
         out = "  opted out" if session.opted_out else ""
         click.echo(f"{session.contact:16}  {where:32}  since {local_time(session.updated_at)}{wakes}{out}")
-    click.echo(f"{counted(total, 'contact')}." + (f" Shown are {len(sessions)}." if len(sessions) < total else ""))
+    click.echo(f"{counted(total, 'contact')}." + (f" {len(sessions)} are shown." if len(sessions) < total else ""))
 
 
 def _show(folder: Path | None, contact: str, as_json: bool) -> None:
@@ -74,4 +74,4 @@ def _show(folder: Path | None, contact: str, as_json: bool) -> None:
     for line in session_lines(session):
         click.echo(line)
     if session.last_inbound is not None:
-        click.echo(f"last heard of at {local_time(session.last_inbound)}")
+        click.echo(f"last message at {local_time(session.last_inbound)}")

@@ -28,7 +28,7 @@ OUTCOMES = {  # those of `bot.runtime.operator_requests`
     type=click.Choice(BUSY),
     default="after",
     show_default=True,
-    help="While the contact is in a flow: leave it out, wait for its end, or cut in.",
+    help="If the contact is in a flow: skip the start, start after it, or interrupt it.",
 )
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: contact, flow, outcome, detail.")
@@ -42,17 +42,17 @@ def command(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    """Start FLOW for CONTACT, and say what became of it.
+    """Start FLOW for CONTACT, and report the result.
 
-    A VALUE is taken as its variable takes it; one that begins with [ or { is JSON. It goes through the running
-    server; if none runs, the flow's messages wait for the next start. Who has not written in the last 24 hours can
-    only be sent a template: where the flow begins with anything else, that is said.
+    A VALUE is read as the type of its variable; a value that begins with [ or { is JSON. The running server starts the
+    flow; if none runs, its messages wait for the next start. If the contact has not written in the last 24 hours,
+    only a template can be sent: the command warns if the flow begins with another message.
 
     \b
       $ bot start visit_reminder 6281234567890
       $ bot start survey 6281234567890 --data visit=4711 --busy skip
 
-    Exit code 0: it was started, waits or was left out, also for who has opted out. 1: it could not be started.
+    Exit code 0: it was started, waits, or was skipped (also because of an opt-out). 1: it could not be started.
     """
     request = {"do": "start", "flow": flow.removeprefix("/"), "contact": phone(contact), "data": _values(data)}
     answer = operate(folder, {**request, "busy": busy, "by": "bot start"})
@@ -82,4 +82,4 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise click.UsageError(f"--data: {text[:40]} is no JSON") from None
+        raise click.UsageError(f"--data: {text[:40]} is not JSON") from None

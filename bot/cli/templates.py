@@ -17,16 +17,16 @@ Item = Mapping[str, Any]
 
 
 @click.command("templates")
-@click.option("--check", is_flag=True, help="Hold every template that the flows name against the list.")
+@click.option("--check", is_flag=True, help="Check every template that the flows use against the list.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects: the templates, or what does not fit.")
 @click.pass_context
 def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool) -> None:
     """List the message templates of the account's channel: name, language, category, status, components.
 
-    With --check: is every template that the flows name there, APPROVED, in that language, and does it have the
-    components that the flow fills? The gateway's list does not tell how many parameters a template has; two places
-    that fill one template differently are found all the same.
+    --check checks every template that the flows use: it must be in the list, APPROVED, in that language, and have the
+    components that the flow fills. The gateway's list does not say how many parameters a template has, but two
+    places that fill the same template differently are reported.
 
     \b
       $ bot templates --check
@@ -34,7 +34,7 @@ def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool)
       APPROVED one can be sent)
       1 problem
 
-    Exit code 0: fine. 1: something does not fit, or the gateway or the settings are at fault.
+    Exit code 0: success. 1: a template does not fit, the gateway refused, or the settings are wrong.
     """
     with reach_gateway(folder) as ask:
         listed = both_lists(ask)
@@ -52,7 +52,7 @@ def command(ctx: click.Context, check: bool, folder: Path | None, as_json: bool)
 
 
 def both_lists(ask: Ask) -> list[Item]:
-    """The channel's templates, and behind them those that stand in the paged list only, which shows no status."""
+    """The channel's templates, then those that only the paged list contains, which shows no status."""
     listed: dict[tuple[str, str], Item] = {}
     for item in (*ask({"call": "templates"})["items"], *pages(ask, "chat_templates")):
         listed.setdefault((item["name"], item["language"]), item)

@@ -24,7 +24,7 @@ INDENT = 6
 @click.command("test")
 @bot_argument
 @click.option("-k", "name", metavar="NAME", default="", help="Only tests, or attacks, with NAME in their name.")
-@click.option("--coverage", "shows_coverage", is_flag=True, help="List the steps and outcomes that no test takes.")
+@click.option("--coverage", "shows_coverage", is_flag=True, help="List the steps and outcomes that no test reaches.")
 @click.option(
     "--min-coverage", "least", type=click.IntRange(0, 100), help="Fail below so many per cent of steps and outcomes."
 )
@@ -35,21 +35,25 @@ INDENT = 6
     metavar="[SLUGS]",
     is_flag=False,
     flag_value="",
-    help="Hold the evaluations with real models: those of BOT_AI_MODEL, or these, with commas between them.",
+    help="Run the evaluations with real models: those of BOT_AI_MODEL, or these, separated by commas.",
 )
-@click.option("--record", is_flag=True, help="With --model: keep the answers, to be used without a model.")
-@click.option("--judge", metavar="SLUG", help="With --model: who judges; else the first of BOT_AI_MODEL.")
+@click.option("--record", is_flag=True, help="With --model: save the answers, for runs without a model.")
+@click.option("--judge", metavar="SLUG", help="With --model: the model that judges; else the first of BOT_AI_MODEL.")
 @click.option(
-    "--budget", metavar="N", type=click.IntRange(1), help="With --model: how many tokens may be used up; else 500,000."
+    "--budget", metavar="N", type=click.IntRange(1), help="With --model: how many tokens may be used; else 500,000."
 )
 @click.option("--generate", "generates", is_flag=True, help="Write tests to tests/generated: see below.")
 @click.option(
-    "--walks", default=0, metavar="N", type=click.IntRange(0, 1000), help="With --generate: N walks by chance, too."
+    "--walks",
+    default=0,
+    metavar="N",
+    type=click.IntRange(0, 1000),
+    help="With --generate: also N random conversations.",
 )
 @click.option(
-    "--seed", default=1, metavar="N", help="With --walks and --attack: which. The same N gives the same ones."
+    "--seed", default=1, metavar="N", help="With --walks and --attack: the same N gives the same random choices."
 )
-@click.option("--force", is_flag=True, help="With --generate: write anew what is there.")
+@click.option("--force", is_flag=True, help="With --generate: overwrite generated tests.")
 @click.option("--attack", "attacks", is_flag=True, help="Attack the steps that ask a model: see below.")
 @click.pass_context
 def command(
@@ -71,8 +75,8 @@ def command(
 ) -> None:
     """Run the tests of the bot in DIR: the documents in its files that begin with "test:".
 
-    Each talks to the bot by the real path, with a store, a clock and an emulated gateway of its own. What the
-    bot says and the test does not list fails it.
+    Each test runs the real bot with its own store, clock and emulated gateway. A test fails if the bot says
+    anything that the test does not list.
 
     \b
       test: a guest orders
@@ -87,17 +91,17 @@ def command(
     \b
       $ bot test flows -k orders
 
-    With --model the evaluations are held instead: the documents that begin with "evaluate:". A real model answers
-    in them, several times each. Without it they are held with what was recorded.
+    --model runs the evaluations instead: the documents that begin with "evaluate:". A real model answers them,
+    several times each. Without --model the evaluations use recorded answers.
 
-    With --generate none is run: talks that take every step and outcome are looked for, tried, and written down with
-    what the bot says to them.
+    --generate runs no tests. It searches for conversations that reach every step and outcome, tries them, and writes
+    them as tests with the bot's answers.
 
-    With --attack none is run: the steps that ask a model are attacked. A scripted model does whatever a text in its
-    prompt tells it; with --model a real one answers. Handlers and services are not called.
+    --attack runs no tests. It attacks the steps that ask a model. A scripted model obeys every text in its prompt;
+    with --model a real one answers. Handlers and services are not called.
 
-    Exit code 0: all pass. 1: some fail, or the bot has problems, or there is no such test, evaluation or attack, or
-    too little of the bot is taken, or not all could be held.
+    Exit code 0: all pass. 1: some fail, or the bot has problems, or no test, evaluation or attack matches, or the
+    coverage is too low, or not everything could be run.
     """
     from bot.cli.evaluating import Evaluations, Wanted, hold
     from bot.testing.coverage import Coverage
@@ -107,7 +111,7 @@ def command(
     if models is None and (record or judge or budget):
         raise click.UsageError("--record, --judge and --budget are for evaluations with a model: add --model")
     if attacks and (generates or shows_coverage or least is not None or record or judge):
-        raise click.UsageError("--attack runs no tests: what they cover, and the like, is asked for without it")
+        raise click.UsageError("--attack runs no tests: leave out the options that are about tests")
     wanted = None
     if models is not None:
         _check_options(models, generates or shows_coverage or least is not None)
@@ -156,9 +160,11 @@ def command(
 def _check_options(models: str, others: bool) -> None:
     """Raise `click.UsageError` for what means nothing beside --model."""
     if models and Path(models).is_dir():
-        raise click.UsageError(f"--model: {models} is a folder, no model: write it first: bot test {models} --model")
+        raise click.UsageError(
+            f"--model: {models} is a folder, not a model: write the folder first: bot test {models} --model"
+        )
     if others:
-        raise click.UsageError("--model holds evaluations: leave out --coverage, --min-coverage and --generate")
+        raise click.UsageError("--model runs evaluations: leave out --coverage, --min-coverage and --generate")
 
 
 class _Report:
@@ -200,13 +206,13 @@ class _Report:
     def _show(self, coverage: "Coverage", least: int | None) -> None:
         missed = coverage.missed()
         if missed:
-            click.echo("\nNever taken:")
+            click.echo("\nNever reached:")
         for each in missed:
             click.echo(f"  {styled(where(self._folder, each.mark), bold=True)} {each.what}")
         colour = "red" if coverage.percent < (least or 0) else "green" if not missed else "yellow"
         share = styled(f"{coverage.percent} %", fg=colour)
-        wanted = f", and {least} % are wanted" if coverage.percent < (least or 0) else ""
-        click.echo(f"{share} of the steps and outcomes are taken, {coverage.taken} of {coverage.total}{wanted}.")
+        wanted = f"; {least} % are required" if coverage.percent < (least or 0) else ""
+        click.echo(f"{share} of the steps and outcomes are reached, {coverage.taken} of {coverage.total}{wanted}.")
 
     def _object(self, transcript: "Transcript", failure: "FailedTest | None") -> dict[str, Any]:
         place = _place_object(self._folder, transcript.mark)

@@ -16,15 +16,15 @@ from bot.cli.output import echo_json
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a turn.")
 def command(contact: str, folder: Path | None, limit: int, as_json: bool) -> None:
-    """Show the last turns of CONTACT: what happened, which rule took it, the steps that were gone through.
+    """Show the last turns of CONTACT: the event, the rule that handled it, and the steps that ran.
 
-    Each step shows its outcome and where that led, each condition what it came to; then what was sent (and how far
-    it has got: delivered, read, failed) and called, and how long the turn took. Turns are kept for 7 days.
+    Each step shows its outcome and the next step, each condition its value. Then follow the messages with their status
+    (delivered, read, failed), the calls, and how long the turn took. Turns are kept for 7 days.
 
     \b
       $ bot trace 6281234567890 -n 3
 
-    Exit code 0: fine. 1: there is no store yet, or nothing is known of the contact.
+    Exit code 0: success. 1: there is no store yet, or no turn of the contact is kept.
     """
     from bot.cli.explain import turn_lines
 

@@ -17,14 +17,14 @@ from bot.store.engine_tables import USAGE_BY
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects, one a line of the table.")
 def command(since: timedelta, by: str, folder: Path | None, as_json: bool) -> None:
-    """Show what the models' answers have used up: by contact, flow, model or day (UTC), the most first.
+    """Show how many tokens the models have used, by contact, flow, model or day (UTC), the most first.
 
-    "~" marks a sum with answers in it whose tokens the service did not count, so that they are estimated.
+    "~" marks a sum in which some tokens are estimated, because the service did not count them.
 
     \b
       $ bot usage --since 30d --by day
 
-    Exit code 0: fine. 1: there is no store yet.
+    Exit code 0: success. 1: there is no store yet.
     """
     with open_store(folder) as store:
         sums = store.usage(datetime.now(UTC) - since, by)

@@ -21,12 +21,12 @@ from bot.gateway.gateway_account import SECRET
 from bot.settings import WebhookSettings, read_webhook
 
 VARIABLE = "BOT_WEBHOOK_SECRET"
-NO_LIST = "The gateway has no way to list, change or delete webhooks: what is shown is what is known here."
+NO_LIST = "The gateway cannot list, change or delete webhooks: this is what the bot itself knows."
 
 
 @click.group("webhook")
 def command() -> None:
-    """The webhook by which the gateway's events come: register the bot's public address, see whether anything arrives.
+    """The webhook that receives the gateway's events: register the bot's public address, check that events arrive.
 
     \b
       $ bot webhook register https://bot.example --write-env
@@ -37,35 +37,37 @@ def command() -> None:
 def _address(ctx: click.Context, option: click.Parameter, value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme != "https" or not parts.hostname or any(char.isspace() for char in value):
-        raise click.BadParameter("the gateway takes https addresses only, such as https://bot.example/webhook")
+        raise click.BadParameter("the gateway accepts only https addresses, such as https://bot.example/webhook")
     return value
 
 
 def _events(ctx: click.Context, option: click.Parameter, value: str | None) -> list[str]:
     events = [event.strip() for event in (value or ",".join(EVENTS)).split(",") if event.strip()]
     if strange := [event for event in events if event not in EVENTS]:
-        raise click.BadParameter(f"there is no event {strange[0]!r}: choose of {', '.join(EVENTS)}")
+        raise click.BadParameter(f"there is no event {strange[0]!r}: choose from {', '.join(EVENTS)}")
     return events
 
 
-@command.command("register", short_help="Have the gateway send its events to an address.")
+@command.command("register", short_help="Tell the gateway to send its events to an address.")
 @click.argument("url", callback=_address)
-@click.option("--name", metavar="TEXT", help="What the gateway calls it, if not as the bot.")
-@click.option("--events", metavar="NAME,...", callback=_events, help="Only these events, with commas; else all.")
+@click.option("--name", metavar="TEXT", help="The webhook's name at the gateway; else the bot's name.")
+@click.option(
+    "--events", metavar="NAME,...", callback=_events, help="Only these events, separated by commas; else all."
+)
 @click.option("--secret", "own_secret", is_flag=True, help="Ask for the signing secret (or read it from a pipe).")
-@click.option("--write-env", is_flag=True, help="Write the secret to .env, before those there are.")
+@click.option("--write-env", is_flag=True, help="Write the secret to .env, in front of existing ones.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print the registration as an object, with its secret.")
 def register(
     url: str, name: str | None, events: list[str], own_secret: bool, write_env: bool, folder: Path | None, as_json: bool
 ) -> None:
-    """Have the gateway send its events to URL: https, and public. Without a path it is the one `bot serve` answers at.
+    """Tell the gateway to send its events to URL, a public https address. Without a path, URL gets the path of `bot serve`.
 
-    The secret that signs the events is shown this once. --write-env writes it to .env as well (mode 0600), in front
-    of the secret there is, which goes on counting until you take it out: register, restart `bot serve`, and take the
-    old one out once no event comes by the old webhook any more.
+    The secret that signs the events is shown only once. --write-env also writes it to .env (mode 0600), in front of
+    the existing secret, which stays valid: register, restart `bot serve`, and remove the old secret when no more
+    events arrive through the old webhook.
 
-    Exit code 0: registered. 1: the gateway, the settings or the .env file are at fault.
+    Exit code 0: registered. 1: the gateway refused, or the settings or the .env file are wrong.
     """
     outside = os.environ.get(VARIABLE)
     bot, _ = store_of(folder)
@@ -91,7 +93,7 @@ def _registered(folder: Path | None, request: dict[str, Any], file: Path | None)
     try:
         return gateway(folder, request)
     except BotError as error:
-        kept = f"\n{file} holds the new secret all the same: it does no harm there" if file is not None else ""
+        kept = f"\n{file} contains the new secret, which does no harm" if file is not None else ""
         raise CommandRefused(f"{error}{kept}") from error
 
 
@@ -109,22 +111,22 @@ def _tell(registered: Mapping[str, Any]) -> None:
     click.echo(f"The gateway sends {counted(len(registered['events']), 'event')} to {registered['url']}: {about}.")
     click.echo(click.wrap_text(", ".join(registered["events"]), initial_indent="  ", subsequent_indent="  "))
     if not registered["is_active"]:
-        click.echo(styled("The gateway says that it is not active.", fg="red"))
+        click.echo(styled("The gateway reports that the webhook is not active.", fg="red"))
     if registered["secret"]:
         click.echo(f"The secret that signs them, shown only now: {styled(registered['secret'], bold=True)}")
 
 
 def _left_to_do(registered: Mapping[str, Any], path: str, file: Path | None, outside: str | None) -> Iterator[str]:
     if not registered["secret"]:
-        yield "The gateway did not show the secret: register again with --secret, and one of your own."
+        yield "The gateway did not show the secret: register again with --secret and your own secret."
     elif file is None:
-        yield f"Put it in front of those in {VARIABLE}, with a comma, and restart `bot serve`."
+        yield f"Put the secret in front of those in {VARIABLE}, with a comma, and restart `bot serve`."
     elif outside:
-        yield f"It stands in {file}, but {VARIABLE} is set in the environment, which counts before it: set it there."
+        yield f"It is in {file}, but {VARIABLE} is set in the environment, which has priority: set it there."
     else:
-        yield f"It stands in {file}, and counts once `bot serve` has been restarted."
+        yield f"It is in {file}. Restart `bot serve` to use it."
     if urlsplit(registered["url"]).path != path:
-        yield f"Mind the path: `bot serve` answers at {path} (BOT_WEBHOOK_PATH)."
+        yield f"The path differs: `bot serve` answers at {path} (BOT_WEBHOOK_PATH)."
 
 
 def _own_secret() -> str:
@@ -138,16 +140,16 @@ def _own_secret() -> str:
     return secret
 
 
-@command.command("show", short_help="Show where events are taken, and the last one's time.")
+@command.command("show", short_help="Show the webhook's path and when the last event arrived.")
 @bot_option
 @click.option("--json", "as_json", is_flag=True, help="Print an object: path, secrets (how many), last_event, stale.")
 def show(folder: Path | None, as_json: bool) -> None:
-    """Show where events are taken, and when the last one came.
+    """Show the path of the webhook, and when the last event arrived.
 
-    The gateway has no way to list webhooks, so this is what is known here. It switches off a webhook that has failed
-    for 7 days: where nothing comes any more, register a new one.
+    The gateway cannot list webhooks, so this shows what the bot itself knows. The gateway disables a webhook that has
+    failed for 7 days: if no more events arrive, register a new one.
 
-    Exit code 0: fine. 1: the settings are at fault.
+    Exit code 0: success. 1: the settings are wrong.
     """
     from bot.store.files import StoreMissing
     from bot.store.inbox import InboxReader
@@ -161,12 +163,10 @@ def show(folder: Path | None, as_json: bool) -> None:
         secrets = len(webhook.secrets)
         echo_json({"path": webhook.path, "secrets": secrets, "last_event": last, "stale": stale, "stale_at": stale_at})
         return
-    click.echo(f"`bot serve` takes events at {webhook.path}, signed with {_secrets_in_words(len(webhook.secrets))}.")
-    click.echo(f"The last one came at {local_time(last)}." if last is not None else "None has come yet.")
+    click.echo(f"`bot serve` receives events at {webhook.path}, signed with {_secrets_in_words(len(webhook.secrets))}.")
+    click.echo(f"The last event arrived at {local_time(last)}." if last is not None else "No event has arrived yet.")
     if stale_at is not None:
-        click.echo(
-            f"{counted(stale, 'event')} came too late and had to be refused, the last at {local_time(stale_at)}."
-        )
+        click.echo(f"{counted(stale, 'event')} arrived too late and were rejected, the last at {local_time(stale_at)}.")
     click.echo(NO_LIST)
 
 
@@ -179,7 +179,7 @@ def _secrets_in_words(count: int) -> str:
 def write_setting(file: Path, name: str, value: str) -> None:
     """Set one variable; nothing else in the file changes. There need be no file yet.
 
-    It is replaced whole or not at all, and only its owner can read it. Raises `GatewayRefused` and `OSError`.
+    It is replaced whole or not at all, and only its owner can read it. Raises `CommandRefused` and `OSError`.
     """
     with TemporaryDirectory(dir=file.resolve().parent, prefix=".env.") as folder:  # 0700: nobody else sees a secret
         draft = Path(folder) / "draft"

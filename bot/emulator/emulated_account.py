@@ -85,7 +85,7 @@ class EmulatedAccount:
     # What the API does
 
     def channel(self, channel_id: Any) -> str:
-        """The channel that a send goes through. Raises `CompletionRefusal`."""
+        """The channel that a send goes through. Raises `Refusal`."""
         if channel_id is None:
             active = [channel for channel in self.channels if channel not in self.inactive]
             if len(self.channels) > 1:

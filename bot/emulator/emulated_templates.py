@@ -126,7 +126,7 @@ class Templates:
         return (template for languages in list(self._known.values()) for template in list(languages.values()))
 
     def check(self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False) -> list[ShownChoice]:
-        """Check a ``template`` object; hands back what the contact can tap. Raises `CompletionRefusal`."""
+        """Check a ``template`` object; hands back what the contact can tap. Raises `Refusal`."""
         template = self._find(value, behaviour)
         components = value.get("components") or []
         if not isinstance(components, list) or not all(isinstance(component, dict) for component in components):

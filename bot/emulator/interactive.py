@@ -143,7 +143,7 @@ class _Check:
 
 
 def check(value: Mapping[str, Any], behaviour: Behaviour) -> list[ShownChoice]:
-    """Check an ``interactive`` object; hands back what the contact can tap. Raises `CompletionRefusal`."""
+    """Check an ``interactive`` object; hands back what the contact can tap. Raises `Refusal`."""
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in _CODES:
         hint = "button, cta_url or list"

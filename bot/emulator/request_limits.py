@@ -70,7 +70,7 @@ class RequestLimits:
         return Allowance(self._minute.limit, max(remaining, 0), ceil(window.reset(seconds, fixed)))
 
     def take(self, now: datetime) -> None:
-        """Count a request. Raises `CompletionRefusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
+        """Count a request. Raises `Refusal` with ``RATE_LIMIT_EXCEEDED`` when none is left."""
         seconds = now.timestamp()
         window, remaining, fixed = self._tightest(seconds)
         if remaining <= 0:

@@ -60,7 +60,7 @@ class Refusal(Exception):
 
 
 def refuse(code: str, message: str, *, headers: Mapping[str, str] | None = None, **details: Any) -> NoReturn:
-    """Raise a `CompletionRefusal`; ``details`` are those of the specification: ``field``, ``max``, ``received``, ``hint``."""
+    """Raise a `Refusal`; ``details`` are those of the specification: ``field``, ``max``, ``received``, ``hint``."""
     raise Refusal(code, message, details, headers or {})
 
 

@@ -237,7 +237,7 @@ class Executor:
     # -- giving and saying, when a step is left -----------------------------------------------------
 
     def _give(self, step: Step, result: LeaveStep) -> None:
-        """Do a step's `save`, `set`, `tag` and `schedule`; `set` reads the values from before it. Raises a `ErrorAnswer`."""
+        """Do a step's `save`, `set`, `tag` and `schedule`; `set` reads the values from before it. Raises a `Failure`."""
         turn, options = self.turn, step.options
         if result.saved is not NOTHING and options.save is not None:
             turn.assign(options.save, result.saved)
@@ -249,7 +249,7 @@ class Executor:
             arrange(turn, options)
 
     def _pass(self, transition: Transition, known: Mapping[str, Any] | None = None) -> None:
-        """Do a transition's `say`, `set`, `tag`, `cancel` and `ask`, before it leads anywhere. Raises a `ErrorAnswer`.
+        """Do a transition's `say`, `set`, `tag`, `cancel` and `ask`, before it leads anywhere. Raises a `Failure`.
 
         ``known`` is what its templates see beside the rest.
         """

@@ -31,7 +31,7 @@ class NoSuchFlow(StepFailed):
 
 
 def arrange(turn: TurnContext, options: StepOptions) -> None:
-    """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `ErrorAnswer`."""
+    """Do a step's `cancel` and then its `schedule`: all of it, or nothing where it raises a `Failure`."""
     scope = turn.scope()
     plans = _without(turn, options.cancel, scope)
     for schedule in options.schedule:
@@ -45,7 +45,7 @@ def arrange(turn: TurnContext, options: StepOptions) -> None:
 
 
 def cancel(turn: TurnContext, names: Sequence[Template], scope: Mapping[str, Any]) -> None:
-    """Do a transition's `cancel`. Raises a `ErrorAnswer`."""
+    """Do a transition's `cancel`. Raises a `Failure`."""
     turn.session.plans = tuple(_without(turn, names, scope).values())
 
 
@@ -138,7 +138,7 @@ def objections(library: Library, where: str, data: Mapping[str, Any]) -> dict[st
 
 
 def requested_inputs(library: Library, where: str, data: Mapping[str, Any], now: datetime | None) -> Mapping[str, Any]:
-    """The inputs of a start that a program asks for, as values of the flow's variables. Raises a `ErrorAnswer`."""
+    """The inputs of a start that a program asks for, as values of the flow's variables. Raises a `Failure`."""
     name, flows = where.partition("/")[0], library.flows
     if not _has(library, where):
         fix = did_you_mean(name, flows, "`bot check` reads the flows")

@@ -276,7 +276,7 @@ class TurnContext:
             self.assign(name, value)
 
     def assign_all(self, assignments: Iterable[Assignment], scope: Mapping[str, Any] | None = None) -> None:
-        """Do a `set`: every value is evaluated before any is assigned. Raises a `ErrorAnswer`."""
+        """Do a `set`: every value is evaluated before any is assigned. Raises a `Failure`."""
         assignments = tuple(assignments)
         if not assignments:
             return

@@ -1,7 +1,4 @@
-"""Everything that can go wrong at the gateway, as one tree (docs/errors.md lists it); its own codes are in `refusals`.
-
-Each class says what it means, whether asking the same again can help, and what the operator should do.
-"""
+"""What an answer of the gateway means: its limits, its errors as one table, its data (spec: Response envelope, Errors)."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -10,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bot.core.errors import BotError
+from bot.core.errors import BotError, ErrorRow, row_of
 from bot.core.text import clean, digits, json_object, line
 
 if TYPE_CHECKING:  # who only reads webhooks does without the client
@@ -85,24 +82,31 @@ _WORDS = 200  # characters of each detail
 
 
 class GatewayError(BotError):
-    """A request that came to nothing, or to nothing certain.
+    """A failed request to the gateway, or one whose outcome is unknown. `ERRORS` has a row for each kind.
 
-    ``code`` is the gateway's, ``""`` where there was none; ``message`` are its words and ``details`` its
-    ``error.details``; ``rate`` is what the answer said about limits.
+    ``code`` is the gateway's, ``""`` where there was none; ``message`` is its text and ``details`` its
+    ``error.details``; ``rate`` are the limits that the answer reported. ``retry``: whether the same request can
+    succeed later. ``advice``: what the operator should do.
     """
 
-    code: str = ""
-    retry: ClassVar[bool] = False
-    """Whether the same request can succeed later."""
     requested: ClassVar[bool] = True
     """Whether a request reached the gateway, and so counts against its limits."""
-    advice: str = ""
-    """What the operator should do."""
 
-    def __init__(self, message: str, details: Mapping[str, Any] | None = None, rate: Rate | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        rate: Rate | None = None,
+        code: str = "",
+        advice: str = "",
+    ) -> None:
+        row = row_of(ERRORS, type(self), code)
         self.message = message
         self.details = dict(details or {})
         self.rate = rate or Rate()
+        self.code = code or row.code
+        self.retry = row.retry
+        self.advice = advice or row.advice
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -112,265 +116,140 @@ class GatewayError(BotError):
 
 
 def _details(details: Mapping[str, Any]) -> Iterator[str]:
-    """What the details say, the documented ones first: which others there are is not documented."""
+    """Each detail as ``name: value``, the documented ones first."""
     plain = {str(name): value for name, value in details.items() if isinstance(value, str | int | float)}
     for name in sorted(plain, key=lambda name: DETAILS.index(name) if name in DETAILS else len(DETAILS))[:_SHOWN]:
         yield line(f"{name}: {plain[name]}", _WORDS) or ""
+
+
+class GatewayRefused(GatewayError):
+    """The gateway refused: the message was certainly not sent. ``code`` may be one that is not in the table."""
+
+
+class GatewayUnauthorized(GatewayRefused):
+    """The API key is invalid or absent: no message can be sent."""
+
+
+class ChannelNotFound(GatewayRefused):
+    """The channel is unknown or inactive, or none is named where there are several."""
+
+
+class GatewayRateLimited(GatewayRefused):
+    """The requests of a minute or of a day are used up."""
+
+
+class TemplateRequired(GatewayRefused):
+    """The 24-hour window is closed: only templates can be sent."""
+
+
+class InvalidType(GatewayRefused):
+    """The endpoint does not accept messages of this type."""
+
+
+class EndpointRefused(GatewayRefused):
+    """This endpoint does not accept the request, but another one may: send it again at once."""
 
 
 class InvalidMessage(GatewayError):
     """The message breaks a limit of the gateway, so it was not sent."""
 
     requested = False
-    advice = "correct the flow that sends it"
 
 
 class GatewayNotReached(GatewayError):
     """There is no connection to the gateway: the message was certainly not sent."""
 
-    retry = True
     requested = False
-    advice = "check BOT_GATEWAY_URL and the network"
-
-    def __init__(self, message: str, *, advice: str = "") -> None:
-        if advice:
-            self.advice = advice
-        super().__init__(message)
 
 
 class NotTheGateway(GatewayError):
-    """Something in between answered, a proxy perhaps: a redirect or a 4xx that is no answer of the gateway's."""
-
-    retry = True
-    advice = "check BOT_GATEWAY_URL, and what stands between here and the gateway"
+    """The answer is not the gateway's: a redirect, or a 4xx without an envelope, perhaps of a proxy."""
 
 
 class EndlessList(GatewayError):
     """A list whose pages do not end, or are all the same."""
 
-    advice = "tell the gateway's operator"
-
 
 class OutcomeUnknown(GatewayError):
-    """Nobody can tell whether it was done: no whole answer came, or a server's error.
+    """It is unknown whether the request was carried out: the answer is incomplete, or a server error.
 
-    ``keyed`` says that it can be asked again and cannot be done twice: a send whose endpoint took its idempotency
-    key, an upsert, a list.
+    ``keyed``: the request can be repeated and is carried out only once. It is a send with an idempotency key, an
+    upsert, or a list.
     """
-
-    retry = True
 
     def __init__(self, message: str, keyed: bool, rate: Rate | None = None) -> None:
         super().__init__(message, rate=rate)
         self.keyed = keyed
 
 
-class GatewayRefused(GatewayError):
-    """The gateway refused: the message was certainly not sent. ``code`` may be one that no class stands for."""
-
-    def __init__(
-        self, message: str, details: Mapping[str, Any] | None = None, rate: Rate | None = None, code: str = ""
-    ) -> None:
-        if code:
-            self.code = code
-        super().__init__(message, details, rate)
-
-
-class EndpointRefused(GatewayRefused):
-    """The request is not taken here in this form, but there is another way: make it again, at once."""
-
-    retry = True
-
-
-class GatewayUnauthorized(GatewayRefused):
-    """The API key is invalid or absent: no message can be sent."""
-
-    code = "unauthorized"
-    advice = "set BOT_GATEWAY_KEY to a valid key"
-
-
-class ChannelNotFound(GatewayRefused):
-    """The channel is unknown or inactive, or none is named where there are several: no message goes by it."""
-
-    code = "WHATSAPP_CHANNEL_NOT_FOUND"
-    advice = "set channels in bot.yml, or BOT_CHANNEL_ID with a restart, to active channels"
-
-
-class GatewayRateLimited(GatewayRefused):
-    """The requests of a minute or of a day are used up."""
-
-    code = "RATE_LIMIT_EXCEEDED"
-    retry = True
-    advice = "set BOT_GATEWAY_PER_MINUTE and BOT_GATEWAY_PER_DAY to the account's limits if this happens often"
-
-
-class TemplateRequired(GatewayRefused):
-    """The 24-hour window is shut: only templates can be sent."""
-
-    code = "WHATSAPP_TEMPLATE_REQUIRED"
-    advice = "declare a window_closed template"
-
-
-class SendFailed(GatewayRefused):
-    """The messaging platform refused the message."""
-
-    code = "WHATSAPP_SEND_FAILED"
-    advice = "see the gateway's words for the reason"
-
-
-class InvalidRequest(GatewayRefused):
-    """The request itself is at fault."""
-
-
-class InvalidPhone(InvalidRequest):
-    """The contact's number is malformed."""
-
-    code = "VALIDATION_INVALID_PHONE"
-    advice = "numbers are digits with the country code"
-
-
-class MissingType(InvalidRequest):
-    """The request names no type."""
-
-    code = "VALIDATION_MISSING_TYPE"
-    advice = "this is a defect of the bot's: please report it"
-
-
-class MissingField(InvalidRequest):
-    """A field that the type requires is missing."""
-
-    code = "VALIDATION_MISSING_FIELD"
-    advice = "this is a defect of the bot's: please report it"
-
-
-class InvalidType(InvalidRequest):
-    """No endpoint takes messages of this type."""
-
-    code = "VALIDATION_INVALID_TYPE"
-    advice = "ask the gateway's operator which types the account can send"
-
-
-class InvalidUrl(InvalidRequest):
-    """The address of the media (or of a webhook) is invalid, or the gateway cannot reach it."""
-
-    code = "VALIDATION_INVALID_URL"
-    advice = "the address must be public, and lead to a file of the right type"
-
-
-class FileTooLarge(InvalidRequest):
-    """The media is larger than its type allows."""
-
-    code = "VALIDATION_FILE_TOO_LARGE"
-    advice = "5 MB for an image, 16 MB for audio and video, 100 MB for a document"
-
-
-class TemplateError(GatewayRefused):
-    """The template cannot be sent, or not with these parameters."""
-
-
-class TemplateParametersMismatch(TemplateError):
-    """The template has another number of placeholders than parameters were sent."""
-
-    code = "132000"
-    advice = "send as many parameters as the template has placeholders"
-
-
-class TemplateParametersMissing(TemplateError):
-    """Parameters that the template requires are missing, empty or of the wrong type."""
-
-    code = "132001"
-    advice = "compare the parameters with the template's components in the template list"
-
-
-class TemplateTextTooLong(TemplateError):
-    """A parameter's value is too long."""
-
-    code = "132005"
-    advice = "shorten the value"
-
-
-class TemplatePaused(TemplateError):
-    """The platform's operator has paused the template."""
-
-    code = "132006"
-    advice = "use another template until it is approved again"
-
-
-class TemplateRejected(TemplateError):
-    """The platform's operator has rejected the template."""
-
-    code = "132007"
-    advice = "have the template approved"
-
-
-class TemplateLanguageMismatch(TemplateError):
-    """The template does not exist in this language."""
-
-    code = "132008"
-    advice = "use one of the languages in the template list"
-
-
-class TemplateNotFound(TemplateError):
-    """The channel has no template of this name."""
-
-    code = "132012"
-    advice = "compare the name with the template list"
-
-
-class TemplateCategoryMismatch(TemplateError):
-    """The template's category does not fit what it is sent for."""
-
-    code = "132015"
-    advice = "use a template of the right category"
-
-
-class InteractiveError(GatewayRefused):
-    """Buttons, a list or a link that the gateway does not take; ``details`` may hold field, max and received."""
-
-
-class InteractiveInvalidType(InteractiveError):
-    """The interactive type is none of button, cta_url and list."""
-
-    code = "INTERACTIVE_INVALID_TYPE"
-    advice = "this is a defect of the bot's: please report it"
-
-
-class InteractiveInvalidButton(InteractiveError):
-    """There are too many buttons, or one of them is malformed."""
-
-    code = "INTERACTIVE_INVALID_BUTTON"
-    advice = "at most 3 buttons, with titles of up to 20 characters"
-
-
-class InteractiveInvalidUrl(InteractiveError):
-    """The button's address is invalid or too long."""
-
-    code = "INTERACTIVE_INVALID_URL"
-    advice = "a full http or https address of up to 2000 characters"
-
-
-class InteractiveInvalidList(InteractiveError):
-    """The list is malformed, or has too many sections or rows."""
-
-    code = "INTERACTIVE_INVALID_LIST"
-    advice = "at most 10 sections of 10 rows, with titles of up to 24 and descriptions of up to 72 characters"
-
-
-class InteractiveBodyEmpty(InteractiveError):
-    """The text above the buttons or the list is empty."""
-
-    code = "INTERACTIVE_BODY_EMPTY"
-    advice = "give the step a text"
-
-
-def _tree(root: type[GatewayRefused]) -> Iterator[type[GatewayRefused]]:
-    yield root
-    for child in root.__subclasses__():
-        yield from _tree(child)
-
-
-BY_CODE: Mapping[str, type[GatewayRefused]] = {error.code: error for error in _tree(GatewayRefused) if error.code}
-"""Every code of the specification, and its class."""
+_DEFECT = "this is a defect of the bot: please report it"
+ERRORS: tuple[ErrorRow[GatewayError], ...] = (
+    ErrorRow("unauthorized", GatewayUnauthorized, False, "set BOT_GATEWAY_KEY to a valid key"),
+    ErrorRow(
+        "WHATSAPP_CHANNEL_NOT_FOUND",
+        ChannelNotFound,
+        False,
+        "set channels in bot.yml, or BOT_CHANNEL_ID with a restart, to active channels",
+    ),
+    ErrorRow(
+        "RATE_LIMIT_EXCEEDED",
+        GatewayRateLimited,
+        True,
+        "set BOT_GATEWAY_PER_MINUTE and BOT_GATEWAY_PER_DAY to the account's limits if this happens often",
+    ),
+    ErrorRow("WHATSAPP_TEMPLATE_REQUIRED", TemplateRequired, False, "declare a window_closed template"),
+    ErrorRow("WHATSAPP_SEND_FAILED", GatewayRefused, False, "the gateway's message says why"),
+    ErrorRow("VALIDATION_INVALID_PHONE", GatewayRefused, False, "write the number in digits with the country code"),
+    ErrorRow("VALIDATION_MISSING_TYPE", GatewayRefused, False, _DEFECT),
+    ErrorRow("VALIDATION_MISSING_FIELD", GatewayRefused, False, _DEFECT),
+    ErrorRow(
+        "VALIDATION_INVALID_TYPE", InvalidType, False, "ask the gateway's operator which types the account can send"
+    ),
+    ErrorRow(
+        "VALIDATION_INVALID_URL",
+        GatewayRefused,
+        False,
+        "the address must be public, and lead to a file of the right type",
+    ),
+    ErrorRow(
+        "VALIDATION_FILE_TOO_LARGE",
+        GatewayRefused,
+        False,
+        "at most 5 MB for an image, 16 MB for audio and video, 100 MB for a document",
+    ),
+    ErrorRow("132000", GatewayRefused, False, "send as many parameters as the template has placeholders"),
+    ErrorRow(
+        "132001", GatewayRefused, False, "compare the parameters with the template's components in the template list"
+    ),
+    ErrorRow("132005", GatewayRefused, False, "shorten the value"),
+    ErrorRow("132006", GatewayRefused, False, "use another template until it is approved again"),
+    ErrorRow("132007", GatewayRefused, False, "have the template approved"),
+    ErrorRow("132008", GatewayRefused, False, "use one of the languages in the template list"),
+    ErrorRow("132012", GatewayRefused, False, "compare the name with the template list"),
+    ErrorRow("132015", GatewayRefused, False, "use a template of the right category"),
+    ErrorRow("INTERACTIVE_INVALID_TYPE", GatewayRefused, False, _DEFECT),
+    ErrorRow(
+        "INTERACTIVE_INVALID_BUTTON", GatewayRefused, False, "at most 3 buttons, with titles of up to 20 characters"
+    ),
+    ErrorRow("INTERACTIVE_INVALID_URL", GatewayRefused, False, "a full http or https address of up to 2000 characters"),
+    ErrorRow(
+        "INTERACTIVE_INVALID_LIST",
+        GatewayRefused,
+        False,
+        "at most 10 sections of 10 rows, with titles of up to 24 and descriptions of up to 72 characters",
+    ),
+    ErrorRow("INTERACTIVE_BODY_EMPTY", GatewayRefused, False, "give the step a text"),
+    # without a code of the gateway
+    ErrorRow("", InvalidMessage, False, "correct the flow that sends it"),
+    ErrorRow("", GatewayNotReached, True, "check BOT_GATEWAY_URL and the network"),
+    ErrorRow("", NotTheGateway, True, "check BOT_GATEWAY_URL, and any proxy between the bot and the gateway"),
+    ErrorRow("", OutcomeUnknown, True, ""),
+    ErrorRow("", EndpointRefused, True, ""),
+    ErrorRow("", EndlessList, False, "tell the gateway's operator"),
+)
+"""Every error of the gateway's client (docs/errors.md says what each means)."""
+
+BY_CODE: Mapping[str, ErrorRow[GatewayError]] = {row.code: row for row in ERRORS if row.code}
 
 
 _MOST_WORDS = 500  # characters of the gateway's that are kept
@@ -431,7 +310,7 @@ def read_sent(response: "Response", keyed: bool, to: str) -> Sent:
     data = result.data if isinstance(result.data, dict) else {}
     status = next(_texts(data, "status", "message_status"), "")
     if status == "failed":
-        raise SendFailed("the gateway took the message, but with the status failed", rate=result.rate)
+        raise GatewayRefused("the message has the status failed", rate=result.rate, code="WHATSAPP_SEND_FAILED")
     ids = dict.fromkeys(_texts(data, "messageId", "chatMessageId", "id"))
     return Sent(tuple(ids), status, keyed, result.rate, _alias(data, to))
 
@@ -470,11 +349,10 @@ def _refusal(status: int, error: Any, keyed: bool, rate: Rate) -> GatewayError:
     message = message or f"HTTP status {status}"
     details = error.get("details") if isinstance(error, dict) else None
     details = details if isinstance(details, dict) else None
-    known = BY_CODE.get(code)
-    if known is MissingField and details is not None and details.get("field") == "channel_id":
+    if code == "VALIDATION_MISSING_FIELD" and details is not None and details.get("field") == "channel_id":
         return ChannelNotFound(message, details, rate, code)  # the account has several
-    if known is not None:
-        return known(message, details, rate)
+    if code in BY_CODE:
+        return BY_CODE[code].raises(message, details, rate, code)
     if status == 401:
         return GatewayUnauthorized(message, details, rate, code)
     if status == 429:

@@ -12,7 +12,7 @@ from typing import Any
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage, violations
 from bot.core.session import effect_ref
-from bot.gateway.gateway_answers import BY_CODE, InvalidPhone, SendFailed, TemplateTextTooLong
+from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult
 from bot.store.broadcast_rows import (
@@ -41,7 +41,7 @@ ALARM = "broadcast-paused"
 _RECENT = 10
 _ENOUGH_OF_ANY = 3, 5
 _ENOUGH_OF_CONTACTS = 9, 10
-_ABOUT_CONTACTS = (InvalidPhone.code, SendFailed.code)
+_ABOUT_CONTACTS = ("VALIDATION_INVALID_PHONE", "WHATSAPP_SEND_FAILED")
 _GOT_IT = ("sent", "replaced", "covered")
 
 TakeBack = Callable[[Set[int]], Set[int]]
@@ -267,7 +267,7 @@ def is_enough(recent: Sequence[str]) -> bool:
     so of nearly all.
     """
     code = recent[-1]
-    if code.startswith(TEMPLATE_CODES) and code != TemplateTextTooLong.code:
+    if code.startswith(TEMPLATE_CODES) and code != "132005":
         return True
     enough, last = _ENOUGH_OF_CONTACTS if code in _ABOUT_CONTACTS else _ENOUGH_OF_ANY
     return recent[-last:].count(code) >= enough

@@ -22,8 +22,8 @@ from bot.ai.ai_errors import (
     NoToolSupport,
     NotTheService,
     PackageRequired,
+    PromptTooLong,
     ProviderError,
-    QuestionTooLong,
     QuotaExceeded,
     ServerError,
     ServiceNotReached,
@@ -86,7 +86,7 @@ FAILURES: Mapping[type[CompletionError], _Failure] = {
     ModelNotInPackage: _Failure("refused", True, True, True, False),
     QuotaExceeded: _Failure("quota", True, True, True, False),
     InvalidRequest: _Failure("refused", False, True, True, True),
-    QuestionTooLong: _Failure("refused", False, False, True, True),
+    PromptTooLong: _Failure("refused", False, False, True, True),
     ContentRefused: _Failure("unsafe", False, False, True, True),
     NoToolSupport: _Failure("no_tools", False, False, False, True),  # the same model is to be asked otherwise
     EmptyAnswer: _Failure("empty", False, False, True, True),
@@ -197,7 +197,7 @@ class ModelCalls:
                     failed = failure
                 if answer.said or not FAILURES[type(error)].others or self._clock.elapsed() >= until:
                     break
-                if isinstance(error, QuestionTooLong) and effect.history and messages is whole:
+                if isinstance(error, PromptTooLong) and effect.history and messages is whole:
                     left.appendleft((model, self._messages(effect, _without_history(effect))))
             else:
                 return replace(ended, usage=used + ended.usage)

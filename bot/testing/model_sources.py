@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import (
+    ERRORS,
     CompletionError,
     CutStream,
     ExcessiveCalls,
@@ -22,7 +23,7 @@ from bot.ai.ai_errors import (
     ServiceTimedOut,
 )
 from bot.ai.chat_request import ChatRequest
-from bot.core.errors import BotError
+from bot.core.errors import BotError, row_of
 from bot.core.values import Usage
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure
 from bot.emulator.completion.completion_requests import asked
@@ -171,7 +172,7 @@ def _failing(error: CompletionError) -> str:
     Raises `ModelUnavailable` or `EvaluationStopped` for others.
     """
     if isinstance(error, InvalidRequest):
-        return type(error).code
+        return row_of(ERRORS, type(error), error.code).code
     if isinstance(error, ExcessiveCalls):
         return _OF_THE_MODEL
     if isinstance(error, _PUTS_OFF):

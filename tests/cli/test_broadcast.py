@@ -81,7 +81,7 @@ def test_the_same_command_again_goes_on_and_sends_nothing_twice(folder: Path, bo
     (folder / "people.csv").write_text(BOOK + "6281234567893,Di,40%\n")
     code, lines, _ = broadcast(folder, "--yes", "--no-wait")
     assert code == 0
-    assert "The broadcast has 3 contacts already; they do not get it twice." in lines
+    assert "The broadcast already has 3 contacts; nobody gets it twice." in lines
     assert lines[-1] == "1 added, 3 known, 0 opted out."
     let_pass(bot, timedelta(minutes=1))
     assert len(bot.sent) == 4
@@ -165,8 +165,8 @@ def test_when_nothing_can_be_sent_at_all_it_says_why_and_ends(folder: Path, bot:
     bot.emulator.faults.add("unauthorized")
     code, lines, err = broadcast(folder, "--yes")
     assert (code, lines[-1]) == (0, "3 waiting. What waits is sent whenever a server runs.")
-    assert "sale could not be looked up in the gateway's list: " in err
-    assert "The first message will show whether it is right: the others wait for it." in err
+    assert "sale could not be checked against the gateway's list: " in err
+    assert "The first message will show whether it is correct: the others wait for it." in err
     assert "nothing can be sent until this is put right" in err
 
 
@@ -225,7 +225,7 @@ def test_a_stopped_broadcast_goes_on_when_it_is_resumed(folder: Path) -> None:
         assert bot.engine.wait_settled(20)
         assert bot.sent == []
         resumed = call("broadcast", "--resume", name, "--bot", folder)
-        assert (resumed.code, resumed.lines[0]) == (0, "3 contacts had been left out, and will get it.")
+        assert (resumed.code, resumed.lines[0]) == (0, "3 contacts will get it now.")
         assert resumed.lines[-1] == "3 sent."
         assert len(bot.sent) == 3
 
@@ -329,7 +329,7 @@ def test_a_retry_of_refused_messages_uses_what_was_corrected_and_waits_for_the_r
     retried = call("queue", "retry", "--all", "--broadcast", NAME, "--yes", "--bot", folder)
     assert retried.lines == [
         "To be sent again: 1 message.",
-        f'They wait: the broadcast "{NAME}" is stopped or paused (bot broadcast --resume "{NAME}" goes on).',
+        f'They wait because the broadcast "{NAME}" is stopped or paused (bot broadcast --resume "{NAME}" resumes it).',
     ]
     assert call("broadcast", "--resume", NAME, "--bot", folder).lines[-1] == "3 sent."
     assert parameters(bot)[CONTACT] == ["Ann", "10%!"]

@@ -105,7 +105,7 @@ def test_restart_is_somebody_new(tmp_path: Path) -> None:
 def test_a_line_that_means_nothing_is_explained_and_not_sent(tmp_path: Path, line: str) -> None:
     lines = chat(make_bot(tmp_path, FLOWS), line)
     assert len(lines) == 2
-    assert lines[1].startswith(("There is no /dance", "Write how long"))
+    assert lines[1].startswith(("There is no command /dance", "Write how long"))
 
 
 def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
@@ -124,14 +124,14 @@ def test_help_lists_every_line_and_quit_ends(tmp_path: Path) -> None:
 
 def test_what_the_bot_gives_up_is_said(tmp_path: Path) -> None:
     lines = chat(make_bot(tmp_path, FLOWS.replace("https://a.example", "{{ cups }}")), "hi")
-    assert lines[-1].startswith("Went wrong: main/hello: failed: a message that the gateway does not take: ")
+    assert lines[-1].startswith("Problem: main/hello: failed: a message that the gateway does not take: ")
     lines = chat(
         make_bot(
             tmp_path, FLOWS.replace('link: {title: Menu, url: "https://a.example"}', "image: http://127.0.0.1/1.png")
         ),
         "hi",
     )
-    assert any(line.startswith("Went wrong: VALIDATION_INVALID_URL: ") for line in lines)
+    assert any(line.startswith("Problem: VALIDATION_INVALID_URL: ") for line in lines)
 
 
 def test_a_recorded_chat_is_a_test_that_passes(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_recorded_chat_is_a_test_that_passes(tmp_path: Path) -> None:
     file = bot / "flows" / "recorded.yml"
     for number in (1, 2):
         said = call("chat", bot, "--record", file, stdin="hi\n2\n3\nyes\n/wait 10m\ncoming\n")
-        assert said.lines[-1] == f"The chat stands in {file} as a test."
+        assert said.lines[-1] == f"The chat is in {file} as a test."
         tested = call("test", bot)
         assert (tested.code, len(tested.lines)) == (0, number + 1), tested.out
 
@@ -147,7 +147,7 @@ def test_a_recorded_chat_is_a_test_that_passes(tmp_path: Path) -> None:
 def test_a_chat_in_which_nothing_was_said_leaves_no_file(tmp_path: Path) -> None:
     bot = make_bot(tmp_path / "bot", FLOWS)
     said = call("chat", bot, "--record", tmp_path / "t.yml", stdin="/vars\n")
-    assert said.lines[-1] == "Nothing was said, so there is nothing to record."
+    assert said.lines[-1] == "The chat has no messages, so nothing was recorded."
     assert not (tmp_path / "t.yml").exists()
 
 
@@ -273,7 +273,7 @@ def test_ctrl_c_ends_the_chat_while_the_bot_works(tmp_path: Path) -> None:
     chat.write("hi\n")
     with pipe.open("w"):  # from here on the handler reads
         chat.process.send_signal(signal.SIGINT)
-        chat.until("The chat ends; what is being done is given some seconds.")
+        chat.until("The chat ends; the bot has a few seconds to finish.")
     assert chat.end() == 0
     assert "Traceback" not in chat.text
 
@@ -316,7 +316,7 @@ def test_a_file_that_nobody_could_send_is_refused_in_words(tmp_path: Path) -> No
     (tmp_path / "x.exe").write_bytes(b"MZ\x90\x00\x03")
     shown = chat(make_bot(tmp_path / "bot", PHOTO), f"/file {tmp_path / 'x.exe'}", "/file /no/such.png", "/file")
     assert [line for line in shown if not line.startswith("you: ")] == [
-        f"{tmp_path / 'x.exe'} is none of the files that contacts send.",
+        f"{tmp_path / 'x.exe'} is not a type of file that contacts can send.",
         "/no/such.png: No such file or directory. Write which file, such as /file a.png.",
         "/file: Is a directory. Write which file, such as /file a.png.",
     ]

@@ -56,7 +56,7 @@ def test_what_was_pulled_is_pushed_without_a_change(bot: Path, gateway: Emulator
     assert file.stat().st_mode & 0o777 == 0o600
     before = gateway.requests
     pushed = call("contacts", "push", file, "--bot", bot)
-    assert (pushed.code, pushed.out) == (0, "0 new, 0 to change, 2 as they should be.\n")
+    assert (pushed.code, pushed.out) == (0, "0 new, 0 to change, 2 unchanged.\n")
     assert gateway.requests == before + 1
 
 
@@ -80,7 +80,7 @@ def test_a_pull_that_fails_leaves_the_file_as_it_was(bot: Path, gateway: Emulato
 @pytest.mark.usefixtures("there")
 def test_a_push_adds_tags_and_keeps_what_it_is_silent_about(bot: Path) -> None:
     code, out, _ = push(bot, f"phone,name,tags\n+62 812-3456-7890,,new; vip\n{CEM},Cem,\n")
-    assert (code, out) == (0, "1 new, 1 to change, 0 as they should be.\n")
+    assert (code, out) == (0, "1 new, 1 to change, 0 unchanged.\n")
     contacts = listed(bot)
     assert (contacts[ANN]["name"], contacts[ANN]["email"]) == ("Ann", "ann@example.com")
     assert contacts[ANN]["tags"] == ["vip", "new"]
@@ -142,8 +142,8 @@ def test_a_push_that_was_stopped_goes_on_when_it_is_run_again(bot: Path, gateway
     gateway.faults.add("error_before", count=1, when=lambda request: request.body.get("phone") == BEN)
     code, _, err = push(bot, text)
     assert code == 1
-    assert err.splitlines()[-1] == "1 of 3 are done: run it again, and it goes on from there"
-    assert push(bot, text)[:2] == (0, "2 new, 0 to change, 1 as they should be.\n")
+    assert err.splitlines()[-1] == "1 of 3 are done: run the command again to continue"
+    assert push(bot, text)[:2] == (0, "2 new, 0 to change, 1 unchanged.\n")
     assert list(listed(bot)) == [ANN, BEN, CEM]
 
 

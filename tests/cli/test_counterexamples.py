@@ -64,7 +64,7 @@ def test_tests_that_were_kept_before_are_left_alone() -> None:
     kept = Path("bot/tests/found/W301_order_thanks.yml")
     kept.write_text(kept.read_text() + "# looked into\n")
     again = call("check", "bot", "--write-tests", "bot/tests/found")
-    assert "2 tests left as found there" in again.err
+    assert "2 tests already there and unchanged" in again.err
     assert kept.read_text().endswith("# looked into\n")
 
 

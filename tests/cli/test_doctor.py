@@ -129,7 +129,7 @@ def test_a_gateway_that_is_not_there_is_said_once_with_what_to_do(tmp_path: Path
     failing = [line for line in shown.lines if line.startswith("fail")]
     assert failing == ["fail  gateway    no connection to 127.0.0.1:9: Connection refused"]
     assert "check BOT_GATEWAY_URL and the network" in shown.out
-    assert shown.lines[-1] == "1 thing to put right."
+    assert shown.lines[-1] == "1 thing to fix."
 
 
 def test_what_does_not_answer_in_time_is_listed_as_such_and_the_rest_is_looked_at(
@@ -145,7 +145,7 @@ def test_what_does_not_answer_in_time_is_listed_as_such_and_the_rest_is_looked_a
     late = "fail: there was no answer within 1 s"
     assert code == 1
     assert [about(found, what)[-1] for what in ("gateway", "models", "webhook")] == [late] * 3
-    assert about(found, "settings") == ["ok: all that is needed is there"]
+    assert about(found, "settings") == ["ok: all required settings are there"]
     assert about(found, "disk") and about(found, "sqlite") and about(found, "flows")
 
 

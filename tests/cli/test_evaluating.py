@@ -178,8 +178,8 @@ def test_a_run_that_stops_says_why_and_what_to_do(greeter: Path, service: Comple
     ("options", "what"),
     [
         (["--record"], "are for evaluations with a model: add --model"),
-        (["--model", "flows"], "flows is a folder, no model: write it first: bot test flows --model"),
-        (["--coverage", "--model"], "--model holds evaluations: leave out --coverage"),
+        (["--model", "flows"], "flows is a folder, not a model: write the folder first: bot test flows --model"),
+        (["--coverage", "--model"], "--model runs evaluations: leave out --coverage"),
         (["--attack", "--record", "--model"], "--attack runs no tests"),
     ],
 )

@@ -43,7 +43,7 @@ def test_generated_tests_take_everything_and_pass(bot: Path) -> None:
     made = call("test", "bot", "--generate", "--walks", "1")
     assert made.code == 0, made.out
     assert "bot/tests/generated/test_order.yml" in made.lines
-    assert made.lines[-1].endswith("tests written: they take 100 % of the steps and outcomes.")
+    assert made.lines[-1].endswith("tests written. They reach 100 % of the steps and outcomes.")
     tested = call("test", "bot", "--min-coverage", "100")
     assert tested.code == 0, tested.out
     assert "ok    generated: walk 1 of seed 1" in tested.lines
@@ -54,7 +54,7 @@ def test_what_is_there_is_replaced_by_force_alone_and_comes_out_the_same(bot: Pa
     first = files(bot)
     again = call("test", "bot", "--generate")
     assert again.code == 1
-    assert again.err.startswith("bot/tests/generated has generated tests already: add --force")
+    assert again.err.startswith("bot/tests/generated contains generated tests already: add --force")
     (bot / "tests" / "generated" / "own.yml").write_text("test: mine\ntalk: [user: hi]\n")
     assert call("test", "bot", "--generate", "--force").code == 0
     assert files(bot) == {**first, "own.yml": "test: mine\ntalk: [user: hi]\n"}

@@ -86,7 +86,7 @@ def test_what_is_inherited_is_drawn_with_all(cafe: Path) -> None:
     [
         (("mian",), 'there is no flow "mian" (did you mean "main"?)'),
         (("xyz",), 'there is no flow "xyz" (there are main, order)'),
-        (("-o", "bot.png"), "bot.png ends neither in .svg nor in .mmd: say --svg or --mermaid"),
+        (("-o", "bot.png"), "bot.png ends neither in .svg nor in .mmd: add --svg or --mermaid"),
     ],
 )
 def test_what_cannot_be_meant_is_wrong_usage(cafe: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -123,7 +123,7 @@ def test_extract_keeps_the_original_of_what_has_changed_until_it_is_translated_a
 def test_extract_of_a_language_that_bot_yml_does_not_name_says_so(bot: Path) -> None:
     assert call("locales", "extract", "pt-BR").lines == [
         "locales/pt-BR.yml: 5 texts, 5 of them to be translated.",
-        "Name the language in bot.yml, that of the flows first: languages: [en, id, pt-BR]",
+        "Add the language to bot.yml, the flows' language first: languages: [en, id, pt-BR]",
     ]
 
 
@@ -135,7 +135,7 @@ def test_a_language_that_is_not_built_in_needs_the_bots_own_words_too(bot: Path)
 
 @pytest.mark.parametrize(
     ("language", "code", "words"),
-    [("en", 1, "the flows are written in en"), ("Indonesian", 2, "'Indonesian' is no code of a language")],
+    [("en", 1, "the flows are written in en"), ("Indonesian", 2, "'Indonesian' is not a language code")],
 )
 def test_a_language_that_cannot_be_extracted_is_refused(bot: Path, language: str, code: int, words: str) -> None:
     refused = call("locales", "extract", language)

@@ -37,7 +37,7 @@ def test_what_was_given_up_is_shown_with_the_gateways_words_and_what_to_do(folde
     assert first.startswith(f"given up 1  send  to {CONTACT}  at ")
     assert message == '  send template unheard_of (en) "7"'
     assert "132012" in reason and "Template does not exist" in reason
-    assert advice == "  when that is put right: bot queue retry 1"
+    assert advice == "  when you have corrected that: bot queue retry 1"
     assert shown.lines[-1] == "0 messages wait to be sent, 1 given up."
 
 
@@ -128,7 +128,7 @@ def test_what_waits_says_why_below_the_servers_alarms(tmp_path: Path) -> None:
     held, behind = (line for line in shown.lines if "one message is tried: 2030-" in line)
     assert held.startswith("  the account's own channel is unknown or inactive; one message is tried: 2030-05-06")
     assert behind.startswith("  1 before it to this contact: the account's own channel")
-    assert "it waits for the server: `bot serve` starts it" in call("queue", "--bot", tmp_path).out
+    assert "it waits until a server runs: `bot serve`" in call("queue", "--bot", tmp_path).out
 
 
 def test_what_is_held_says_why_in_the_gateways_words(tmp_path: Path) -> None:
@@ -174,17 +174,17 @@ def test_nothing_is_done_without_a_yes(four: Path) -> None:
 
 
 def test_what_is_dropped_is_gone_and_the_trace_says_so(four: Path) -> None:
-    assert call("queue", "drop", "1", "--yes", "--bot", four).out == "Forgotten: 1 dead letter.\n"
+    assert call("queue", "drop", "1", "--yes", "--bot", four).out == "Deleted: 1 dead letter.\n"
     assert letters(four) == [2, 3, 4]
     assert "a dead letter was dropped: send" in call("trace", CONTACT, "--bot", four).out
-    assert call("queue", "drop", "--all", "--yes", "--bot", four).out == "Forgotten: 3 dead letters.\n"
+    assert call("queue", "drop", "--all", "--yes", "--bot", four).out == "Deleted: 3 dead letters.\n"
     assert letters(four) == []
-    assert call("queue", "drop", "--all", "--bot", four).out == "Forgotten: 0 dead letters.\n"
+    assert call("queue", "drop", "--all", "--bot", four).out == "Deleted: 0 dead letters.\n"
 
 
 def test_ids_that_are_not_there_are_said_and_the_others_are_done(four: Path) -> None:
     told = call("queue", "drop", "2", str(2**64), "--yes", "--bot", four)
-    assert (told.code, told.out) == (1, "Forgotten: 1 dead letter.\n")
+    assert (told.code, told.out) == (1, "Deleted: 1 dead letter.\n")
     assert told.err == f"there is no dead letter {2**64} (`bot queue` lists them)\n"
     assert letters(four) == [1, 3, 4]
 
@@ -197,7 +197,7 @@ def test_many_go_in_pieces_that_the_server_takes(folder: Path) -> None:
         store.write(commit)
     with kept(folder, server=True):
         told = call("queue", "drop", "--all", "--code", "it could not be read", "--yes", "--bot", folder)
-    assert (told.code, told.out) == (0, "Forgotten: 1,200 dead letters.\n")
+    assert (told.code, told.out) == (0, "Deleted: 1,200 dead letters.\n")
     assert letters(folder) == [1]
 
 

@@ -27,7 +27,7 @@ def test_the_list_tells_where_everybody_is(folder: Path) -> None:
 
 
 def test_a_long_list_comes_in_pieces(folder: Path) -> None:
-    assert call("sessions", "--bot", folder, "-n", "1").lines[-1] == "2 contacts. Shown are 1."
+    assert call("sessions", "--bot", folder, "-n", "1").lines[-1] == "2 contacts. 1 are shown."
     assert call("sessions", "--bot", folder, "--after", CONTACT).lines[0].startswith(OTHER)
 
 
@@ -38,7 +38,7 @@ def test_one_contact_is_shown_with_its_variables(folder: Path, contact: str) -> 
     assert shown.lines[0] == CONTACT
     assert shown.lines[1].startswith("in main/sure since ")
     assert shown.lines[2:4] == ["  cups   2", "  price  3"]
-    assert shown.lines[4].startswith("last heard of at ")
+    assert shown.lines[4].startswith("last message at ")
 
 
 def test_json_is_for_programs(folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_json_is_for_programs(folder: Path) -> None:
 
 def test_a_reset_ends_the_conversation_at_once_where_no_server_runs(folder: Path) -> None:
     reset = call("sessions", "reset", CONTACT, "--bot", folder)
-    assert (reset.code, reset.out) == (0, f"{CONTACT} is in no conversation any more.\n")
+    assert (reset.code, reset.out) == (0, f"{CONTACT} is in no flow now.\n")
     assert call("sessions", CONTACT, "--bot", folder).lines[1] == "in no flow"
     assert "reset by bot sessions" in call("trace", CONTACT, "--bot", folder, "-n", "1").out
 

@@ -67,12 +67,7 @@ def test_what_cannot_be_started_is_said_and_noted(folder: Path) -> None:
     with closing(StoreReader(folder / "bot.db")) as reader:
         assert len(reader.dead_letters()) == 2
     shown = call("queue", "--bot", folder).lines
-    assert (
-        shown.count(
-            "  put that right, in the flow or in the program that asked for it, and start it again (`bot start`)"
-        )
-        == 2
-    )
+    assert shown.count("  correct the flow or the program that requested it, and start it again (`bot start`)") == 2
 
 
 @pytest.mark.parametrize("data", ["cups", "=3", "cups=[3"])

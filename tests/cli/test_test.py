@@ -50,12 +50,12 @@ def test_coverage_names_each_step_and_outcome_that_no_test_takes(
     assert tested.code == 0
     assert tested.lines[2:] == [
         "",
-        "Never taken:",
+        "Never reached:",
         "  bot.yml:2 defaults: retry",
         "  bot.yml:2 defaults: retry.else",
         "  bot.yml:2 defaults: timeout",
         "  flows/main.yml:4 main/ask: [Never]",
-        "42 % of the steps and outcomes are taken, 3 of 7.",
+        "42 % of the steps and outcomes are reached, 3 of 7.",
     ]
 
 
@@ -63,7 +63,7 @@ def test_too_little_coverage_fails_and_enough_does_not(tmp_path: Path) -> None:
     bot = make_bot(tmp_path, FLOWS, tests=TESTS.split("---")[0])
     tested = call("test", bot, "--min-coverage", "90")
     assert tested.code == 1
-    assert tested.lines[-1].endswith(", and 90 % are wanted.")
+    assert tested.lines[-1].endswith("; 90 % are required.")
     assert call("test", bot, "--min-coverage", "42").code == 0
 
 

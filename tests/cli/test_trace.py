@@ -71,4 +71,4 @@ def test_a_message_shows_how_far_it_has_got(tmp_path: Path) -> None:
     assert "the message ended: refused" in "\n".join(lines)
     shown = call("queue", "--bot", tmp_path).out
     assert f"to {CONTACT}" in shown
-    assert "WHATSAPP_SEND_FAILED: The message was not delivered (see the gateway's words for the reason)" in shown
+    assert "WHATSAPP_SEND_FAILED: The message was not delivered (the gateway's message says why)" in shown

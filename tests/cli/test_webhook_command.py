@@ -30,7 +30,9 @@ def test_the_secret_of_a_new_webhook_is_shown(bot: Path, gateway: Emulator, file
     assert shown.lines[0].startswith(f"The gateway sends 11 events to {URL}: Test Bot (")
     assert shown.lines[-1] == f"The secret that signs them, shown only now: {secret}"
     assert secret not in shown.err
-    assert shown.err == "Put it in front of those in BOT_WEBHOOK_SECRET, with a comma, and restart `bot serve`.\n"
+    assert (
+        shown.err == "Put the secret in front of those in BOT_WEBHOOK_SECRET, with a comma, and restart `bot serve`.\n"
+    )
     assert not file.exists()
 
 
@@ -40,7 +42,7 @@ def test_the_secret_is_written_in_front_of_the_old_one_and_nothing_else_changes(
     file.write_text(f"# mine\nBOT_PORT=9000\nexport OTHER='a # b'\nBOT_WEBHOOK_SECRET={OLD}\nLAST=1")
     shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
     ((_, _, secret),) = registered(gateway)
-    assert shown.err == f"It stands in {file}, and counts once `bot serve` has been restarted.\n"
+    assert shown.err == f"It is in {file}. Restart `bot serve` to use it.\n"
     assert dotenv_values(file) == {
         "BOT_PORT": "9000",
         "OTHER": "a # b",
@@ -77,7 +79,7 @@ def test_a_secret_is_written_before_the_gateway_hears_of_it(bot: Path, gateway: 
     gateway.faults.add("truncated")  # registered, but nobody here gets to know
     failed = call("webhook", "register", URL, "--bot", bot, "--write-env")
     assert failed.code == 1
-    assert failed.err.splitlines()[-1] == f"{file} holds the new secret all the same: it does no harm there"
+    assert failed.err.splitlines()[-1] == f"{file} contains the new secret, which does no harm"
     assert registered(gateway)[0][2] == dotenv_values(file)["BOT_WEBHOOK_SECRET"]
 
 
@@ -94,7 +96,7 @@ def test_a_secret_in_the_environment_counts_before_the_file_and_that_is_said(
 ) -> None:
     monkeypatch.setenv("BOT_WEBHOOK_SECRET", OLD)
     shown = call("webhook", "register", URL, "--bot", bot, "--write-env")
-    assert "BOT_WEBHOOK_SECRET is set in the environment, which counts before it: set it there" in shown.err
+    assert "BOT_WEBHOOK_SECRET is set in the environment, which has priority: set it there" in shown.err
 
 
 def test_a_secret_of_ones_own_is_read_from_a_pipe(bot: Path, gateway: Emulator, file: Path) -> None:
@@ -116,7 +118,7 @@ def test_an_address_without_a_path_gets_the_one_that_is_answered(
     monkeypatch.setenv("BOT_WEBHOOK_PATH", "/events")
     assert "Mind the path" not in call("webhook", "register", "https://bot.example", "--bot", bot).err
     assert registered(gateway)[0][1] == "https://bot.example/events"
-    assert "Mind the path: `bot serve` answers at /events" in call("webhook", "register", URL, "--bot", bot).err
+    assert "The path differs: `bot serve` answers at /events" in call("webhook", "register", URL, "--bot", bot).err
 
 
 def test_only_the_events_that_are_named_come(bot: Path, gateway: Emulator) -> None:
@@ -159,12 +161,12 @@ def test_what_is_known_of_the_webhook_is_shown(tmp_path: Path, bot: Path, monkey
     with kept(folder) as running:
         first = call("webhook", "show", "--bot", folder)
         assert first.lines[:2] == [
-            "`bot serve` takes events at /webhook, signed with any of 2 secrets.",
-            "None has come yet.",
+            "`bot serve` receives events at /webhook, signed with any of 2 secrets.",
+            "No event has arrived yet.",
         ]
         running.user("hi")
     assert re.match(
-        r"The last one came at 2030-05-0\d \d\d:\d\d:\d\d\.", call("webhook", "show", "--bot", folder).lines[1]
+        r"The last event arrived at 2030-05-0\d \d\d:\d\d:\d\d\.", call("webhook", "show", "--bot", folder).lines[1]
     )
     known = json.loads(call("webhook", "show", "--bot", folder, "--json").out)
     assert (known["path"], known["secrets"], known["stale"]) == ("/webhook", 2, 0)
@@ -175,4 +177,4 @@ def test_the_webhook_is_shown_before_the_first_start(bot: Path) -> None:
     shown = call("webhook", "show", "--bot", bot)
     assert shown.code == 0
     assert shown.lines[0].endswith("signed with no secret yet: `bot webhook register URL --write-env` makes one.")
-    assert shown.lines[1] == "None has come yet."
+    assert shown.lines[1] == "No event has arrived yet."

@@ -531,7 +531,7 @@ def test_a_message_that_alone_is_too_long_is_not_asked_about_again(bench: Bench)
 
 def test_every_error_has_a_row() -> None:
     kinds = [kind for kind in vars(ai_errors).values() if isinstance(kind, type) and issubclass(kind, CompletionError)]
-    assert FAILURE_ROWS.keys() == {*kinds} - {CompletionError, ai_errors.ServiceRefused}
+    assert FAILURE_ROWS.keys() == {*kinds} - {CompletionError}
 
 
 def test_a_model_whose_quota_is_used_up_is_left_alone_until_it_is_renewed(bench: Bench) -> None:

@@ -103,7 +103,7 @@ CHAT = "chat/completions"
 class CompletionService:
     """The chat-completion API, built from its specification, on the loopback interface of this machine.
 
-    ``models`` are slugs or `ListedModel` (None: whatever is asked for); those that begin like `EXCLUSIVE` need a ``package``: the slugs that the key's
+    ``models`` are slugs or `EmulatedModel` (None: whatever is asked for); those that begin like `EXCLUSIVE` need a ``package``: the slugs that the key's
     package has, or None for a key without one. ``per_minute`` limits requests, ``quotas`` tokens by kind of window
     (``5h``, ``weekly``, ``monthly_exhausted``); without them nothing does. ``threads`` is how many requests are
     answered at once; ``keep`` bounds how many are remembered (the counts are of all).
