@@ -405,7 +405,7 @@ OF_THE_BOT = {
     ),
 }
 ELSEWHERE = {
-    "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of `opt_out`, which is heard '
+    "a word of opt_out that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of `opt_out`, which comes '
     "first (choose another word for one of them)",
     "a word that a choice has": '4:25: E312 step "a": "Yes" of "Yes" is a word of the bot, which comes first '
     "(choose another word for one of them)",
