@@ -211,7 +211,7 @@ def _own_buttons(executor: Executor, reply: Reply) -> bool:
     turn, frame = executor.turn, executor.turn.session.frame
     if frame is None or frame.question_unseen or not _is_current(turn, frame, reply):
         return False
-    result = executor.ask(lambda context: turn.step.kind.claim(context, reply))
+    result = executor.ask(lambda context: turn.step.kind.answer_before_words(context, reply))
     executor.run(result, "tap" if reply.tap else "reply")
     return result is not None
 

@@ -53,11 +53,11 @@ class Exchange:
 
     @classmethod
     def of(cls, step_state: Mapping[str, Any]) -> Self:
-        """What the session holds."""
+        """The exchange of a step state."""
         return cls(**{each.name: deepcopy(step_state[each.name]) for each in fields(cls) if each.name in step_state})
 
     def step_state(self) -> dict[str, Any]:
-        """What the session is to hold."""
+        """The step state to keep in the session."""
         return asdict(self)
 
     def begin(self, reply: Reply | None, now: datetime, hears: int) -> None:
@@ -121,7 +121,7 @@ class Exchange:
 
     @property
     def room(self) -> int:
-        """How many characters this turn may still have."""
+        """How many characters are left for this turn."""
         return MOST_EXCHANGE - sum(map(_length, self.turn))
 
     def add_answer(self, calls: list[dict[str, Any]], most: int) -> None:

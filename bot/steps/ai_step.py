@@ -151,7 +151,7 @@ class AiStep(StepKind):
         exchange.drop()
         return exchange.step_state()
 
-    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on the question whether something is to be done."""
         exchange = Exchange.of(context.step_state)
         if reply.tap is None or exchange.asking is None:

@@ -194,7 +194,7 @@ class AskStep(StepKind):
             return super(AskStep, self).in_plain_text(context, message)
         return self._offer(self.choices, context, step_state, message.body)
 
-    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
         """A tap on one of this question's own buttons or rows."""
         return None if reply.tap is None else self._choose(context, reply)
 

@@ -47,7 +47,7 @@ class CallStep(StepKind):
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
-        """Read ``call`` and hold it against the handler's signature."""
+        """Read ``call`` and check it against the handler's signature."""
         name, arguments = _CALL.read(fields) or "", _WITH.read(fields)
         within, tries = WITHIN_KEY.read(fields), TRIES_KEY.read(fields)
         spec = reading.handlers.get(name)

@@ -28,7 +28,7 @@ class Many:
     done: Template | None = None
 
     def allows(self, count: int) -> bool:
-        """Whether so many answers are enough and not too many."""
+        """Whether this number of answers is within the bounds."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -77,11 +77,11 @@ class MadeChoices:
 
     @property
     def saves(self) -> SavedResult | Saved:
-        """What choosing one of them saves."""
+        """What is saved when one of them is chosen."""
         return SavedResult.VALUE if self.value is None else Saved(self.value, self.value.mark)
 
     def uses(self, null: Null) -> Iterator[Used]:
-        """The list, which null is none of, and the texts of its elements."""
+        """The list, and the templates of its elements. ``null`` is what happens where there is no list."""
         yield Used(self.source, null=null)
         given = only_if(self.condition)
         if self.condition is not None:
@@ -121,7 +121,7 @@ class FixedChoice:
 
     @property
     def key(self) -> str:
-        """What tells it from the question's other choices, in whatever language they are shown."""
+        """Its name among the question's choices, the same in every language."""
         return self.written.source
 
     @property
@@ -131,18 +131,18 @@ class FixedChoice:
 
     @property
     def leads(self) -> bool:
-        """Whether it says itself where it leads: among several answers it is the whole one."""
+        """Whether it has a target of its own: among several answers, choosing it ends the question."""
         return not self.saves or (self.transition is not None and self.transition.then is not None)
 
     def outcome_of(self, several: bool) -> Outcome:
-        """What choosing it comes to, alone or where there may be ``several`` answers."""
+        """The outcome of choosing it, alone or where there may be ``several`` answers."""
         saved = SavedResult.VALUE if several else Saved(self.value, self.mark)
         saves = saved if self.saves else SavedResult.NOTHING
         return Outcome(self.transition, Falls.THEN, given=only_if(self.condition), saves=saves)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What it is called by, as far as that is written out."""
+        """The texts that a contact can write to choose it, as far as they are no templates."""
         return (self.title.source, *self.words) if self.title.constant else self.words
 
     def uses(self) -> Iterator[Used]:
@@ -177,12 +177,12 @@ class ShownChoice:
 
     @property
     def hash(self) -> str:
-        """What it stands for, in short."""
+        """A short hash of its title and value."""
         return value_hash(self.name, self.value)
 
     @property
     def option(self) -> Option:
-        """How it is called by who answers in writing."""
+        """How a contact can name it in writing."""
         return Option(self.title, (*self.words, self.name))
 
 
@@ -204,7 +204,7 @@ class Choices:
 
     @property
     def fails(self) -> bool:
-        """Whether there may be no list to make choices of, or nothing to choose from."""
+        """Whether it may fail: the list may be missing, or nothing may be left to choose from."""
         return self.made is not None or all(choice.condition is not None for choice in self.fixed)
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -229,7 +229,7 @@ class Choices:
         return Offered(self.mark, fixed, source, title, MOST - len(self.fixed), least)
 
     def saved_values(self) -> Iterator[Saved]:
-        """What the fixed ones save; of many answers it is a list that nobody knows yet."""
+        """The values that the fixed choices save; none where several can be chosen, since that is a list."""
         if self.many is None:
             yield from (Saved(each.value, each.mark, each.altered) for each in self.fixed if each.saves)
 
@@ -245,7 +245,7 @@ class Choices:
             yield from self.made.uses(Null.TAKEN if self.fixed else Null.REFUSED)
 
     def step_state(self, context: StepContext) -> dict[str, Any]:
-        """What has to be remembered so that an answer means what was shown: made choices, and hidden ones."""
+        """The step state that an answer is matched with later: choices made from a list, and hidden ones."""
         step_state: dict[str, Any] = {}
         if self.made is not None:
             step_state["made"] = list(islice(self.made.make(context.scope), MOST - len(self.fixed)))
@@ -260,7 +260,7 @@ class Choices:
         return bool(step_state.get("made")) or len(step_state.get("hidden", ())) < len(self.fixed)
 
     def hides(self, context: StepContext, step_state: Mapping[str, Any], value: Any) -> bool:
-        """Whether a value stands for a choice that is not shown."""
+        """Whether a value belongs to a choice that is hidden."""
         hidden = (self.fixed[n] for n in step_state.get("hidden", ()))
         return any(choice.saves and evaluate(choice.value, context.scope) == value for choice in hidden)
 
@@ -285,7 +285,7 @@ class Choices:
         )  # fmt: skip
 
     def title_limit(self, *, as_buttons: bool) -> int:
-        """How many characters a title may have; among several there must be room for the mark of a chosen one."""
+        """How many characters a title may have. Where several can be chosen, the mark of a chosen one needs room."""
         if self.numbered:
             return LONGEST
         return (limits.BUTTON_TITLE if as_buttons else limits.ROW_TITLE) - (0 if self.many is None else len(MARK))

@@ -106,7 +106,7 @@ class BranchStep(StepKind):
         return found
 
     def _untrue(self, index: int) -> tuple[Given, ...]:
-        """What has come about where it is this one's turn."""
+        """The conditions before this one, which are false when it is evaluated."""
         return tuple(Given(condition, holds=False) for condition, _ in self.conditions[:index])
 
     def _name(self, index: int) -> str:
@@ -136,18 +136,18 @@ def _branch_target(fields: Fields, key: str) -> Target:
 
 @dataclass(frozen=True, slots=True)
 class SetStep(StepKind):
-    """Nothing but its options."""
+    """A step that only sets variables: `set` is a step option of every step."""
 
     verb: ClassVar[str] = "set"
     keys: ClassVar[KeySet] = KeySet(SET)
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
-        """The key itself is read as the option."""
+        """Read nothing: `read_step_options` reads the assignments."""
         return cls()
 
     def enter(self, context: StepContext) -> StepResult:
-        """Go on; the values are set on leaving."""
+        """Leave at once; the variables are set on leaving."""
         return LeaveStep("then")
 
 
@@ -186,14 +186,14 @@ class WaitStep(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """It rests until the time has come, which only a written duration tells beforehand. An office is open for hours."""
+        """It waits for time to pass; how long is known only of a duration that is written out."""
         if isinstance(self.until, timedelta):
             return Rest(RestFor.TIME, self.until)
         return Rest(RestFor.TIME, over=isinstance(self.until, Hours) or self.past)
 
     @property
     def fails(self) -> bool:
-        """What is worked out may be no point in time, and hours may never begin again."""
+        """Whether it may fail: the value may be no point in time, or the office may never open again."""
         return not isinstance(self.until, timedelta)
 
     def uses(self) -> Iterator[Used]:
@@ -240,7 +240,7 @@ class WaitStep(StepKind):
 
 
 def _always_past(text: Template) -> bool:
-    """Whether a time that is reckoned from now alone is before it, on any day of a week."""
+    """Whether a time that depends on ``now`` alone is in the past on some day of a week."""
     if text.calls or not text.names or not text.names <= CLOCK:
         return False
     try:
@@ -287,7 +287,7 @@ _EXPIRED = KeySpec(
 
 @dataclass(frozen=True, slots=True)
 class RunStep(StepKind):
-    """Which flow, what goes in, and what comes out: our variable by theirs.
+    """Run another flow: its name, the values that go in, and which of our variables get which of its own.
 
     With ``each``, an expression for a list, the flow runs once an element: ``it``, and ``loop`` as in templates. What
     comes out is then a list, in the order of the elements.
@@ -311,7 +311,7 @@ class RunStep(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """Until the flow has ended: how long that takes, its own steps say."""
+        """It waits until the flow has ended."""
         return Rest(RestFor.FLOW)
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -337,7 +337,7 @@ class RunStep(StepKind):
 
     @property
     def gives(self) -> frozenset[str]:
-        """The variables that what comes out goes to."""
+        """Our variables that get values of that flow."""
         return frozenset(self.outputs)
 
     def flows_run(self) -> Iterator[FlowRun]:

@@ -75,7 +75,7 @@ def read_address(fields: Fields, services: Mapping[str, HttpService]) -> Address
 
 
 def _check_address(fields: Fields, pieces: Pieces, services: Mapping[str, HttpService]) -> str:
-    """Hold what is written out against the form of an address; the name of its service."""
+    """Check the constant parts of an address; returns the name of its service, or an empty text."""
     start = _ADDRESS_START.match(_shape(pieces))
     what, mark = f"{fields.what}: http", fields.mark_of("http")
     if start is None:
@@ -144,7 +144,7 @@ _SAVE = KeySpec(
 
 @dataclass(frozen=True, slots=True)
 class HttpStep(StepKind):
-    """What is sent where, for how long and how often, and which variables get what of the answer.
+    """A request, how long and how often it is tried, and which variables get which part of the answer.
 
     ``caught`` are the failures that lead somewhere of their own.
     """
@@ -190,7 +190,7 @@ class HttpStep(StepKind):
 
     @property
     def rest(self) -> Rest:
-        """Until there is an answer, or all its tries are over."""
+        """It waits for an answer, or until all tries have failed."""
         return Rest(RestFor.RESULT, timedelta(seconds=self.within * self.tries))
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -244,7 +244,7 @@ class HttpStep(StepKind):
         return headers
 
     def _taken(self, scope: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-        """What of an answer our variables get."""
+        """The values of the answer for our variables."""
         try:
             return {
                 ours: known[ANSWER] if part is None else part.evaluate(scope) for ours, part in self.outputs.items()
@@ -253,7 +253,7 @@ class HttpStep(StepKind):
             raise StepFailed("failed", str(failed), known) from failed
 
     def _failure(self, outcome: str) -> str:
-        """A status by its own name where that leads somewhere, else by its hundred."""
+        """The name of a failure: a status by its number where `errors` has it, else like ``4xx``."""
         status = _STATUS.fullmatch(outcome) is not None and outcome not in self.caught
         return f"{outcome[0]}xx" if status else outcome
 
@@ -285,7 +285,7 @@ def _read_outputs(fields: Fields, reading: ReadContext) -> dict[str, Expression 
 
 
 def _check_method(fields: Fields, step: HttpStep) -> None:
-    """What only some methods have."""
+    """Report keys that have no effect with the request's method."""
     method = step.address.method
     wrong = []
     if method == "GET" and step.body is not None:

@@ -26,12 +26,12 @@ class Offer:
         self._page = min(step_state.get("page", 0), len(self._pages) - 1)
 
     def _known(self, picked: Sequence[str]) -> list[str]:
-        """What is picked and still there: an edit, or a list made anew, may have taken it away."""
+        """The picked choices that still exist after an edit or a change of the list."""
         known = {choice.hash for choice in self.shown} if picked else ()
         return [each for each in picked if each in known]
 
     def messages(self, body: str, header: str | None, footer: str | None) -> tuple[Message, ...]:
-        """What asks the question."""
+        """The messages that put the question."""
         if self.choices.numbered:
             above, below = [] if header is None else [header, ""], [] if footer is None else ["", footer]
             return tuple(map(TextMessage, _parts([*above, body, "", *self._lines(), *below])))
@@ -76,7 +76,7 @@ class Offer:
             yield f"{number}. {move.title}"
 
     def _with_picked(self, body: str) -> str:
-        """A list is shut when it comes: what is picked stands above it."""
+        """The text with the picked titles below it: the contact sees a list closed."""
         if not self.picked:
             return body
         titles = ", ".join(choice.title for choice in self.shown if choice.hash in self.picked)

@@ -12,7 +12,7 @@ from bot.lang.source import Scalar
 from bot.steps.transition import Assignment, Transition
 
 REFUSED_WITHIN = timedelta(minutes=15)
-"""For so long a reply is tried again, until which a step that waits for the gateway's word does not go on."""
+"""How long a reply is tried again. A step that waits for the gateway's answer waits as long."""
 
 
 class Falls(Enum):
@@ -27,7 +27,7 @@ class Falls(Enum):
 
 
 class Null(Enum):
-    """What becomes of null that a text or an expression comes to."""
+    """What happens where a text or an expression evaluates to null."""
 
     SHOWN = "shown"  # there is a hole in what is shown
     TAKEN = "taken"  # it is a value like any other
@@ -36,7 +36,7 @@ class Null(Enum):
 
 
 class SavedResult(Enum):
-    """What `save` gets on an outcome, as far as that is known beforehand."""
+    """What `save` gets on an outcome, as far as the flow file says."""
 
     VALUE = "value"  # a value, and never null
     PERHAPS = "perhaps"  # a value, or null
@@ -46,14 +46,14 @@ class SavedResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A condition that has come to true, or where it does not hold to false, if something is the case."""
+    """A condition that must have been true for something to happen; false, where ``holds`` is False."""
 
     condition: Expression
     holds: bool = True
 
 
 def only_if(condition: Expression | None) -> tuple[Given, ...]:
-    """What has come about where a condition holds; nothing where there is none."""
+    """The condition as a tuple of `Given`; empty where there is none."""
     return () if condition is None else (Given(condition),)
 
 
@@ -84,7 +84,7 @@ class Outcome:
 
 
 class RestFor(Enum):
-    """What a conversation rests at a step for, before it can go on."""
+    """What a conversation waits for at a step."""
 
     CONTACT = "contact"  # a reply, a reminder or a time-out
     RESULT = "result"  # the end of a call, of a request, of a send
@@ -95,7 +95,7 @@ class RestFor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What the conversation rests at a step for, and how long at most; ``longest`` None: nobody can tell.
+    """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
 
     ``over``: it may be over for good, or for hours, so that whoever comes again goes on at once.
     """
@@ -152,7 +152,7 @@ class AnswerText:
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file that is sent by its address: of which kind, and where it lies."""
+    """A file that is sent by its address, and its kind."""
 
     kind: str
     link: Template

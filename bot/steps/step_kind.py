@@ -55,7 +55,10 @@ class ReadContext:
 
 
 class StepKind:
-    """The base of all kinds. A kind is a frozen dataclass of what its step says; these are its verbs."""
+    """The base of all kinds. A kind is a frozen dataclass of what the step has in the flow file.
+
+    Where nothing else is said, a method or property has the answer for a step that sends nothing and goes on at once.
+    """
 
     verb: ClassVar[str]
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
@@ -75,12 +78,12 @@ class StepKind:
 
     @property
     def waits(self) -> bool:
-        """True where the contact is waited for: there `retry`, `remind` and `timeout` apply."""
+        """Whether it waits for the contact: then `retry`, `remind` and `timeout` apply."""
         return False
 
     @property
     def rest(self) -> Rest | None:
-        """What the conversation rests here for; None: it goes on in the same turn."""
+        """What the conversation waits for here; None: it goes on in the same turn."""
         return Rest(RestFor.CONTACT) if self.waits else None
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends | None:
@@ -94,41 +97,41 @@ class StepKind:
 
     @property
     def fails(self) -> bool:
-        """True where it may fail although each of its texts can be worked out."""
+        """Whether it may fail although each of its texts can be evaluated."""
         return any(outcome.falls is Falls.ERRORS for outcome in self.outcomes().values())
 
     @property
     def refusable(self) -> bool:
-        """True where it hears that the gateway refused a message of its, so that `errors` take over."""
+        """Whether a message that the gateway refuses is a failure of the step, so that its `errors` take over."""
         return self.asks
 
     @property
     def asks(self) -> bool:
-        """True where a question waits for its answer: `back` returns to it when it was left without one."""
+        """Whether it is a question that waits for an answer: `back` returns to it if it was left without one."""
         return self.waits and not self.takes_pending_input
 
     @property
     def pauses(self) -> bool:
-        """True where the conversation rests at the step: for the contact, a person or time to pass."""
+        """Whether it waits for the contact, for a person, or for time to pass."""
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
     def hears(self) -> bool:
-        """True where words and starts are heard while the conversation rests at the step."""
+        """Whether words and triggers take effect while the conversation waits here."""
         return self.pauses and not self.deaf
 
     @property
     def gives(self) -> frozenset[str]:
-        """The variables that it gives values to itself, without `save` or `set`."""
+        """The variables that it sets itself, without `save` or `set`."""
         return frozenset()
 
     @property
     def form(self) -> str:
-        """How the step waits: an edit that changes it leaves nothing to wait for, so the step is entered anew."""
+        """How the step waits. After an edit that changes this, the step is entered again."""
         return f"{self.verb}, waiting" if self.waits else self.verb
 
     def outcomes(self) -> dict[str, Outcome]:
-        """All the ways in which this step can end, options aside."""
+        """All outcomes of the step, except those of its step options."""
         return {"then": Outcome(None, Falls.THEN)}
 
     def uses(self) -> Iterator[Used]:
@@ -144,7 +147,7 @@ class StepKind:
         return iter(())
 
     def saved_values(self) -> Iterator[Saved]:
-        """What it may save, as far as that is written in the flow."""
+        """The values that it may save, as far as they are written in the flow."""
         return iter(())
 
     def moments(self) -> Iterator[Template]:
@@ -164,7 +167,7 @@ class StepKind:
         return iter(())
 
     def enter(self, context: StepContext) -> StepResult:
-        """The contact arrives at the step, or its question is put again."""
+        """Decide what happens when the contact arrives at the step, or when its question is put again."""
         raise NotImplementedError
 
     def ask_again(self, context: StepContext, body: str) -> WaitHere | None:
@@ -172,15 +175,15 @@ class StepKind:
         return None
 
     def in_plain_text(self, context: StepContext, message: Message) -> StepResult:
-        """What goes in place of its buttons, list or link that the gateway refused; it waits on."""
+        """Send a plain text in place of buttons, a list or a link that the gateway refused, and keep waiting."""
         return WaitHere((TextMessage(in_plain_text(message)),), context.step_state)
 
-    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A reply that is the step's before the bot's words are heard: its own buttons."""
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """Take a reply before the bot's words do: a tap on the step's own buttons. None: it is no such reply."""
         return None
 
     def answer(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A reply that no word took. None: it is no answer."""
+        """Take a reply that no word took. None: it is no answer."""
         return None
 
     def objection(self, context: StepContext, reply: Reply) -> str | None:
@@ -188,13 +191,13 @@ class StepKind:
         return None
 
     def resume(self, context: StepContext, event: Awaited) -> StepResult | None:
-        """What the step waited for has happened. None: it means nothing here."""
+        """Go on after the event that the step waited for. None: the event changes nothing here."""
         return None
 
     def after_failure(self, step_state: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What of its hold a step that has failed keeps, where it is not left for that."""
+        """The step state that remains after a failure which does not leave the step."""
         return step_state
 
     def wakes_at(self, step_state: Mapping[str, Any]) -> datetime | None:
-        """When a step that only waits for time is entered once more, to see whether the time has come."""
+        """When a step that waits for time to pass is entered again; None: it waits for something else."""
         return None

@@ -51,7 +51,7 @@ class Retry:
     transition: Transition | None = None
 
     def over(self, inherited: Self | None) -> Self:
-        """This one, with what it leaves out taken from the inherited one, key by key."""
+        """This one, with missing keys taken from the inherited one."""
         if inherited is None:
             return self
         return replace(
@@ -74,7 +74,7 @@ class Timed:
     transition: Transition | None = None
 
     def over(self, inherited: Self | None) -> Self:
-        """This one, with what it leaves out taken from the inherited one, key by key."""
+        """This one, with missing keys taken from the inherited one."""
         if inherited is None:
             return self
         return replace(
@@ -96,7 +96,7 @@ class Visits:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a step does where it says nothing itself. Inherited key by key: step, flow, bot."""
+    """What a step does where it has no option of its own. Inherited key by key: step, flow, bot."""
 
     retry: Retry | None = None
     remind: Timed | None = None
@@ -107,7 +107,7 @@ class Defaults:
     gone: Transition | None = None
 
     def over(self, inherited: Self) -> Self:
-        """These, with what they leave out taken from the inherited ones."""
+        """These, with missing keys taken from the inherited ones."""
         if self == _NOTHING:  # as on most steps
             return inherited
         return replace(
@@ -352,7 +352,7 @@ SOME_HAVE = frozenset({"then", "save", "retry", "remind", "timeout", "words"})
 
 Value = str | int
 _EXAMPLES: Mapping[str, Value] = {"duration": "20h", "number": 3, "target": "end", "text": "Please try again."}
-"""The sorts of what is written short, each with one such value."""
+"""The short forms that authors write by mistake, each with an example."""
 _FULL_FORMS: Mapping[str, Mapping[str, Callable[[Value], Mapping[str, Value]]]] = {
     "retry": {
         "text": lambda it: {"say": it},
@@ -379,7 +379,7 @@ _LIKE_A_TARGET = re.compile(r"/?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?")
 
 
 def fields_in_full(fields: Fields, key: str) -> Fields | None:
-    """The map under an option's key. What is no map is a problem, and is read as what the problem says to write."""
+    """The map under an option's key. Where it is no map, a problem says the full form, and that form is returned."""
     node = fields.raw(key)
     if node is None or isinstance(node, Map):
         return fields.fields(key)

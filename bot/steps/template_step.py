@@ -180,8 +180,8 @@ class TemplateStep(StepKind):
             return WaitHere(sent)
         return WaitForSend(sent) if self.watches else LeaveStep("then", messages=sent)
 
-    def claim(self, context: StepContext, reply: Reply) -> StepResult | None:
-        """A tap on a button of this template, or its title or payload as a text (DECISIONS: replies)."""
+    def answer_before_words(self, context: StepContext, reply: Reply) -> StepResult | None:
+        """A tap on a button of this template, or its title or payload as a text."""
         return next((LeaveStep(button.outcome) for button in self._meant(reply) if button.heard(context)), None)
 
     def _meant(self, reply: Reply) -> Iterator[ReplyButton]:

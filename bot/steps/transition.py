@@ -79,11 +79,11 @@ class Transition:
 
     @property
     def speaks(self) -> bool:
-        """True when the transition itself says where it leads or says something."""
+        """Whether it has a target or a text of its own."""
         return self.then is not None or self.say is not None or self.ask is not None
 
     def over(self, inherited: Self | None) -> Self:
-        """This one, with what it leaves out taken from the inherited one; what speaks drops its `say`, `ask`, `then`."""
+        """This transition, with missing keys from the inherited one; `say`, `ask` and `then` are inherited together or not at all."""
         if inherited is None:
             return self
         leading = self if self.speaks else inherited
@@ -120,7 +120,7 @@ def _is_target(text: str) -> bool:
 
 
 def _target_meant(text: str) -> str:
-    """What to write in place of a text that is no target."""
+    """The fix for a text that is no target."""
     meant = f"/{text.strip('/')}"
     if _is_target(meant):
         return f'did you mean "{meant}"?'
@@ -128,7 +128,7 @@ def _target_meant(text: str) -> str:
 
 
 def target_or_end(node: Node, problems: Problems, what: str) -> Target:
-    """Read a target. What is none is a problem, and is read as `end`: nothing else follows from it."""
+    """Read a target. Where it is none, a problem is added and `end` is returned, so that no second problem follows."""
     return target_of(node, problems, what) or Target(END, node.mark)
 
 
@@ -189,7 +189,7 @@ def _assignment(name: Scalar, node: Node, problems: Problems, texts: bool) -> As
 
 
 def altered_in(node: Node) -> Scalar | None:
-    """The value as it is written, where YAML reads a number that is written otherwise."""
+    """The value as it is written, where YAML reads a different number; else None."""
     return node if isinstance(node, Scalar) and node.altered else None
 
 
