@@ -1,4 +1,7 @@
-"""Which variables may be null at each step of a bot, whatever way a conversation has come there."""
+"""Definite assignment: which variables may be null at each step of a bot, on whatever path a conversation gets there.
+
+A worklist over the graph: the state at a step is the union over all edges that lead there, each by its transfer function.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,9 +26,9 @@ By = EdgeTransfer | Root | None
 
 
 class Arrival(NamedTuple):
-    """How a conversation came to a step with a variable that is null: from where, and by what.
+    """How a conversation got to a step with a variable that is null: from where, and by what.
 
-    ``null`` was known to be null there before: who follows that back never comes to the same variable of a step again.
+    ``null`` was known to be null there before: following that back never meets the same variable of a step twice.
     """
 
     place: Place
@@ -34,7 +37,7 @@ class Arrival(NamedTuple):
 
 
 class DefiniteAssignment:
-    """What may be null: ``at`` each step, when a conversation comes there."""
+    """What may be null: ``at`` each step, when a conversation gets there."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -56,11 +59,11 @@ class DefiniteAssignment:
         self._settle()
 
     def came(self, place: Place, name: VariableSet) -> Arrival | None:
-        """How a conversation came to a step with a variable that is null; None where a frame begins."""
+        """How a conversation got to a step with a variable that is null; None where a frame begins."""
         return next((came for names, came in self._came.get(place, ()) if names & name), None)
 
     def rested(self, place: Place, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null while a conversation is at a step, when its own texts have been worked out."""
+        """What may be null while a conversation is at a step, after its own texts have been evaluated."""
         return after_texts(self._texts[place], self.at[place], seen)
 
     def left(self, way: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
@@ -69,7 +72,7 @@ class DefiniteAssignment:
         return way.left(state, self._brought(way.edge, state), seen)
 
     def ways(self, place: Place) -> Iterator[EdgeTransfer]:
-        """The ways on from a step: failures only where it can fail."""
+        """The edges from a step: failures only where it can fail."""
         return (way for way in self._ways[place] if place in self._failing or not way.fails)
 
     def ways_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
@@ -77,7 +80,7 @@ class DefiniteAssignment:
         return (way for way in self.ways(place) if way.edge.target is None or self.stack.goes_over(way.edge))
 
     def ends_with(self, way: EdgeTransfer, name: VariableSet) -> bool:
-        """Whether the frame ends by a way, and not by silence, while a variable may be null."""
+        """Whether the frame ends by an edge, other than by expiry, while a variable may be null."""
         return _ends(way.edge) and bool(way.past(self.left(way, self.rested(way.edge.source))).null & name)
 
     def inputs_of(self, root: Root) -> TransferFunction:
@@ -106,7 +109,7 @@ class DefiniteAssignment:
         return found
 
     def _given_to(self, root: Root) -> TransferFunction:
-        """What goes into a flow that is opened, worked out where it is opened."""
+        """The inputs of a flow that is opened, evaluated where it is opened."""
         flow = self._graph.flow(root.place if root.by is None else root.by)
         return TransferFunction.of(((item.name, item.value) for item in root.inputs), flow, self.nulls)
 
@@ -169,7 +172,7 @@ class DefiniteAssignment:
             self._end(edge.source, past)
 
     def _meet(self, place: Place, state: NullState, came: tuple[Place, By] | None) -> None:
-        """A conversation may come to a step like this."""
+        """Note that a conversation may get to a step in this state."""
         known = self.at.get(place)
         met = state if known is None else known | state
         if met != known:
@@ -183,7 +186,7 @@ class DefiniteAssignment:
     # -- failures --------------------------------------------------------------------------------------------------
 
     def _noting(self, place: Place) -> OnRead:
-        """Where null leaves a hole or fails, a step may fail: an empty text is no message."""
+        """Note that a step may fail where null shows or fails: an empty text is no message."""
 
         def note(text: AnalysedText, read: NullEffect) -> None:
             if read.holes | read.fails:
@@ -212,7 +215,7 @@ class DefiniteAssignment:
     # -- flows that are run ----------------------------------------------------------------------------------------
 
     def _end(self, place: Place, state: NullState) -> None:
-        """The frame may end like this from a step on, so it may from all that leads there; what runs it goes on anew."""
+        """Note how the frame may end from a step on: so it may from all that leads there, and the step that runs it goes on."""
         waiting = [place]
         while waiting:
             here = waiting.pop()

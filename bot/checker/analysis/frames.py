@@ -1,6 +1,7 @@
-"""What lies below: a flow that is gone over to is gone back to instead, where it is open further down.
+"""Frames: which flows are open below a step, and what the variables of a frame are where a flow declares them.
 
-Then it has its own variables, and what ran above it is over (docs/language/flows.md).
+A transition to a flow that is open further down goes back to it instead: it has its own variables still, and what ran above
+it is over (docs/language/flows.md).
 """
 
 from collections import deque
@@ -20,8 +21,8 @@ _ANYBODY: Place = ("", "")  # stands for the beginnings of all flows that cut in
 
 
 class FrameStack:
-    """The frames of a bot, on top of each other. ``returns`` are the steps that are gone back to while the conversation
-    rests at a step further down, by that step.
+    """The frames of a bot, on top of each other. ``returns`` are, by a step at which a conversation rests further down, the
+    steps to which a flow above it goes back.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -38,7 +39,7 @@ class FrameStack:
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
     def way_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
-        """A shortest way from what is opened on top of a step, over which its flow is gone back to, at another step."""
+        """A shortest path from what is opened on top of a step back to its flow, at another step."""
         waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
         seen = {begun for begun, _ in waiting}
         while waiting:
@@ -62,7 +63,7 @@ class FrameStack:
     # -- what may be gone back to ----------------------------------------------------------------------------------
 
     def _interrupters(self) -> Iterator[Place]:
-        """Where the flows begin that cut in on others."""
+        """Where the flows begin that interrupt others."""
         yield from self._planned
         yield from (root.place for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
 
@@ -84,7 +85,7 @@ class FrameStack:
         return found
 
     def _gone_over_to(self, entered: "_Entered") -> Mapping[Place, int]:
-        """By each step, the steps of other flows that are gone over to from there on, in its frame or above it."""
+        """By each step, the steps of other flows that are transitions' targets from there on, in its frame or above it."""
         graph, found = self._graph, dict[Place, int]()
         onward = {
             place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
@@ -128,7 +129,7 @@ class FrameStack:
 
 
 class _Entered:
-    """Sets of steps that other flows go over to: a bit for each, since every step of a bot has such a set."""
+    """Sets of steps to which other flows lead, as bits: every step of a bot has such a set."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
         self._places = sorted({edge.target for edge in edges if edge.target is not None and _goes_over(edge)})

@@ -1,4 +1,4 @@
-"""What the texts of a bot come to where variables are null: holes, failures, and null again."""
+"""What null does in the texts of a bot: it leaves a hole, makes them fail, or makes their value null."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SHOWN = frozenset({Null.SHOWN, Null.NEEDED})
 @dataclass(frozen=True, slots=True)
 class NullEffect:
     """What null does in one text. ``holes`` and ``fails`` are the variables for which there may be a hole, or a failure;
-    ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: it may come to null itself.
+    ``stops`` are those of ``fails`` for which it fails for certain. ``nothing``: its value may be null itself.
     """
 
     holes: VariableSet = 0
@@ -32,7 +32,7 @@ class NullEffect:
 
 
 class NullAnalysis:
-    """The variables of a bot as sets, and its texts."""
+    """The texts of a bot, and sets of its variables."""
 
     def __init__(self, graph: Graph) -> None:
         library = graph.library
@@ -63,7 +63,7 @@ class NullAnalysis:
     def each_null(
         self, null: VariableSet, kinds: Mapping[str, AbstractValues]
     ) -> Iterator[tuple[VariableSet, Mapping[str, AbstractValues]]]:
-        """Each of the variables, and what all are where this one is null: of the others nobody knows."""
+        """Each of the variables, with the values of all where this one is null and the others are unknown."""
         names = list(self.names_in(null))
         usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
         for name in names:
@@ -101,7 +101,7 @@ class NullAnalysis:
 
 
 class AnalysedText:
-    """One text or expression of a flow, to be worked out for whichever variables may be null."""
+    """One text or expression of a flow, evaluated for whichever variables may be null."""
 
     def __init__(self, used: Used, flow: Flow, nulls: NullAnalysis) -> None:
         self.used = used
@@ -113,7 +113,7 @@ class AnalysedText:
         self._known: dict[VariableSet, NullEffect] = {}
 
     def read(self, null: VariableSet) -> NullEffect:
-        """What it comes to while these variables may be null."""
+        """What null does in it while these variables may be null."""
         for given in self._given:
             null &= ~given.proves(null)
         null &= self.names
@@ -128,7 +128,7 @@ class AnalysedText:
 
     @cached_property
     def kinds(self) -> frozenset[ValueKind]:
-        """What kinds of value it may come to, none of its variables being null; none where it always fails."""
+        """The kinds of value that it may have where none of its variables is null; none where it always fails."""
         return frozenset(found.kind for found in self._nulls.reads(self.used.text).evaluate(self._known_kinds).values)
 
     def _read(self, null: VariableSet) -> NullEffect:
@@ -152,7 +152,7 @@ class AnalysedText:
 
 
 class ProvingCondition:
-    """A condition of a flow that has come about: what it proves of variables that might be null."""
+    """A condition that holds: what it proves about variables that might be null."""
 
     def __init__(self, given: Given, flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()) -> None:
         self._given = given
@@ -162,7 +162,7 @@ class ProvingCondition:
         self._known: dict[VariableSet, VariableSet] = {}
 
     def proves(self, null: VariableSet) -> VariableSet:
-        """Those of the variables that are not null, since it would not have come about with them."""
+        """Those of the variables that are not null, since it would not hold with them."""
         null &= self._names
         if null not in self._known:
             reads = self._nulls.reads(self._given.condition)

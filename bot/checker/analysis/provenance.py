@@ -1,4 +1,4 @@
-"""Why a variable is null at a step: the way there, and what on it gave no value."""
+"""Provenance: why a variable may be null at a step, and the path on which it stays so."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ BroughtValue = tuple[FlowRun, str]
 
 @dataclass(slots=True)
 class NullOrigin:
-    """Where null comes from, as far as that can be said. ``story`` are the edges from a beginning on.
+    """Where null comes from, as far as it is known. ``story`` are the edges from a beginning on.
 
     ``opened`` is what opened the frame, where there was no value from its beginning on; ``edge`` is where null was given,
     and ``brought`` what gave it there. ``over``: the step at which an open flow was gone back to, with its own variables.
@@ -29,7 +29,7 @@ class NullOrigin:
     over: Place | None = None
 
     def why(self, place: Place) -> str:
-        """Why nothing has a value at a step, in words."""
+        """Why a variable has no value at a step, in words."""
         if self.brought is not None:
             run, theirs = self.brought
             return f'flow {run.flow} may end without "{theirs}"'

@@ -1,4 +1,7 @@
-"""What happens to variables at a step and on each way on from there: which texts are worked out, and what is given."""
+"""Transfer functions: what a step and each edge from it do to variables that may be null.
+
+A text that fails with null lets nobody past it; an assigned value makes its variable known, or null.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +22,7 @@ WrittenValue = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class NullState:
-    """The variables of a frame that may be null: ``unset`` ones had no value in it yet, ``emptied`` ones were given null.
+    """The variables of a frame that may be null: ``unset`` ones have no value yet, ``emptied`` ones were set to null.
 
     Those that the frame has not declared yet are unset.
     """
@@ -45,15 +48,15 @@ class NullState:
 
 
 OnRead = Callable[[AnalysedText, NullEffect], None]
-"""Is told of each text that is worked out."""
+"""Called with each text that is evaluated."""
 
 
 def nobody_reads(text: AnalysedText, read: NullEffect) -> None:
-    """Nobody needs to know."""
+    """For callers who need no notice."""
 
 
 def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -> NullState:
-    """Work out texts, in whatever order: where one fails for certain because of null, nobody comes further with it."""
+    """The state after some texts are evaluated, in any order: where null makes one fail for certain, nobody gets past it."""
     if not texts:
         return state
     stops = 0
@@ -72,7 +75,7 @@ def bits_of(names: VariableSet) -> Iterator[VariableSet]:
 
 
 class TransferFunction:
-    """Values that variables are given at once, each worked out of what was known before."""
+    """Values that are assigned at once, each evaluated with what was known before."""
 
     def __init__(self, *functions: "AssignedValue") -> None:
         self._assigned_values = functions
@@ -85,28 +88,28 @@ class TransferFunction:
     def of(
         cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, told: frozenset[str] = frozenset()
     ) -> "TransferFunction":
-        """What a flow gives; the values may use the names in ``told`` beside the flow's own."""
+        """Of what a flow assigns; the values may use the names in ``told`` beside the flow's own."""
         functions = [AssignedValue(name, value, flow, nulls, told) for name, value in given]
         return cls(*functions) if functions else NOTHING
 
     @cached_property
     def never_fail(self) -> bool:
-        """Whether each can be worked out and fits its variable, but for null."""
+        """Whether each can be evaluated and fits its variable, null aside."""
         return all(assigned.never_fails for assigned in self._assigned_values)
 
     def given(self, state: NullState, seen: OnRead) -> NullState:
-        """What may be null afterwards."""
+        """The state afterwards."""
         before = after_texts(self.texts, state, seen)
         return self.into(before, before)
 
     def into(self, state: NullState, of: NullState) -> NullState:
-        """The same, where the values are given in one frame and worked out in another."""
+        """The same, where the values are assigned in one frame and evaluated in another."""
         for assigned in self._assigned_values:
             state = state.empty(assigned.bit) if assigned.may_be_null(of.null) else state.known(assigned.bit)
         return state
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
-        """The variables that made one null which was given their value."""
+        """The null variables whose value was assigned to one, which made it null."""
         assigned = next((assigned for assigned in self._assigned_values if assigned.bit == name), None)
         return (
             0 if assigned is None else sum(bit for bit in bits_of(null & assigned.names) if assigned.may_be_null(bit))
@@ -114,7 +117,7 @@ class TransferFunction:
 
 
 class AssignedValue:
-    """One value that a variable is given."""
+    """One value that is assigned to a variable."""
 
     def __init__(self, name: str, value: Any, flow: Flow, nulls: NullAnalysis, told: frozenset[str]) -> None:
         self.bit = nulls.of(name)
@@ -124,16 +127,16 @@ class AssignedValue:
 
     @property
     def names(self) -> VariableSet:
-        """The variables that it is worked out of."""
+        """The variables that it is computed from."""
         return self.texts[0].names if isinstance(self._value, Template) else 0
 
     def may_be_null(self, null: VariableSet) -> bool:
-        """Whether it may come to null: a list or a record does not, whatever is in it."""
+        """Whether it may be null: a list or a record is not, whatever is in it."""
         return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
 
     @property
     def never_fails(self) -> bool:
-        """Whether it can be worked out, and fits the variable; what is written out was held against it before."""
+        """Whether it can be evaluated, and fits the variable; a literal was checked against it when the bot was loaded."""
         if not all(text.never_fails for text in self.texts):
             return False
         alone = isinstance(self._value, Template) and not self._value.constant
@@ -150,7 +153,7 @@ _SAVED = {
     SavedResult.NULL: (None,),
 }  # a value that is as null as what is saved
 BroughtBack = tuple[VariableSet, VariableSet]
-"""The variables to which a flow that was run gives something, and those of them that may be null."""
+"""The variables that get an output of a flow that was run, and those of them that may be null."""
 
 
 class EdgeTransfer:
@@ -191,12 +194,12 @@ class EdgeTransfer:
 
     @property
     def names(self) -> VariableSet:
-        """The variables that are given something on it."""
+        """The variables that are assigned on it."""
         return self._known | self._saved.names | self._set.names | self._at_transition.names
 
     @cached_property
     def never_fails(self) -> bool:
-        """Whether nothing on it can fail, but for null."""
+        """Whether nothing on it can fail, null aside."""
         functions = (self._saved, self._set, self._at_transition)
         texts = (*self._heard, *self._texts)
         return (
@@ -225,7 +228,7 @@ class EdgeTransfer:
 
 
 def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
-    """What is worked out while a conversation is at a step: to send its message, and to understand an answer."""
+    """The texts that are evaluated while a conversation is at a step: for its message, and to understand an answer."""
     needed = {id(sent.text) for sent in step.kind.sends() if isinstance(sent, SentText) and sent.needed}
     for used in step.kind.uses():
         yield replace(used, null=Null.NEEDED) if id(used.text) in needed else used
@@ -240,7 +243,7 @@ def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
 
 
 def notice_uses(step: Step) -> Iterator[Used]:
-    """What is worked out for the template that goes where a message comes too late: a failure of it leads nowhere."""
+    """The texts of the template that replaces a message which comes too late: a failure of these leads nowhere."""
     notice = step.defaults.window_closed
     if notice is not None and step.kind.needs_window and step.kind.most_messages:
         yield from (replace(used, sure=False) for used in notice.uses())
@@ -255,7 +258,7 @@ def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
 
 
 def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
-    """What has come about where a word is heard."""
+    """The condition that holds where a word is taken."""
     heard = (words.get(edge.word or "") for words in (flow.words, step.options.words))
     return next(
         (only_if(word.condition) for word in heard if word is not None and word.transition is edge.transition), ()

@@ -1,4 +1,4 @@
-"""W302 and W303: conditions that are always true, or never: what leads on from there is not meant to be so."""
+"""W302, W303, W304: a choice that customers never get, because a condition is always or never true, or no option gives it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ def find_constants(graph: Graph) -> Iterator[Finding]:
 
 
 def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
-    """Each condition of a step, behind what has come about where it is its turn."""
+    """Each condition of a step, after the conditions that hold where it is evaluated."""
     for outcome in step.outcomes.values():
         if outcome.given and outcome.given[-1].holds:
             yield outcome.given
@@ -52,7 +52,7 @@ def _conditions(step: Step, flow: Flow) -> Iterator[tuple[Given, ...]]:
 
 
 class _Judge:
-    """Works conditions out with all values that their variables may have."""
+    """Evaluates conditions with all values that their variables may have."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph

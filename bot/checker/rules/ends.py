@@ -1,4 +1,4 @@
-"""W101 and W102: steps that nobody reaches, and conversations that cannot end."""
+"""W101 and W102: steps that no customer reaches, and conversations that no customer can end."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from bot.checker.graph.traversal import cycle_through, reachable
 
 @rule(W101="a step that nobody reaches", W102="a conversation that never ends")
 def find_ends(graph: Graph) -> Iterator[Finding]:
-    """Steps that no conversation comes to, and those from which none comes to an end."""
+    """Steps that no conversation reaches, and those from which none can end."""
     reachability = graph.analysis(Reachability)
     yield from _unreached(graph, reachability)
     yield from _endless(graph, reachability)
@@ -47,7 +47,7 @@ def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
 
 
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """Where a conversation goes round for ever: there is no way to an end, whatever anybody does."""
+    """Where a conversation goes round for ever: no path leads to an end, whatever anybody does."""
     stuck = {place for place in reachability.reached if not reachability.can_end(place)}
     reported: set[Place] = set()
     for place in (place for place in graph.steps if place in stuck):

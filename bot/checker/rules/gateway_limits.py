@@ -1,4 +1,4 @@
-"""W501: messages that may come when the 24 hours since the contact's last message are over (spec: the window)."""
+"""W501 and W601: messages that a customer does not get: sent after the 24-hour window, or too many for one minute."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""W305: values that never fit what they are for: a variable, a flow's input, an argument of a handler, a calculation."""
+"""W305 and W307: a customer meets an error because a value never fits its variable or argument; or a value is never read."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def find_misfits(graph: Graph) -> Iterator[Finding]:
 
 
 class _Misfits:
-    """Holds values against what they are for."""
+    """Checks values against what they are for."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -86,7 +86,7 @@ class _Misfits:
                     yield _misfit(step.options.save_mark, brought.kind, variable)
 
     def _given(self, value: Template, flow: Flow, variable: Variable) -> Iterator[Found]:
-        """A value that is worked out. What is written out was held against its variable before."""
+        """A computed value. A literal was checked against its variable when the bot was loaded."""
         if value.constant:
             return
         kinds = self._nulls.text(Used(value, null=Null.TAKEN), flow).kinds - {ValueKind.NULL}
@@ -116,7 +116,7 @@ class _Misfits:
         if not text.never_fails and not text.kinds:
             known = (name for name in sorted(used.text.names - used.extra) if name in flow.variables)
             kinds = ", ".join(f'"{name}" is {flow.variables[name].kind.value}' for name in known)
-            what = "this text can never be worked out" + (f": {kinds}" if kinds else "")
+            what = "this text always fails" + (f": {kinds}" if kinds else "")
             yield used.text.mark, what, "join texts with ~, and calculate with numbers, days and durations"
 
 

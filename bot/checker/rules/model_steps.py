@@ -1,4 +1,4 @@
-"""W901 and W902: what an AI step leaves unsaid, and what its model may do without being asked."""
+"""W901 and W902: a model's failure tells the customer nothing of what comes next, or its tool acts without asking them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""W402 and W403: too many choices or too few for the answers that are asked for, and titles that may be the same."""
+"""W402, W403, W701, W702: questions that a customer cannot answer as meant: choices missing, alike, or taken by a word."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""W401 and W404: texts that may be longer than the gateway takes, or empty where it refuses that."""
+"""W401 and W404: texts that a customer gets cut or not at all: longer than the gateway takes, or empty."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""W301 and W308: variables that are read where they may be null, so that a text has a hole, or something fails."""
+"""W301, W306, W308: a customer gets a text with a hole, an error, or never an exit, because a variable has no value yet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _BY_NULL = {"failed", "mismatch"}  # the failures that null may lead to
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A variable that may be null where a text is worked out: at a step, or on a way on from it."""
+    """A variable that may be null where a text is evaluated: at a step, or on an edge from it."""
 
     place: Place
     way: EdgeTransfer | None
@@ -78,7 +78,7 @@ class _Telling:
     origin: NullOrigin
 
     def finding(self) -> Finding:
-        """The fault as a finding: where a flow that has such a variable opened this one without it, by its own rule."""
+        """The fault as a finding: W308 where the flow that opened this one has such a variable and does not pass it on."""
         opened, place = self.origin.opened, self.fault.place
         by = None if opened is None else opened.by
         shared = by is not None and self.name in self.graph.flow(by).variables

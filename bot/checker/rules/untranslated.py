@@ -1,4 +1,4 @@
-"""W801, W802 and W803: what a language does not say, says of an older text, or says with other values."""
+"""W801, W802, W803: a customer reads another language, an outdated translation, or one with other values."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""W001 to W003: comments that allow findings for nothing or without a reason, and comments that cut a text short."""
+"""W001, W002, W003: comments that allow nothing or give no reason, and comments that cut off the text that a customer gets."""
 
 import re
 from collections.abc import Iterable, Iterator

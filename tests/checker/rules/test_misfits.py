@@ -86,7 +86,7 @@ def test_a_handlers_argument_takes_what_its_annotation_says() -> None:
 )
 def test_a_text_that_can_never_be_worked_out(text: str) -> None:
     (what,) = told(f"{{say: '{text}'}}")
-    assert what.startswith("this text can never be worked out: ")
+    assert what.startswith("this text always fails: ")
 
 
 @pytest.mark.parametrize(
