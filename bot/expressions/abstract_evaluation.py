@@ -77,7 +77,7 @@ def takes_null(name: str, argument: int) -> bool:
 
 
 def of_null(name: str) -> AbstractValues:
-    """What a filter makes of null; no case where it fails. A text that is empty because of it is `lost`."""
+    """What a filter makes of null; no value where it fails. A text that is empty because of it is `lost`."""
     if name in _FAILING:
         return frozenset()
     if name in filters.TEXT_FILTERS:
@@ -93,7 +93,7 @@ def of_null(name: str) -> AbstractValues:
 
 
 def returned(name: str) -> AbstractValues:
-    """What a filter or a function gives."""
+    """What a filter or a function returns."""
     kind = _RETURNS[name]
     return ANYTHING if kind is ValueKind.ANY else some(kind)
 
@@ -126,17 +126,17 @@ class Evaluator:
         return ANYTHING if work is None else bounded(work(self, node))
 
     def shows(self, value: AbstractValues) -> bool:
-        """Show a value. False where it is never there."""
+        """Note that a value is shown. False where it never exists."""
         there = self.there(value)
         self.hole = self.hole or any(found.lost for found in there)
         return bool(there)
 
     def there(self, value: AbstractValues) -> AbstractValues:
-        """The cases that are there: what is not makes whatever touches it fail."""
+        """The values that exist: an expression that uses a missing one fails."""
         return self._without(value, lambda found: found.kind is ValueKind.GONE)
 
     def _not_null(self, value: AbstractValues) -> AbstractValues:
-        """The cases that are there and not null."""
+        """The values that exist and are not null."""
         return self._without(value, lambda found: found.kind in (ValueKind.GONE, ValueKind.NULL))
 
     def _without(self, value: AbstractValues, failing: Callable[[AbstractValue], bool]) -> AbstractValues:
@@ -175,7 +175,7 @@ class Evaluator:
             yield from made if found.lost else (AbstractValue(each.kind, each.value, each.full) for each in made)
 
     def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
-        """Whether a filter or a function takes what stands in its brackets."""
+        """Whether a filter or a function accepts some of these arguments."""
         found = (
             self.there(argument) if takes_null(name, number) else self._not_null(argument)
             for number, argument in enumerate(arguments)
@@ -288,7 +288,7 @@ class Evaluator:
 
 
 def _added(one: ValueKind, other: ValueKind, *, adds: bool) -> AbstractValues:
-    """What `+` and `-` make of two kinds; no case where they do not go together."""
+    """What `+` and `-` make of two kinds; no value where they cannot be combined."""
     kinds = {ValueKind.NUMBER if kind is ValueKind.BOOLEAN else kind for kind in (one, other)}
     if len(kinds) == 1 and kinds <= ({ValueKind.TEXT, ValueKind.LIST} if adds else _MOMENTS):
         return some(one if adds else ValueKind.DURATION)

@@ -40,7 +40,7 @@ class Evaluation:
 
     @property
     def truths(self) -> frozenset[bool]:
-        """What it may count as in a condition."""
+        """The truth values that it may have in a condition."""
         return truths(self.values)
 
 
@@ -86,7 +86,7 @@ def _alone(tree: nodes.Template) -> nodes.Node:
 
 
 class _Showing:
-    """Shows a text part by part. ``blank``: there was nothing to see in any."""
+    """Evaluates a text part by part. ``blank``: no part showed anything."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -97,7 +97,7 @@ class _Showing:
         return some(ValueKind.TEXT) if self.goes_through(tree.body) else NONE
 
     def goes_through(self, body: Iterable[nodes.Node]) -> bool:
-        """Show a text's parts in order. False: that always fails."""
+        """Evaluate the parts in order. False: one of them always fails."""
         return all(self._passes(node) for node in body)
 
     def _passes(self, node: nodes.Node) -> bool:
@@ -119,7 +119,7 @@ class _Showing:
         return self._evaluator.shows(value)
 
     def _if(self, node: nodes.If) -> bool:
-        """Some way through it goes on."""
+        """Whether some branch does not fail."""
         passes, left = False, True
         for test, body in ((node.test, node.body), *((each.test, each.body) for each in node.elif_)):
             if left:
@@ -162,7 +162,7 @@ def is_safe(tree: nodes.Node, known: Mapping[str, AbstractValues]) -> bool:
 
 
 class _Safety:
-    """Looks at each node of a tree."""
+    """Finds the nodes of a tree that may fail."""
 
     def __init__(self, known: Mapping[str, AbstractValues]) -> None:
         self._evaluator = Evaluator(known)
@@ -223,7 +223,7 @@ class _Safety:
 
 
 def _below(node: nodes.Node) -> Iterable[nodes.Node]:
-    """The children that can fail: what `default` and a test look at need not be there, nor is a function's name a value."""
+    """The children that can fail: what stands before `default` or a test may be missing, and a function's name is no value."""
     match node:
         case nodes.Filter(name="default", node=nodes.Getattr() | nodes.Name(), args=arguments):
             return arguments

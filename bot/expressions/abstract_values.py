@@ -17,7 +17,7 @@ MOST = 64  # that one value may be: what may be more may be anything
 
 
 class ValueKind(Enum):
-    """What kind of value it is, called as people read it."""
+    """The kinds of values, named as people read them."""
 
     NULL = "null"
     BOOLEAN = "true or false"
@@ -144,7 +144,7 @@ def bounded(cases: Iterable[AbstractValue]) -> AbstractValues:
 
 
 def truths(cases: AbstractValues) -> frozenset[bool]:
-    """What the value may count as in a condition. What is not there counts as nothing: it fails."""
+    """The truth values that it may have in a condition; none for a missing value, which fails."""
     return frozenset(truth for case in cases for truth in _truths(case))
 
 

@@ -1,5 +1,7 @@
-"""What the annotations of a handler are used for: its arguments are fitted to them before the contact is asked to agree and
-before the call, a model gets them as a JSON schema, and a stub's value is read as the result that they promise.
+"""Values checked against a handler's annotations, by pydantic.
+
+Its arguments, before the contact is asked to agree and before the call; the JSON schema that a model gets of them; the value of a
+stub, read as the handler's result.
 """
 
 import copy

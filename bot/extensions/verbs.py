@@ -1,4 +1,4 @@
-"""What a verb of a bot's own is: a class whose annotations are the keys of its steps."""
+"""Verbs of a bot's own: `@step_kind` declares a class whose annotations are the keys of its steps."""
 
 import dataclasses
 import inspect

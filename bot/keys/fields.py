@@ -189,7 +189,7 @@ class Fields:
         return None if node is None else Fields(node, self.problems, self._at(key), form)
 
     def fields_meant(self, key: str, form: str = "key: value") -> "Fields | None":
-        """The same, also of what looks like this key misspelt: `close` complains of that, and what refers to it need not."""
+        """The same, also for a misspelt key: `close` reports the misspelling, so that what refers to the key need not."""
         self.declare((key,))
         if self.has(key):
             return self.fields(key, form)
@@ -210,12 +210,12 @@ class Fields:
         return ()
 
     def entries(self) -> tuple[tuple[Scalar, Node], ...]:
-        """All entries, which are all known by that."""
+        """All entries; every key counts as asked for."""
         self._asked.update((key.text, None) for key, _ in self.node.entries)
         return self.node.entries
 
     def close(self, *, whole: bool = True) -> None:
-        """Complain of every key that was never asked for. What is missing may be one of them, and is missed no more.
+        """Report every key that was never asked for. One of them may be a missing key misspelt: then only that is reported.
 
         ``whole`` is False where nobody knows which keys there may be beside those that were asked for.
         """
@@ -254,7 +254,7 @@ def _bounds(minimum: float | None, maximum: float | None) -> str:
 
 
 def refuse_left_over(left: Iterable[Scalar], node: Map, known: Collection[str], what: str, problems: Problems) -> None:
-    """Complain of the keys of a map that are left over. ``known`` are the others that it may have."""
+    """Report the keys of a map that are left over. ``known`` are the keys that it may have."""
     in_braces = node.mark != node.entries[0][0].mark
     cut = False
     for key in left:

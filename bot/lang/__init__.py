@@ -1,1 +1,1 @@
-"""The language's ground: source with marks, typed reads, templates, variables, words. Pure: no I/O, no clock."""
+"""Files and words: YAML with its places, problems, texts that people write, languages, times. No I/O, no clock."""

@@ -130,12 +130,12 @@ class Problems:
         return problem
 
     def withdraw(self, problems: Iterable[Problem]) -> None:
-        """Forget problems that turn out to follow from another one."""
+        """Remove problems that follow from another one."""
         self._found.difference_update(problems)
 
     def take_over(self, further: "Problems", path: str, where: str) -> None:
-        """Add the problems of the same files read again with another's texts, but for those of a code that is known
-        at the same place. What that file, ``path``, has brought about elsewhere says so: it is only found ``where``.
+        """Add the problems of the same files, read again with the texts of another file, ``path``: all except those
+        whose code is known at the same place. One that stands in a different file begins with ``where``, because it only occurs there.
         """
         known = {found.place for found in self._found}
         for found in further._found:
@@ -148,7 +148,7 @@ class Problems:
         self._found |= further._found
 
     def drop(self, codes: Collection[str], paths: Collection[str] | None = None) -> None:
-        """Forget the problems of some codes, in some files or in all."""
+        """Remove the problems of some codes, in some files or in all."""
         within = {found for found in self._found if paths is None or found.path in paths}
         self._found -= {found for found in within if found.code in codes}
 

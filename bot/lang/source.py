@@ -1,4 +1,4 @@
-"""YAML as a tree with marks: 1.2 core values, no aliases, no tags, no duplicate keys, bounded in size and depth.
+"""Reads YAML into a tree of nodes, each with its place: 1.2 core values, no aliases, no tags, no duplicate keys, bounded.
 
 The tree is built from the parser's events, so nothing recurses over what somebody else wrote. Two departures from
 the core schema: ``.inf``, ``.nan`` and numbers beyond 40 characters are text, because no conversation can hold them.

@@ -51,12 +51,12 @@ def on_the_clock(day: date, minutes: int, zone: tzinfo) -> datetime:
 
 
 def at_time(day: date, clock: time, zone: tzinfo) -> datetime:
-    """The same moment for a time of day, to the minute; in the zone."""
+    """The moment of a time of day on a day, to the minute; in the zone."""
     return on_the_clock(day, clock.hour * 60 + clock.minute, zone).astimezone(zone)
 
 
 def later(moment: datetime, by: timedelta, zone: tzinfo) -> datetime:
-    """A moment that is so much later: whole days by the calendar of a time zone, what is left by the clock."""
+    """A moment plus a duration: whole days by the calendar of a time zone, the rest by the clock."""
     sign = 1 if by >= timedelta(0) else -1
     days, rest = divmod(abs(by), timedelta(days=1))
     day = moment.astimezone(zone) + sign * timedelta(days=days)
@@ -64,7 +64,7 @@ def later(moment: datetime, by: timedelta, zone: tzinfo) -> datetime:
 
 
 def months_later(day: Day, months: int) -> Day:
-    """The same day of a month that is so many later, or that month's last. Raises `ValueError` beyond the calendar."""
+    """The same day, so many months later, or that month's last day. Raises `ValueError` beyond the calendar."""
     years, month = divmod(day.month - 1 + months, 12)
     year = day.year + years
     last = calendar.monthrange(year, month + 1)[1]
@@ -82,7 +82,7 @@ _WHOLE = re.compile(rf"\s*(?:{_PART}\s*)+", re.IGNORECASE)
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """Read a duration; None when it is none, nothing at all, or longer than a year."""
+    """The duration that a text is; None for zero, for more than 366 days, and for any other text."""
     if len(text) > 100 or not _WHOLE.fullmatch(text):
         return None
     seconds = sum(int(number) * UNITS[unit.lower()] for number, unit in re.findall(_PART, text, re.IGNORECASE))
@@ -90,7 +90,7 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 def duration_words(duration: timedelta, units: int = 2) -> str:
-    """Write a duration, to the second at most, in so many units, its largest: ``2h 30m``."""
+    """A duration in its largest units, so many at most: ``2h 30m``."""
     left = int(duration.total_seconds())
     parts = []
     for unit in ("d", "h", "m", "s"):

@@ -27,7 +27,10 @@ _LONGEST_PHONE = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class EmailVariable(Variable):
-    """An email address; its domain in small letters."""
+    """An email address; its domain in small letters.
+
+    email: email
+    """
 
     type: ClassVar[str] = "email"
     kind: ClassVar[ValueKind] = ValueKind.TEXT
@@ -52,6 +55,8 @@ class PhoneVariable(Variable):
     """A phone number, kept as digits with the country code, as the gateway writes it.
 
     A contact may write a national number where the ``country`` is given, as two capital letters.
+
+        phone: {type: phone, country: ID}
     """
 
     country: str | None = None

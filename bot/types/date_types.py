@@ -92,7 +92,10 @@ class _OnCalendar(Variable):
 
 @dataclass(frozen=True, slots=True)
 class DateVariable(_OnCalendar):
-    """A day."""
+    """A day.
+
+    eta: {type: date, after: today, within: 14d}
+    """
 
     type: ClassVar[str] = "date"
     kind: ClassVar[ValueKind] = ValueKind.DATE
@@ -122,7 +125,10 @@ class DateVariable(_OnCalendar):
 
 @dataclass(frozen=True, slots=True)
 class DateTimeVariable(_OnCalendar):
-    """A day and a time, in the bot's time zone."""
+    """A day and a time, in the bot's time zone.
+
+    slot: {type: datetime, after: now}
+    """
 
     type: ClassVar[str] = "datetime"
     kind: ClassVar[ValueKind] = ValueKind.DATETIME
@@ -148,7 +154,10 @@ class DateTimeVariable(_OnCalendar):
 
 @dataclass(frozen=True, slots=True)
 class TimeVariable(Variable):
-    """A time of day, from ``least`` to ``most``, both included."""
+    """A time of day, from ``least`` to ``most``, both included.
+
+    opens: {type: time, min: '9:00', max: '18:00'}
+    """
 
     least: time | None = None
     most: time | None = None

@@ -19,7 +19,10 @@ _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
 
 @dataclass(frozen=True, slots=True)
 class ListVariable(Variable):
-    """A list."""
+    """A list.
+
+    basket: {type: list, max: 20}
+    """
 
     most: int | None = None
     type: ClassVar[str] = "list"
@@ -51,7 +54,10 @@ class ListVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class ObjectVariable(Variable):
-    """A record or a map."""
+    """A record or a map.
+
+    order: object
+    """
 
     type: ClassVar[str] = "object"
     kind: ClassVar[ValueKind] = ValueKind.RECORD
@@ -98,7 +104,10 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
 
 @dataclass(frozen=True, slots=True)
 class MediaVariable(Variable):
-    """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left."""
+    """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left.
+
+    photo: {type: media, kinds: image, keep: true, max: 5MB}
+    """
 
     kinds: tuple[str, ...] = MEDIA_KINDS
     most: int | None = None  # bytes
@@ -148,7 +157,10 @@ class MediaVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class LocationVariable(Variable):
-    """A place on the map that the contact sent."""
+    """A place on the map that the contact sent.
+
+    spot: location
+    """
 
     type: ClassVar[str] = "location"
     kind: ClassVar[ValueKind] = ValueKind.PLACE

@@ -24,7 +24,10 @@ _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.T
 
 @dataclass(frozen=True, slots=True)
 class TextVariable(Variable):
-    """Any text, or one that matches a pattern in full."""
+    """Any text, or one that matches a pattern in full.
+
+    code: {type: text, pattern: '[A-Z]{2}[0-9]{4}', example: AB1234}
+    """
 
     pattern: Any = None
     most: int = LONGEST
@@ -88,7 +91,10 @@ class TextVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceVariable(Variable):
-    """One of a few texts. ``also`` says what means the same in other languages, in their order."""
+    """One of a few texts. ``also`` are their equals in other languages, in the same order.
+
+    size: {type: choice, of: [S, M, L]}
+    """
 
     of: tuple[str, ...] = ()
     also: tuple[tuple[str, ...], ...] = ()
@@ -126,7 +132,10 @@ class ChoiceVariable(Variable):
 
 @dataclass(frozen=True, slots=True)
 class BooleanVariable(Variable):
-    """Yes or no."""
+    """Yes or no.
+
+    agreed: boolean
+    """
 
     type: ClassVar[str] = "boolean"
     kind: ClassVar[ValueKind] = ValueKind.BOOLEAN

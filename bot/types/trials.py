@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 
 
 class Trials:
-    """The values that the variables of a flow are tried out with."""
+    """Picks the values with which the texts of a flow are tried out."""
 
     def __init__(self, variables: Mapping[str, Variable], language: str | None = None) -> None:
         self._variables = variables
@@ -64,7 +64,7 @@ class Trials:
 
 
 def in_words(values: Values, *, nulls: bool = False) -> str:
-    """Values in words, for behind what comes of them; null only where that is wanted."""
+    """Values in words, to put behind a finding: `` with size = "L"``; null only with ``nulls``."""
     found = [f"{name} = {_told(value)}" for name, value in values.items() if nulls or value is not None]
     return f" with {', '.join(found)}" if found else ""
 

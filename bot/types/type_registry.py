@@ -120,7 +120,7 @@ def _read_check(node: Node, fields: Fields) -> AnswerCheck | None:
 
 
 def check_written(variable: Variable, written: Node, problems: Problems) -> bool:
-    """Whether a value that is written out can be one of this variable's as YAML reads it; a problem where it cannot."""
+    """Whether YAML has not altered a value that is written for this variable; a problem where it has (1.10, 007)."""
     if isinstance(variable, NumberVariable):
         return True
     before = len(problems)
