@@ -20,7 +20,7 @@ from bot.folder import Folder, find_bot, read_folder
 from bot.settings import BadSettings, ModelService, Settings, read_settings, read_store
 
 if TYPE_CHECKING:
-    from bot.doctor.finding import Check, Finding
+    from bot.doctor.check_results import Check, CheckResult
     from bot.flow.library import Library
     from bot.gateway.gateway_account import TemplateInfo
 
@@ -53,7 +53,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
     """
     bot = read_folder(find_bot(folder))
     load_env(bot.path)
-    found: list[Finding] = []
+    found: list[CheckResult] = []
     for finding in _findings(bot, url):
         found.append(finding)
         if not as_json:
@@ -66,7 +66,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
     ctx.exit(1 if failures else 0)
 
 
-def _show(finding: "Finding") -> None:
+def _show(finding: "CheckResult") -> None:
     first, *more = _lines(finding.what)
     click.echo(f"{styled(f'{finding.state:4}', fg=COLOURS[finding.state])}  {finding.about:9}  {first}")
     for line in more:
@@ -83,9 +83,9 @@ def _lines(text: str) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
+def _findings(bot: Folder, url: str | None) -> Iterator["CheckResult"]:
     """Everything is looked at at once, in `SECONDS`; the findings come in the order of the documentation."""
-    from bot.doctor.finding import Check, fail, ok, together, warn
+    from bot.doctor.check_results import Check, fail, ok, together, warn
 
     deadline = monotonic() + SECONDS
     store = read_store(bot.path, os.environ, bot.settings())
@@ -108,18 +108,18 @@ def _findings(bot: Folder, url: str | None) -> Iterator["Finding"]:
     yield from together(checks, deadline - monotonic())
 
 
-def _known(*findings: "Finding") -> "Check":
+def _known(*findings: "CheckResult") -> "Check":
     """What needs no looking at."""
-    from bot.doctor.finding import Check
+    from bot.doctor.check_results import Check
 
     return Check(lambda: findings, findings[0])
 
 
-def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["Finding"]:
+def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["CheckResult"]:
     """Whether the bot's files are in order. As soon as its flows load, others get them: None where they do not."""
     from bot.checker.prove import prove
     from bot.clock import SystemClock
-    from bot.doctor.finding import fail, ok, warn
+    from bot.doctor.check_results import fail, ok, warn
     from bot.doctor.machine_checks import past_dates
     from bot.program import FaultyBot, load_program
 
@@ -141,7 +141,7 @@ def _flows(bot: Folder, loaded: "Future[Library | None]") -> Iterator["Finding"]
     yield from past_dates(library, SystemClock().now())
 
 
-def _machine(bot: Folder, store: Path) -> Iterator["Finding"]:
+def _machine(bot: Folder, store: Path) -> Iterator["CheckResult"]:
     from bot.clock import SystemClock
     from bot.doctor import machine_checks
 
@@ -158,9 +158,9 @@ def _outside(
     """What has to answer: the server, both services, the hosts of the files, the public address."""
     from bot.clock import SystemClock
     from bot.doctor import address, machine_checks, network_checks
-    from bot.doctor.finding import Check, fail, warn
+    from bot.doctor.check_results import Check, fail, warn
 
-    def files() -> Iterator["Finding"]:
+    def files() -> Iterator["CheckResult"]:
         if (loaded := library.result()) is not None:
             yield from network_checks.reachable(loaded, settings.gateway_url, deadline - monotonic() - SPARE)
 
@@ -183,7 +183,7 @@ def _outside(
         yield Check(lambda: address.public_address(public, path, now), fail("webhook", late, address.NOT_REACHED))
 
 
-def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["Finding"]:
+def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["CheckResult"]:
     from bot.cli.templates import both_lists, infos
     from bot.clock import SystemClock
     from bot.doctor import network_checks
@@ -196,7 +196,7 @@ def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]")
         yield from network_checks.gateway_key(listed, library.result)
 
 
-def _models(service: ModelService) -> Iterator["Finding"]:
+def _models(service: ModelService) -> Iterator["CheckResult"]:
     from bot.clock import SystemClock
     from bot.doctor import network_checks
 

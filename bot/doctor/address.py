@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
-from bot.doctor.finding import Finding, fail, ok, warn
+from bot.doctor.check_results import CheckResult, fail, ok, warn
 from bot.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
 
 PATIENCE = 5.0  # seconds
@@ -16,7 +16,7 @@ NOT_REACHED = "does `bot serve` run, and does the proxy lead to it?"
 RENEW = "have it replaced by one for this very name, from an authority that the gateway knows"
 
 
-def public_address(url: str, path: str, now: datetime) -> Iterator[Finding]:
+def public_address(url: str, path: str, now: datetime) -> Iterator[CheckResult]:
     """Look at the bot from outside. ``url`` is its public base address, ``path`` the webhook's."""
     if urlsplit(url).scheme != "https":
         yield fail(ABOUT, f"{url} is not https", "put a proxy with a certificate before the bot (docs/going-live.md)")
@@ -37,14 +37,14 @@ def public_address(url: str, path: str, now: datetime) -> Iterator[Finding]:
         yield fail(ABOUT, str(error), RENEW if refused else error.advice or NOT_REACHED)
 
 
-def certificate(ends: datetime, now: datetime) -> Finding:
+def certificate(ends: datetime, now: datetime) -> CheckResult:
     """How long the certificate, which has been accepted, still holds."""
     left = ends - now
     what = f"its certificate holds for {left.days} more days"
     return ok(ABOUT, what) if left > RENEWED_BEFORE else warn(ABOUT, what, "see why it is not renewed")
 
 
-def _webhook(url: str, answer: Response) -> Finding:
+def _webhook(url: str, answer: Response) -> CheckResult:
     """An unsigned request is to be refused in our own words."""
     if answer.status == 401 and "X-Service-Timestamp" in _message(answer):
         return ok(ABOUT, f"{url} is the bot")
@@ -52,7 +52,7 @@ def _webhook(url: str, answer: Response) -> Finding:
     return fail(ABOUT, what, "see where the proxy leads to, and BOT_WEBHOOK_PATH")
 
 
-def _ready(answer: Response) -> Finding:
+def _ready(answer: Response) -> CheckResult:
     if answer.status == 200:
         return ok(ABOUT, "the bot says that it is ready")
     if answer.status == 503:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from bot import local_socket
-from bot.doctor.finding import Finding, fail, ok, warn
+from bot.doctor.check_results import CheckResult, fail, ok, warn
 from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.folder import env_files
@@ -24,7 +24,7 @@ SILENCE = timedelta(days=7)
 _FIXED = (3, 51, 3)
 
 
-def sqlite() -> Finding:
+def sqlite() -> CheckResult:
     """Which SQLite there is."""
     version = sqlite_version()
     if tuple(map(int, version.split("."))) >= _FIXED:
@@ -34,7 +34,7 @@ def sqlite() -> Finding:
     )
 
 
-def disk(store: Path) -> Finding:
+def disk(store: Path) -> CheckResult:
     """Whether the store's folder can be written, and for how long."""
     if not os.access(store.parent, os.W_OK):
         return fail("disk", f"{store.parent} cannot be written", "give this user the right to, or set BOT_STORE")
@@ -45,20 +45,20 @@ def disk(store: Path) -> Finding:
     return warn("disk", what, "make room soon") if free < LITTLE_DISK else ok("disk", what)
 
 
-def env_file(folder: Path) -> Iterator[Finding]:
+def env_file(folder: Path) -> Iterator[CheckResult]:
     """Whether others can read the secrets."""
     for file in env_files(folder):
         if file.stat().st_mode & 0o077:
             yield warn("secrets", f"others on this machine can read {file}", f"chmod 600 {file}")
 
 
-def variables(environ: Iterable[str]) -> Iterator[Finding]:
+def variables(environ: Iterable[str]) -> Iterator[CheckResult]:
     """Variables that look like settings and are none."""
     for line in unknown_variables(environ):
         yield warn("settings", line, "correct its name, in the environment or in .env")
 
 
-def store_state(store: Path, now: datetime) -> Iterator[Finding]:
+def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
     """What the store tells of how things went."""
     try:
         found = health(store)
@@ -78,7 +78,7 @@ def store_state(store: Path, now: datetime) -> Iterator[Finding]:
     yield from _events(found, now)
 
 
-def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
+def server(store: Path, settings: Path | None = None) -> Iterator[CheckResult]:
     """Whether a server runs, what its alarms are, and whether it was started since ``settings`` was changed."""
     try:
         status = local_socket.ask(store, {"do": "status"})
@@ -100,7 +100,7 @@ def server(store: Path, settings: Path | None = None) -> Iterator[Finding]:
         yield ok("server", f"it runs; messages that wait to be sent: {status['waiting']:,}")
 
 
-def _files(found: StoreHealth) -> Iterator[Finding]:
+def _files(found: StoreHealth) -> Iterator[CheckResult]:
     for file in found.exposed:
         yield warn("store", f"others on this machine can read {file}", f"chmod 600 {file}")
     if found.erasures:
@@ -112,7 +112,7 @@ def _files(found: StoreHealth) -> Iterator[Finding]:
         yield ok("store", "nothing was given up")
 
 
-def _events(found: StoreHealth, now: datetime) -> Iterator[Finding]:
+def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:
     if found.last_received is None:
         yield warn("events", "none has come yet", "`bot webhook register`, then write to the bot's number")
     elif now - found.last_received > SILENCE:
@@ -129,7 +129,7 @@ def _events(found: StoreHealth, now: datetime) -> Iterator[Finding]:
         yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)
 
 
-def past_dates(library: Library, now: datetime) -> Iterator[Finding]:
+def past_dates(library: Library, now: datetime) -> Iterator[CheckResult]:
     """What is scheduled for, or waited for, a time that has passed: it comes at once, or not at all."""
     here = now.astimezone(library.bot.timezone)
     for point in _points(library):

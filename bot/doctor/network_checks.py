@@ -12,7 +12,7 @@ from bot.ai.ai_errors import CompletionError
 from bot.core.errors import BotError
 from bot.core.filetypes import END, type_of
 from bot.core.messages import MEDIA_BYTES
-from bot.doctor.finding import Check, Finding, fail, ok, together, warn
+from bot.doctor.check_results import Check, CheckResult, fail, ok, together, warn
 from bot.flow.library import Library, template_uses
 from bot.gateway.gateway_account import TemplateInfo
 from bot.http_client import HttpClient, HttpError
@@ -27,7 +27,7 @@ DOUBTFUL_BEYOND = timedelta(minutes=1)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> Generator[Finding, None, bool]:
+def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> Generator[CheckResult, None, bool]:
     """Whether a service answers at all, which is returned, and how far its clock is from ours. No key goes with it."""
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
@@ -43,7 +43,9 @@ def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> G
     return True
 
 
-def gateway_key(listed: Callable[[], Sequence[TemplateInfo]], flows: Callable[[], Library | None]) -> Iterator[Finding]:
+def gateway_key(
+    listed: Callable[[], Sequence[TemplateInfo]], flows: Callable[[], Library | None]
+) -> Iterator[CheckResult]:
     """Whether the gateway takes the key, and has what the flows name. ``listed`` gets its templates."""
     try:
         templates = listed()
@@ -55,7 +57,7 @@ def gateway_key(listed: Callable[[], Sequence[TemplateInfo]], flows: Callable[[]
         yield from _templates(library, templates)
 
 
-def models(service: ModelService) -> Iterator[Finding]:
+def models(service: ModelService) -> Iterator[CheckResult]:
     """Whether the chat-completion service takes the key, and has the models that are set."""
     try:
         with closing(Completions(service.url, service.key, key_in=service.key_in, seconds=PATIENCE)) as asked:
@@ -70,7 +72,7 @@ def models(service: ModelService) -> Iterator[Finding]:
         yield ok("models", f"the key is accepted; models in the list: {len(there)}")
 
 
-def _clock(about: str, date: str | None, now: datetime) -> Iterator[Finding]:
+def _clock(about: str, date: str | None, now: datetime) -> Iterator[CheckResult]:
     try:
         off = abs(parsedate_to_datetime(date or "") - now)
     except (ValueError, TypeError):
@@ -85,7 +87,7 @@ def _clock(about: str, date: str | None, now: datetime) -> Iterator[Finding]:
         yield ok(about, what)
 
 
-def _templates(library: Library, listed: Sequence[TemplateInfo]) -> Iterator[Finding]:
+def _templates(library: Library, listed: Sequence[TemplateInfo]) -> Iterator[CheckResult]:
     uses = list(template_uses(library))
     found = misfits(uses, listed)
     for misfit in found:
@@ -97,7 +99,7 @@ def _templates(library: Library, listed: Sequence[TemplateInfo]) -> Iterator[Fin
 AT_ONCE = 16
 
 
-def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[Finding]:
+def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[CheckResult]:
     """Whether each can be got, within ``seconds`` in all, and is small enough. One is got once, however often it is sent."""
     downloads, turns = Downloads(gateway_url), threading.BoundedSemaphore(AT_ONCE)
     found = {(file.link.source, file.kind): file for file in reversed(list(_sent_files(library)))}
@@ -107,7 +109,7 @@ def reachable(library: Library, gateway_url: str, seconds: float) -> Iterator[Fi
 def _check(file: SentFile, downloads: Downloads, turns: threading.BoundedSemaphore, seconds: float) -> Check:
     place = f"{file.link.mark}: {file.link.source}"
 
-    def look() -> Iterator[Finding]:
+    def look() -> Iterator[CheckResult]:
         with turns:
             yield _looked_at(file, place, downloads, seconds)
 
@@ -115,7 +117,7 @@ def _check(file: SentFile, downloads: Downloads, turns: threading.BoundedSemapho
     return Check(look, fail("files", late, "see whether the gateway gets it from there in a few seconds"))
 
 
-def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float) -> Finding:
+def _looked_at(file: SentFile, place: str, downloads: Downloads, seconds: float) -> CheckResult:
     most = MEDIA_BYTES[file.kind]
     try:
         with downloads.open(file.link.source, most=most, seconds=seconds) as chunks:
@@ -135,7 +137,7 @@ def _sent_files(library: Library) -> Iterator[SentFile]:
             yield file
 
 
-def _judged(file: SentFile, place: str, start: bytes) -> Finding:
+def _judged(file: SentFile, place: str, start: bytes) -> CheckResult:
     found = type_of(start[:END], b"", file.kind)
     is_one = found is not None and found.kind == file.kind and found.sent
     if is_one or (found is None and file.kind == "document"):  # of some documents only the end tells

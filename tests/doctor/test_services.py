@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor import network_checks
-from bot.doctor.finding import Finding
+from bot.doctor.check_results import CheckResult
 from bot.emulator.completion import CompletionService
 from bot.flow.library import Library
 from bot.folder import read_folder
@@ -39,7 +39,7 @@ def models() -> Iterator[CompletionService]:
         yield service
 
 
-def shown(findings: Iterator[Finding]) -> list[str]:
+def shown(findings: Iterator[CheckResult]) -> list[str]:
     return [f"{one.state}: {one.what}" for one in findings]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """How one thing is: ``what`` in words, and what to do where it is not ``ok``."""
 
     about: str
@@ -18,30 +18,30 @@ class Finding:
     advice: str = ""
 
 
-def ok(about: str, what: str) -> Finding:
+def ok(about: str, what: str) -> CheckResult:
     """It is as it should be."""
-    return Finding(about, "ok", what)
+    return CheckResult(about, "ok", what)
 
 
-def warn(about: str, what: str, advice: str) -> Finding:
+def warn(about: str, what: str, advice: str) -> CheckResult:
     """It may be meant so, or will be trouble later."""
-    return Finding(about, "warn", what, advice)
+    return CheckResult(about, "warn", what, advice)
 
 
-def fail(about: str, what: str, advice: str = "") -> Finding:
+def fail(about: str, what: str, advice: str = "") -> CheckResult:
     """The bot cannot work like this."""
-    return Finding(about, "fail", what, advice)
+    return CheckResult(about, "fail", what, advice)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """Something to look at. ``late`` is what is found where that has not ended in time."""
 
-    look: Callable[[], Iterable[Finding]]
-    late: Finding
+    look: Callable[[], Iterable[CheckResult]]
+    late: CheckResult
 
 
-def together(checks: Sequence[Check], seconds: float) -> Iterator[Finding]:
+def together(checks: Sequence[Check], seconds: float) -> Iterator[CheckResult]:
     """Look at everything at once, and give what is found in the order of the checks.
 
     What has not ended after ``seconds`` is reported as such, and goes on alone, on a thread that keeps no process alive.
@@ -59,9 +59,9 @@ def together(checks: Sequence[Check], seconds: float) -> Iterator[Finding]:
             yield check.late
 
 
-def _begun(check: Check) -> "SimpleQueue[Finding | Exception | None]":
+def _begun(check: Check) -> "SimpleQueue[CheckResult | Exception | None]":
     """What a check finds, and None at its end."""
-    found: SimpleQueue[Finding | Exception | None] = SimpleQueue()
+    found: SimpleQueue[CheckResult | Exception | None] = SimpleQueue()
 
     def look() -> None:
         try:
