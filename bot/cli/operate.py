@@ -1,4 +1,4 @@
-"""How a command finds the store of a bot, and has something changed in it (DESIGN 6)."""
+"""How a command finds the store of a bot, and asks for changes in it: of the server that runs, or by itself."""
 
 import contextlib
 import os
