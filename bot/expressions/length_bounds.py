@@ -21,13 +21,12 @@ from jinja2 import nodes
 
 from bot.expressions.filters import FILTERS
 from bot.expressions.formats import MOST_PLACES, exact, written
-from bot.expressions.sandbox import RenderContext, Sandbox
+from bot.expressions.sandbox import RenderContext
 from bot.expressions.template_failures import TemplateFailed
-from bot.expressions.templates import Template, is_plain
+from bot.expressions.templates import SANDBOX, Template, is_plain
 from bot.lang.languages import CONTACT_LANGUAGE, ENGLISH
 
 MOST_VALUES = 256  # that are gone through; what may have more is only known by its length
-_SANDBOX = Sandbox()
 _OF_NUMBERS = frozenset({"abs", "currency", "number", "round"})
 _OF_VALUES = _OF_NUMBERS | {"capitalize", "date", "lower", "replace", "time", "title", "trim", "truncate", "upper",
                             "urlencode", "weekday"}  # fmt: skip
@@ -224,7 +223,7 @@ def _made(name: str, values: tuple[Any, ...], given: tuple[Any, ...], language: 
 @lru_cache(maxsize=512)
 def _known(name: str, values: tuple[tuple[type, Any], ...], given: tuple[Any, ...], language: str) -> tuple[Any, ...]:
     found = []
-    context = RenderContext(_SANDBOX, {CONTACT_LANGUAGE: language}, None, {})
+    context = RenderContext(SANDBOX, {CONTACT_LANGUAGE: language}, None, {})
     for _, value in values:
         taken = (context,) if hasattr(FILTERS[name], "jinja_pass_arg") else ()
         try:
