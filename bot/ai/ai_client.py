@@ -1,4 +1,4 @@
-"""Asking models through the chat-completion API: one call is one request."""
+"""The client of the chat-completion service: its endpoints, and streamed answers. One call is one request."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What is asked of a model and what comes back (spec: Chat request, Chat response)."""
+"""The question to a model and its answer (spec: Chat request, Chat response)."""
 
 import json
 from collections.abc import Mapping, Sequence

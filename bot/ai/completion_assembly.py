@@ -1,4 +1,4 @@
-"""Putting an answer together, from the pieces of a stream or from one piece (spec: Chat response, Stream chunk)."""
+"""An answer assembled from the pieces of a stream, without the model's reasoning (spec: Chat response, Stream chunk)."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A circuit breaker for each model: one that fails for contact after contact is left alone for a while, then tried once."""
+"""A circuit breaker for each model: after failures for several contacts the model is not asked for a while."""
 
 import threading
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What `bot check` has found in a bot, however it is printed."""
+"""The report of `bot check`: as text, as JSON, as SARIF, and the load of each flow."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-"""The conversations that show what `bot check` has found: for the report, and as tests that can be kept."""
+"""The conversations that show the findings of `bot check`, for the report and as tests."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""Rows of a CSV file that each begin with whom they are about: a column ``phone``."""
+"""CSV files with a row for each contact: reading them, and a broadcast's recipients and parameters."""
 
 import csv
 import io

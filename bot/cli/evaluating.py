@@ -14,8 +14,7 @@ import click
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
 from bot.cli.operate import load_env
-from bot.cli.output import counted, echo_json, path_from_here, styled
-from bot.cli.test import INDENT, explain, failure_object, where
+from bot.cli.output import INDENT, counted, echo_json, explain, failure_object, path_from_here, styled, where
 from bot.folder import Folder
 from bot.lang.problems import did_you_mean
 from bot.program import Program

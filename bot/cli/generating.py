@@ -1,4 +1,4 @@
-"""``bot test --generate``: tests of a bot that nobody has to write."""
+"""``bot test --generate``: tests that are written automatically."""
 
 import sys
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How a command finds the store of a bot, and asks for changes in it: of the server that runs, or by itself."""
+"""How a command finds a bot and its store, reads a contact's number, and asks the running server or the gateway."""
 
 import contextlib
 import os

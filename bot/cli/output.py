@@ -1,19 +1,25 @@
-"""What the commands share in what they print: colours, problems, times, messages, JSON."""
+"""Printing that the commands share: colours, problems, times, messages, failed tests, JSON."""
 
 import dataclasses
 import json
 import logging
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bot.lang.problems import Problem
+from bot.lang.problems import Mark, Problem
 from bot.simulation.phone import ShownMessage
+
+if TYPE_CHECKING:
+    from bot.testing.transcript_run import FailedTest
+
+INDENT = 6  # of what explains a failed test
 
 
 def styled(text: str, **style: Any) -> str:
@@ -93,3 +99,34 @@ def message_lines(message: ShownMessage) -> Iterator[str]:
         yield f"[{styled(message.link.title, bold=True)}] {styled(message.link.url, underline=True)}"
     if message.footer:
         yield styled(message.footer, dim=True)
+
+
+def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
+    """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
+    from bot.testing.transcript_run import explained
+
+    click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
+    click.echo()
+    width = shutil.get_terminal_size().columns - INDENT
+    for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
+        click.echo(f"{' ' * INDENT}{line}" if line else "")
+    click.echo()
+
+
+def failure_object(folder: Path, failure: "FailedTest") -> dict[str, Any]:
+    """Why a test failed, for a program."""
+    from bot.testing.transcript_run import explained
+
+    differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
+    why = {"what": failure.what, **place_object(folder, failure.mark), "differences": differences}
+    return why | {"complaints": failure.complaints, "lines": list(explained(failure))}
+
+
+def where(folder: Path, mark: Mark) -> str:
+    """A place in a bot's files, as the user would write it."""
+    return f"{path_from_here(folder, mark.path)}:{mark.line}"
+
+
+def place_object(folder: Path, mark: Mark) -> dict[str, Any]:
+    """A place in a bot's files, for a program."""
+    return {"path": path_from_here(folder, mark.path), "line": mark.line}

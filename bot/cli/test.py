@@ -1,6 +1,5 @@
 """``bot test``."""
 
-import shutil
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -8,17 +7,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot.cli.operate import bot_argument
-from bot.cli.output import counted, echo_json, path_from_here, problem_lines, quiet_log, styled
+from bot.cli.output import (
+    counted,
+    echo_json,
+    explain,
+    failure_object,
+    place_object,
+    problem_lines,
+    quiet_log,
+    styled,
+    where,
+)
 from bot.folder import find_bot, read_folder
 
 if TYPE_CHECKING:
     from bot.cli.evaluating import Evaluations
-    from bot.lang.problems import Mark
     from bot.testing.coverage import Coverage
     from bot.testing.transcript import Transcript
     from bot.testing.transcript_run import FailedTest
-
-INDENT = 6
 
 
 @click.command("test")
@@ -215,43 +221,13 @@ class _Report:
         click.echo(f"{share} of the steps and outcomes are reached, {coverage.taken} of {coverage.total}{wanted}.")
 
     def _object(self, transcript: "Transcript", failure: "FailedTest | None") -> dict[str, Any]:
-        place = _place_object(self._folder, transcript.mark)
+        place = place_object(self._folder, transcript.mark)
         found: dict[str, Any] = {"test": transcript.name, **place, "passed": failure is None}
         return found if failure is None else found | {"failure": failure_object(self._folder, failure)}
 
     def _coverage_object(self, coverage: "Coverage") -> dict[str, Any]:
-        missed = [{**_place_object(self._folder, each.mark), "what": each.what} for each in coverage.missed()]
+        missed = [{**place_object(self._folder, each.mark), "what": each.what} for each in coverage.missed()]
         return {"percent": coverage.percent, "taken": coverage.taken, "total": coverage.total, "missed": missed}
-
-
-def explain(folder: Path, failure: "FailedTest", more: str = "") -> None:
-    """Print why a test failed: the place, what is wrong, the talk, and both sides. ``more`` follows what is wrong."""
-    from bot.testing.transcript_run import explained
-
-    click.echo(f"{' ' * INDENT}{styled(where(folder, failure.mark), bold=True)}: {failure.what}{more}")
-    click.echo()
-    width = shutil.get_terminal_size().columns - INDENT
-    for line in explained(failure, lambda text, colour: styled(text, fg=colour), width):
-        click.echo(f"{' ' * INDENT}{line}" if line else "")
-    click.echo()
-
-
-def failure_object(folder: Path, failure: "FailedTest") -> dict[str, Any]:
-    """Why a test failed, for a program."""
-    from bot.testing.transcript_run import explained
-
-    differences = [{"what": d.what, "expected": d.expected, "got": d.found} for d in failure.differences]
-    why = {"what": failure.what, **_place_object(folder, failure.mark), "differences": differences}
-    return why | {"complaints": failure.complaints, "lines": list(explained(failure))}
-
-
-def where(folder: Path, mark: "Mark") -> str:
-    """A place in a bot's files, as the user would write it."""
-    return f"{path_from_here(folder, mark.path)}:{mark.line}"
-
-
-def _place_object(folder: Path, mark: "Mark") -> dict[str, Any]:
-    return {"path": path_from_here(folder, mark.path), "line": mark.line}
 
 
 def _no_tests(name: str) -> str:

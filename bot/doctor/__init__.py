@@ -1,1 +1,1 @@
-"""What `bot doctor` looks at: this machine, both services, the webhook's address. It sends nothing to a contact."""
+"""The checks of `bot doctor`. They send nothing to a contact."""

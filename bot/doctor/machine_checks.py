@@ -1,4 +1,4 @@
-"""This machine: SQLite, the disk, the store, and the server that runs on it."""
+"""Checks of this machine: SQLite, the disk, the store, the server, and past dates in the flows."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The two services: can they be reached, do they take the keys, do their clocks agree with ours."""
+"""Checks over the network: both services, the files that flows send, and the webhook's public address."""
 
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence

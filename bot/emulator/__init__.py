@@ -1,4 +1,4 @@
-"""An emulator of the messaging gateway, built from its specification and from nothing of this package's client."""
+"""An emulator of the messaging gateway, built from its specification without any code of this package's client."""
 
 from bot.emulator.emulated_account import AcceptedMessage, NotShown
 from bot.emulator.emulated_templates import MessageTemplate, TemplateButton

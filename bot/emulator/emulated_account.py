@@ -1,4 +1,4 @@
-"""The account behind the API: what it accepts, whom it knows, what it tells of. One lock guards all of it."""
+"""The emulated account: its channels, contacts, accepted messages and events, guarded by one lock."""
 
 import secrets
 import threading

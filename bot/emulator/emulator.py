@@ -1,4 +1,4 @@
-"""The emulator: its Python face, for tests, `bot chat` and benchmarks."""
+"""The gateway's emulator: its Python interface, and the control API for other processes."""
 
 import dataclasses
 import threading

@@ -1,4 +1,4 @@
-"""What both emulators have of HTTP: a server, which is waitress in a thread, and the reading of JSON."""
+"""The HTTP server of both emulators (waitress in a thread), and reading JSON."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""The API's endpoints: each checks a request and hands back a result, or raises `Refusal` (spec: "Endpoints")."""
+"""The API's endpoints: each checks a request and returns a result, or raises `Refusal` (spec: "Endpoints")."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath

@@ -1,4 +1,4 @@
-"""The events that the gateway tells of, and their payloads (spec: "Events")."""
+"""The contacts of the emulated account, and the payloads of its events (spec: "Contact", "Events")."""
 
 from base64 import b64decode
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""The way of every request: authorisation, limits, body, faults, idempotency, endpoint, envelope."""
+"""How each request is answered: authorisation, limits, body, faults, idempotency, endpoint, envelope, and HTTP."""
 
 import hmac
 import socket

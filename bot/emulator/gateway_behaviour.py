@@ -1,4 +1,4 @@
-"""The switches: one for each point on which the gateway's specification is silent or says two things."""
+"""The switches: one for each point on which the gateway's specification is silent or contradicts itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

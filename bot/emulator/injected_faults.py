@@ -1,4 +1,4 @@
-"""Faults: what a test has the emulator do wrong."""
+"""Faults that a test can switch on in the emulator."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""What the gateway answers: the envelope, and every error code with its HTTP status."""
+"""The envelope of an answer, every error code with its HTTP status, and the rules for single fields."""
 
 import ipaddress
 import json

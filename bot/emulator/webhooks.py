@@ -1,4 +1,4 @@
-"""Webhooks: their registrations, and the delivery of events to them (spec: "Events", "Delivery rules")."""
+"""The registered webhooks, and the signed delivery of events to them (spec: "Events", "Delivery rules")."""
 
 import contextlib
 import hashlib

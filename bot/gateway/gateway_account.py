@@ -1,4 +1,4 @@
-"""What the account holds: templates, contacts, webhooks, and lists of them in pages (spec: Resources)."""
+"""The account's templates, contacts and webhooks, and their paginated lists (spec: Resources)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The gateway's endpoints: one call is one request."""
+"""The client of the gateway: its endpoints, and messages as its JSON. One call is one request."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The gateway's webhook: is a delivery genuine, which event is it, and what does it mean (spec: Events).
+"""The gateway's webhook: whether a delivery is genuine, and the event that it contains (spec: Events, Payloads).
 
 Pure: time and secrets are arguments. Nothing in a body, however strange, makes any of this raise.
 """

@@ -1,4 +1,4 @@
-"""All settings that there are, with how the text of each is read; and what is written that is none."""
+"""All settings with the reader of each, and names that are no settings."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta

@@ -98,8 +98,8 @@ def test_a_stale_recording_fails_and_says_how_to_make_it_anew(greeter: Path, ser
     assert stale.code == 1
     assert stale.lines[:4] == [
         f"FAIL  it greets: 0 of 2 with {SWIFT}, recorded",
-        "      flows/tests.yml:4: the recording is of other questions: what the model is told has changed: its "
-        "instructions, the facts or the values that are known",
+        "      flows/tests.yml:4: the recording is of other questions: the text for the model has changed: its "
+        "instructions, the facts or the known values",
         f"      Record it anew: bot test . --model {SWIFT} --record -k 'it greets'",
         f"      Or take {SWIFT} out of flows/tests.recorded.json, where it is not used any more.",
     ]

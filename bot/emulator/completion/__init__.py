@@ -1,4 +1,4 @@
-"""An emulator of the chat-completion API, built from its specification and from nothing of this package's client."""
+"""An emulator of the chat-completion API, built from its specification without any code of this package's client."""
 
 from bot.emulator.completion.completion_account import EXCLUSIVE, EmulatedModel
 from bot.emulator.completion.completion_api import ENDPOINTS

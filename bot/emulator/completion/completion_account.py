@@ -1,4 +1,4 @@
-"""The account behind a key: its models, what it may use, and its plugin. The API's lock guards all of it."""
+"""The emulated account of a key: its models, limits, quotas and plugin, guarded by the API's lock."""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping

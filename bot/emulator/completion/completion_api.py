@@ -1,4 +1,4 @@
-"""The way of every request: key, limits, body, model, quota, script (spec: "Endpoints", "Authentication")."""
+"""How each request is answered: key, limits, body, model, quota, queued answer (spec: "Endpoints", "Authentication")."""
 
 import threading
 from collections import Counter, defaultdict, deque

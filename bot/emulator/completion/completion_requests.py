@@ -1,4 +1,4 @@
-"""Requests: what came, and whether it is what the specification asks for (spec: "Chat request", "Endpoints")."""
+"""Requests to the chat-completion service, and their validation (spec: "Chat request", "Endpoints")."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

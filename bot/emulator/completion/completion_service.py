@@ -1,4 +1,4 @@
-"""The emulated service: its Python face, for tests, benchmarks and `python -m bot.emulator`."""
+"""The emulated chat-completion service: its Python interface and its HTTP side."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

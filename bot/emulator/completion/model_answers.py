@@ -1,4 +1,4 @@
-"""What a request can be answered with: a model's words, an error of the specification, or any bytes."""
+"""The answers that a test can queue (a model's text, an error, any bytes), their wire format, and the switches."""
 
 import json
 import re
