@@ -1,4 +1,4 @@
-"""The kinds of steps, one a file. A new verb is a new file and a line in `KINDS`."""
+"""The kinds of steps by their verbs. A new verb is a class and a line in `KINDS`."""
 
 from bot.steps.ai_step import AiStep
 from bot.steps.ask_step import AskStep

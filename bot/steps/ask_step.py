@@ -16,11 +16,10 @@ from bot.keys.fields import Fields
 from bot.keys.text_shapes import TEXT, WORDS
 from bot.lang.source import Map
 from bot.lang.word_matching import normalise
-from bot.steps.answer_matching import meaning
+from bot.steps.answer_matching import Offer, meaning
 from bot.steps.choice_reader import CHOICES, SKIP, read_choices
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
-from bot.steps.offer import Offer
 from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, Used, only_if
 from bot.steps.step_kind import ReadContext, Sent, StepKind
 from bot.steps.step_options import SOME_HAVE

@@ -87,7 +87,7 @@ class HandoffStep(StepKind):
             yield SentText("say", self.text, TEXT_BODY, needed=True)
 
     def enter(self, context: StepContext) -> StepResult:
-        """Tell the contact, set the team's tag  and be silent."""
+        """Tell the contact, set the team's tag and be silent."""
         said = () if self.text is None else (TextMessage(self.text.render(context.scope)),)
         note = {} if self.note is None else {"note": self.note.render(context.scope)}
         told = {"team": self.team, "note": note.get("note")}
