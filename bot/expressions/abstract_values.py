@@ -137,15 +137,15 @@ def may_be_taken(kind: ValueKind, annotation: Any) -> bool:
     )
 
 
-def bounded(cases: Iterable[AbstractValue]) -> AbstractValues:
+def bounded(values: Iterable[AbstractValue]) -> AbstractValues:
     """The values, or anything where they are too many to go through."""
-    found = frozenset(cases)
+    found = frozenset(values)
     return found if len(found) <= MOST else ANYTHING
 
 
-def truths(cases: AbstractValues) -> frozenset[bool]:
+def truths(values: AbstractValues) -> frozenset[bool]:
     """The truth values that it may have in a condition; none for a missing value, which fails."""
-    return frozenset(truth for case in cases for truth in _truths(case))
+    return frozenset(truth for value in values for truth in _truths(value))
 
 
 def _truths(case: AbstractValue) -> tuple[bool, ...]:

@@ -48,7 +48,7 @@ class _Text:
         return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
 
     @property
-    def reach(self) -> LengthBound:
+    def bound(self) -> LengthBound:
         """How long it can be."""
         return self.seen.bounds.of(self.text)
 
@@ -79,7 +79,7 @@ def notes(library: Library) -> list[Note]:
     """Texts that may be cut when they are sent, since nobody can tell how long they are."""
     found: dict[Mark, Note] = {}
     for text in _texts(library):
-        if text.sent.most is not None and text.sent.cut and text.reach.open:
+        if text.sent.most is not None and text.sent.cut and text.bound.open:
             found.setdefault(
                 text.text.mark, Note(text.text.mark, f"{text.name}: at most {text.sent.most} characters are sent")
             )
@@ -103,7 +103,7 @@ def _texts(library: Library) -> Iterator[_Text]:
 
 def _too_long(text: _Text) -> Finding | None:
     most = text.sent.most
-    if most is None or text.reach.most <= most:
+    if most is None or text.bound.most <= most:
         return None
     longest = max(text.rendered(), key=lambda found: len(found[1]), default=None)
     if longest is None or len(longest[1]) <= most:
