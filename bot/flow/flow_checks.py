@@ -351,28 +351,29 @@ def _report_taken(before: Mapping[str, str], said: str, mark: Mark, what: str, p
 
 
 def _check_starts(bot: BotDefinition, flows: Iterable[Flow], problems: Problems) -> None:
-    """A start that nobody can make: what makes it is a word of the bot's, or starts other flows already."""
+    """Triggers that never start their flow: each is a word of the bot, or starts another flow."""
     words = _before_all(bot)
-    starts = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None]
+    triggers = [(flow.name, flow.trigger) for flow in flows if flow.trigger is not None]
     taken: dict[tuple[str, str], str] = {}
-    for name, start in sorted(starts, key=lambda found: found[1].contact is None):
-        for code, key, shown, mark in _ways_of(start):
+    for name, trigger in sorted(triggers, key=lambda found: found[1].contact is None):
+        for code, key, shown, mark in _parts_of(trigger):
             if key in words:
                 problems.add(code, mark, f"{shown} is taken: it is {words[key]}", "choose another for one of them")
-            free = [contact for contact in start.contacts if (key, contact) not in taken]
+            free = [contact for contact in trigger.contacts if (key, contact) not in taken]
             taken.update({(key, contact): name for contact in free})
-            first = taken[key, start.contacts[0]]
+            first = taken[key, trigger.contacts[0]]
             if not free and first != name:
-                problems.add(code, mark, f"{shown} is taken: it starts flow {first}", "choose another for one of them")
+                fix = "remove it from one of them" if code == "E313" else "choose another for one of them"
+                problems.add(code, mark, f"{shown} is taken: it starts flow {first}", fix)
 
 
-def _ways_of(start: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
-    """All that makes a start: its problem's code, what is the same where two are, how it is shown, where it stands."""
-    for word, mark in start.words:
+def _parts_of(trigger: Trigger) -> Iterator[tuple[str, str, str, Mark]]:
+    """The parts of a trigger: the problem's code, what is equal where two take the same, how it is shown, where it stands."""
+    for word, mark in trigger.words:
         yield "E312", normalise(word), f'"{word}"', mark
-    if start.pattern is not None:
-        yield "E312", f"/{start.pattern.pattern}/", f"the pattern {start.pattern.pattern}", start.mark
-    for event in start.events:
-        yield "E313", f"event {event}", f"the event {event}", start.mark
-    if start.otherwise:
-        yield "E313", "`otherwise`", "`otherwise`", start.mark
+    if trigger.pattern is not None:
+        yield "E312", f"/{trigger.pattern.pattern}/", f"the pattern {trigger.pattern.pattern}", trigger.mark
+    for event in trigger.events:
+        yield "E313", f"event {event}", f"the event {event}", trigger.mark
+    if trigger.otherwise:
+        yield "E313", "`otherwise`", "`otherwise`", trigger.mark

@@ -58,7 +58,7 @@ def read_flow(
     fields.what = f'flow "{name}"'
     about = fields.string("about") or ""
     variables = _read_variables(fields)
-    start = read_trigger(fields, variables)
+    trigger = read_trigger(fields, variables)
     inner = fields.fields_meant("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
     known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
@@ -68,7 +68,7 @@ def read_flow(
     words = read_words(fields)
     fields.close()
     mark = fields.mark_of("flow")
-    return Flow(name, mark, about, start, variables, defaults, words, steps, interrupted, unreadable)
+    return Flow(name, mark, about, trigger, variables, defaults, words, steps, interrupted, unreadable)
 
 
 def _read_variables(fields: Fields) -> dict[str, Variable]:
@@ -178,7 +178,7 @@ def read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger |
     inner = fields.fields("start", "start: {words: [hi, hello]}")
     if inner is None:
         return None
-    start = Trigger(
+    trigger = Trigger(
         inner.mark,
         _read_words(inner),
         read_match(inner),
@@ -188,17 +188,19 @@ def read_trigger(fields: Fields, variables: Mapping[str, Variable]) -> Trigger |
         inner.choice("contact", CONTACTS),
     )
     if isinstance(fields.raw("start"), Map) and not (
-        inner.has("words") or inner.has("pattern") or inner.has("event") or start.otherwise
+        inner.has("words") or inner.has("pattern") or inner.has("event") or trigger.otherwise
     ):
         fix = "add words, a pattern, an event or otherwise: true"
         fields.problems.add("E105", inner.mark, f"{inner.what}: there is nothing that starts the flow", fix)
     if inner.has("match") and not inner.has("words"):
-        fields.problems.add("E105", inner.mark_of("match"), f'{inner.what}: "match" is for words', "add the words")
-    for name in () if start.pattern is None else start.pattern.groupindex.keys() - variables.keys():
+        fields.problems.add(
+            "E105", inner.mark_of("match"), f'{inner.what}: "match" is for words', "add words, or remove it"
+        )
+    for name in () if trigger.pattern is None else trigger.pattern.groupindex.keys() - variables.keys():
         fix = did_you_mean(name, variables, f"declare it under vars: {name}: {{type: text}}")
         fields.problems.add("E301", inner.mark_of("pattern"), f'{inner.what}: no variable "{name}"', fix)
     inner.close()
-    return start
+    return trigger
 
 
 def _read_words(fields: Fields) -> tuple[tuple[str, Mark], ...]:

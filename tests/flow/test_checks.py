@@ -274,7 +274,7 @@ CASES = {
     "two flows for everything else": (
         "flow: main\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n---\n"
         "flow: two\nstart: {otherwise: true}\nsteps: {a: {say: x, then: end}}\n",
-        "6:8: E313 `otherwise` is taken: it starts flow main (choose another for one of them)",
+        "6:8: E313 `otherwise` is taken: it starts flow main (remove it from one of them)",
     ),
     "two flows of one name": (
         "flow: main\nsteps: {a: {say: x, then: end}}\n---\nflow: main\nsteps: {a: {say: x, then: end}}\n",
