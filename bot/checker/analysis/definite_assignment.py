@@ -22,7 +22,7 @@ from bot.checker.analysis.transfer_functions import (
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 
 By = EdgeTransfer | Root | None
-"""A way on, the flow that was opened, or (None) going back to a flow that rested."""
+"""An edge, the flow that was opened, or (None) going back to a flow that rested."""
 
 
 class Arrival(NamedTuple):
@@ -48,7 +48,7 @@ class DefiniteAssignment:
         self._failing: set[Place] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
-        self._ways = dict(self._all_ways(graph.analysis(Reachability)))
+        self._transfers = dict(self._all_ways(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
         self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by its first
@@ -66,22 +66,28 @@ class DefiniteAssignment:
         """What may be null while a conversation is at a step, after its own texts have been evaluated."""
         return after_texts(self._texts[place], self.at[place], seen)
 
-    def left(self, way: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null where a step is left by a way, before its transition; ``rested`` while it was at the step."""
-        state = rested if way.done else self.at[way.edge.source]
-        return way.left(state, self._brought(way.edge, state), seen)
+    def left(self, transfer: EdgeTransfer, rested: NullState, seen: OnRead = nobody_reads) -> NullState:
+        """What may be null where a step is left by an edge, before its transition; ``rested`` while it was at the step."""
+        state = rested if transfer.done else self.at[transfer.edge.source]
+        return transfer.left(state, self._brought(transfer.edge, state), seen)
 
-    def ways(self, place: Place) -> Iterator[EdgeTransfer]:
+    def transfers(self, place: Place) -> Iterator[EdgeTransfer]:
         """The edges from a step: failures only where it can fail."""
-        return (way for way in self._ways[place] if place in self._failing or not way.fails)
+        return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
-    def ways_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
+    def transfers_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
         """Those on which a conversation stays in its frame, or by which the frame ends."""
-        return (way for way in self.ways(place) if way.edge.target is None or self.stack.goes_over(way.edge))
+        return (
+            transfer
+            for transfer in self.transfers(place)
+            if transfer.edge.target is None or self.stack.goes_over(transfer.edge)
+        )
 
-    def ends_with(self, way: EdgeTransfer, name: VariableSet) -> bool:
+    def ends_with(self, transfer: EdgeTransfer, name: VariableSet) -> bool:
         """Whether the frame ends by an edge, other than by expiry, while a variable may be null."""
-        return _ends(way.edge) and bool(way.past(self.left(way, self.rested(way.edge.source))).null & name)
+        return _ends(transfer.edge) and bool(
+            transfer.past(self.left(transfer, self.rested(transfer.edge.source))).null & name
+        )
 
     def inputs_of(self, root: Root) -> TransferFunction:
         """What goes into a flow that is opened."""
@@ -103,9 +109,9 @@ class DefiniteAssignment:
     def _given(self) -> dict[str, VariableSet]:
         """The variables that the steps of each flow give something to."""
         found = dict.fromkeys(self._graph.library.flows, 0)
-        for (flow, _), ways in self._ways.items():
-            for way in ways:
-                found[flow] |= way.names
+        for (flow, _), transfers in self._transfers.items():
+            for transfer in transfers:
+                found[flow] |= transfer.names
         return found
 
     def _given_to(self, root: Root) -> TransferFunction:
@@ -119,7 +125,7 @@ class DefiniteAssignment:
                 self._runs_of.setdefault(root.place, []).append(place)
             for target in self.stack.returns.get(place, ()):
                 self._before[target].append(place)
-            for edge in (way.edge for way in self._ways[place]):
+            for edge in (transfer.edge for transfer in self._transfers[place]):
                 if edge.target is not None and self.stack.goes_over(edge):
                     self._before[edge.target].append(place)
                 if edge.target is not None and edge.returns:
@@ -143,24 +149,24 @@ class DefiniteAssignment:
         for target in self.stack.returns.get(place, ()):
             self._meet(target, rested, (place, None))
         failing = []
-        for way in self._ways[place]:
-            if way.fails:
-                failing.append(way)
+        for transfer in self._transfers[place]:
+            if transfer.fails:
+                failing.append(transfer)
             else:
-                self._take(way, rested)
-        for way in failing if failing and self._may_fail(place) else ():
-            self._take(way, rested)
+                self._take(transfer, rested)
+        for transfer in failing if failing and self._may_fail(place) else ():
+            self._take(transfer, rested)
 
-    def _take(self, way: EdgeTransfer, rested: NullState) -> None:
-        place = way.edge.source
-        if way.is_idle:
-            self._go_on(way.edge, rested if way.done else self.at[place], (place, way))
+    def _take(self, transfer: EdgeTransfer, rested: NullState) -> None:
+        place = transfer.edge.source
+        if transfer.is_idle:
+            self._go_on(transfer.edge, rested if transfer.done else self.at[place], (place, transfer))
             return
-        left = self.left(way, rested, self._noting(place))
-        for root in self._graph.roots_by.get(place, ()) if way.edge.success else ():
+        left = self.left(transfer, rested, self._noting(place))
+        for root in self._graph.roots_by.get(place, ()) if transfer.edge.success else ():
             if root.opening is Opening.PLAN:
                 self._meet(root.place, self._opened(root, left), (place, root))
-        self._go_on(way.edge, way.past(left, self._noting(place)), (place, way))
+        self._go_on(transfer.edge, transfer.past(left, self._noting(place)), (place, transfer))
 
     def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
         if edge.target is not None and self.stack.goes_over(edge):
@@ -210,7 +216,7 @@ class DefiniteAssignment:
             or not all(text.never_fails for text in self._texts[place])
         ):
             return True
-        return not all(way.never_fails for way in self._ways[place] if not way.fails)
+        return not all(transfer.never_fails for transfer in self._transfers[place] if not transfer.fails)
 
     # -- flows that are run ----------------------------------------------------------------------------------------
 

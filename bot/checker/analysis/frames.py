@@ -38,19 +38,19 @@ class FrameStack:
         """Whether a conversation that takes the edge may stay in its frame."""
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
-    def way_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
+    def path_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
         """A shortest path from what is opened on top of a step back to its flow, at another step."""
         waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
         seen = {begun for begun, _ in waiting}
         while waiting:
             here, edges = waiting.popleft()
             onward = [(edge.target, (*edges, edge)) for edge in self._graph.edges[here] if edge.target is not None]
-            for there, way in (*onward, *((begun, edges) for begun in self._begun_above(here))):
-                if there == target and way and way[-1].source[0] != target[0]:
-                    return way
+            for there, path in (*onward, *((begun, edges) for begun in self._begun_above(here))):
+                if there == target and path and path[-1].source[0] != target[0]:
+                    return path
                 if there not in seen:
                     seen.add(there)
-                    waiting.append((there, way))
+                    waiting.append((there, path))
         return ()
 
     def _begun_above(self, place: Place) -> Iterator[Place]:

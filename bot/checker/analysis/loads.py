@@ -152,10 +152,10 @@ _AT_ONCE = (Cause.FLOW, Cause.FAILED)
 """How a flow that is run may end in the turn that opens it."""
 
 
-class Through(NamedTuple):
+class FrameLoad(NamedTuple):
     """What is sent from a node to the end of its frame, where one turn can get there."""
 
-    stage: StepNode
+    step_node: StepNode
 
 
 class TurnLoads:
@@ -167,8 +167,8 @@ class TurnLoads:
         self._waits = PassableWaits(graph)
         self._over = set(filter(self._waits.may_be_over, graph.steps))
         bounds: dict[Node, int] = {}
-        for stage, most in (*self._nodes.bounds.items(), *((stage, 1) for stage in self._once())):
-            bounds[stage] = bounds[Through(stage)] = most
+        for step_node, most in (*self._nodes.bounds.items(), *((step_node, 1) for step_node in self._once())):
+            bounds[step_node] = bounds[FrameLoad(step_node)] = most
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
     def most(self, place: Place) -> float:
@@ -179,21 +179,21 @@ class TurnLoads:
         """The most messages of a turn that leaves a step at which the conversation waited."""
         turns: list[float] = [0]
         for edge in (edge for edge in self._graph.edges[place] if edge.cause is not Cause.TURN):
-            onward = (self._longest.seconds.get(stage, 0) for stage in self._after(edge))
+            onward = (self._longest.seconds.get(step_node, 0) for step_node in self._after(edge))
             turns.append(self._said(edge) + max(onward, default=0))
         return max(turns)
 
     def onward(self, place: Place) -> list[Place]:
-        """Where a turn can go on to from a step, and the flows that it runs on the way."""
+        """Where a turn can go on from a step, and the flows that it runs meanwhile."""
         opened = (first.place for first, _ in self._nodes.run_at(place))
-        return [*opened, *(stage.place for edge in self._at_once(place) for stage in self._after(edge))]
+        return [*opened, *(step_node.place for edge in self._at_once(place) for step_node in self._after(edge))]
 
     # -- what it is made of ----------------------------------------------------------------------------------------
 
     def _constraints(self) -> Iterator[tuple[Node, Constraint]]:
         for entered, put in self._nodes.entered():
             yield entered, Constraint(onward=put)
-            yield Through(entered), Constraint(onward=Through(put))
+            yield FrameLoad(entered), Constraint(onward=FrameLoad(put))
         for place in self._graph.steps:
             yield from self._come_to(place)
             for edge in self._at_once(place):
@@ -206,18 +206,18 @@ class TurnLoads:
         for opened, most in self._nodes.run_at(place):
             yield put, Constraint(own, opened, opens=True)
             if most > 1:
-                yield put, Constraint(own, opened, Through(opened), most - 1, opens=True)
+                yield put, Constraint(own, opened, FrameLoad(opened), most - 1, opens=True)
 
     def _left_by(self, edge: Edge) -> Iterator[tuple[Node, Constraint]]:
         here, runs = self._nodes.of(edge), self._nodes.run_at(edge.source) if edge.cause in _AT_ONCE else []
         sent = self._said(edge) + (self._graph.steps[edge.source].kind.most_messages if here.puts else 0)
-        inner, times = (Through(runs[0][0]), runs[0][1]) if runs else (None, 1)
+        inner, times = (FrameLoad(runs[0][0]), runs[0][1]) if runs else (None, 1)
         yield here, Constraint(sent, None, inner, times)
         if edge.target is None:
-            yield Through(here), Constraint(sent, None, inner, times)
+            yield FrameLoad(here), Constraint(sent, None, inner, times)
         for after in self._after(edge):
             yield here, Constraint(sent, after, inner, times)
-            yield Through(here), Constraint(sent, Through(after), inner, times)
+            yield FrameLoad(here), Constraint(sent, FrameLoad(after), inner, times)
 
     def _at_once(self, place: Place) -> Iterator[Edge]:
         """The edges that a turn can take through a step: past a wait too, if that may be over when it is reached."""
@@ -232,7 +232,7 @@ class TurnLoads:
         return self._nodes.after(edge) if edge.puts and not edge.returns else ()
 
     def _said(self, edge: Edge) -> int:
-        """The messages of a way on, with that of a question to which it returns."""
+        """The messages of an edge, with that of a question to which it returns."""
         returned = edge.target if edge.returns else None
         return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
 
@@ -252,7 +252,7 @@ class TurnLoads:
         return {place: component for component in found for place in component}
 
     def _given_by(self, place: Place) -> Iterator[str]:
-        """The variables to which a step or a way on from it gives something."""
+        """The variables that a step or an edge from it assigns."""
         step = self._graph.steps[place]
         yield from (item.name for item in step.options.set)
         yield from self._graph.flow(place).variables if step.kind.gives_any else step.kind.gives
@@ -292,7 +292,7 @@ class PassableWaits:
         )
 
     def _may_have_passed(self, moment: Template, place: Place) -> bool:
-        """What is reckoned from now alone, and has not passed whenever it is worked out, is in the future."""
+        """A moment computed from now alone, which has not passed whenever it is evaluated, is in the future."""
         reckoned = moment.names and moment.names <= CLOCK
         return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
 

@@ -75,7 +75,7 @@ class NullAnalysis:
         return {name: kinds[name] for name in names if name in kinds}
 
     def text(self, used: Used, flow: Flow) -> "AnalysedText":
-        """A text as it is worked out in a flow. What is inherited by many steps is one."""
+        """A text as it is evaluated in a flow. One that many steps inherit is the same."""
         key = (
             id(used.text),
             flow.name,
@@ -123,7 +123,7 @@ class AnalysedText:
 
     @cached_property
     def never_fails(self) -> bool:
-        """Whether it can be worked out whatever its variables are, but for null."""
+        """Whether it can be evaluated whatever its variables are, null aside."""
         return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
 
     @cached_property

@@ -50,11 +50,11 @@ class Provenance:
         self._reachability = graph.analysis(Reachability)
         self._assigned = graph.analysis(DefiniteAssignment)
 
-    def of(self, place: Place, name: VariableSet, way: EdgeTransfer | None = None) -> NullOrigin:
-        """Why a variable may be null at a step, or on a way on from it."""
+    def of(self, place: Place, name: VariableSet, transfer: EdgeTransfer | None = None) -> NullOrigin:
+        """Why a variable may be null at a step, or on an edge from it."""
         origin, backwards = NullOrigin(), list[Edge]()
-        if way is not None:
-            name = self._before(way, self._assigned.at[place].null, name, origin, backwards)
+        if transfer is not None:
+            name = self._before(transfer, self._assigned.at[place].null, name, origin, backwards)
         while name and (came := self._assigned.came(place, name)) is not None:
             target, (place, by, null) = place, came
             if isinstance(by, EdgeTransfer):
@@ -63,25 +63,25 @@ class Provenance:
                 name = self._handed(by, null, name, origin)
             else:
                 origin.over = origin.over or target
-                backwards += reversed(self._assigned.stack.way_back(place, target))
+                backwards += reversed(self._assigned.stack.path_back(place, target))
         before = self._reachability.path_to(place) if place in self._reachability.reached else ()
         origin.story = (*before, *reversed(backwards))
         return origin
 
     def _before(
-        self, way: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
+        self, transfer: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
     ) -> VariableSet:
-        """Which of those that were null before a way made this variable null past it; none where the way itself did."""
-        brought = self._brought(way, name)
-        backwards.append(way.edge)
-        if way.edge.cause in AFTER_RUN:
-            backwards += reversed(self._through(way.edge, brought))
-        copied = next(bits_of(way.copied(name, null)), 0)
+        """Which of those that were null before an edge made this variable null past it; none where the edge itself did."""
+        brought = self._brought(transfer, name)
+        backwards.append(transfer.edge)
+        if transfer.edge.cause in AFTER_RUN:
+            backwards += reversed(self._through(transfer.edge, brought))
+        copied = next(bits_of(transfer.copied(name, null)), 0)
         if copied:
             return copied
-        if brought is None and not way.names & name:
+        if brought is None and not transfer.names & name:
             return name & null
-        origin.edge, origin.brought = way.edge, brought
+        origin.edge, origin.brought = transfer.edge, brought
         return 0
 
     def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
@@ -91,16 +91,16 @@ class Provenance:
             origin.opened = root
         return next(bits_of(functions.copied(name, null)), 0)
 
-    def _brought(self, way: EdgeTransfer, name: VariableSet) -> BroughtValue | None:
-        """What a flow that was run before a way has given to a variable."""
-        if way.edge.cause not in AFTER_RUN or not way.edge.success:
+    def _brought(self, transfer: EdgeTransfer, name: VariableSet) -> BroughtValue | None:
+        """The output of a flow that was run before an edge which a variable got."""
+        if transfer.edge.cause not in AFTER_RUN or not transfer.edge.success:
             return None
-        runs = self._graph.steps[way.edge.source].kind.flows_run()
+        runs = self._graph.steps[transfer.edge.source].kind.flows_run()
         given = ((run, ours, theirs) for run in runs for ours, theirs in run.outputs.items())
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
     def _through(self, edge: Edge, brought: BroughtValue | None) -> tuple[Edge, ...]:
-        """A way through the flow that was run before an edge, to an end which brings back null."""
+        """A path through the flow that was run before an edge, to an end with a null output."""
         for run in self._graph.steps[edge.source].kind.flows_run():
             first = self._graph.opened_by(run.flow)
             if brought is not None and (found := self._to_end_with(first, self._assigned.nulls.of(brought[1]))):
@@ -109,26 +109,26 @@ class Provenance:
         return ()
 
     def _to_end_with(self, first: Place, name: VariableSet) -> tuple[Edge, ...]:
-        """A way from where a frame begins to an end of it at which a variable may be null."""
+        """A path from where a frame begins to an end of it at which a variable may be null."""
         came: dict[Place, EdgeTransfer | None] = {first: None}
         waiting = deque([first])
         while waiting:
             place = waiting.popleft()
-            for way in self._assigned.ways_in_frame(place):
-                if way.edge.target is not None and way.edge.target not in came:
-                    came[way.edge.target] = way
-                    waiting.append(way.edge.target)
-                elif self._assigned.ends_with(way, name):
-                    return self._back_to(first, way, name, came)
+            for transfer in self._assigned.transfers_in_frame(place):
+                if transfer.edge.target is not None and transfer.edge.target not in came:
+                    came[transfer.edge.target] = transfer
+                    waiting.append(transfer.edge.target)
+                elif self._assigned.ends_with(transfer, name):
+                    return self._back_to(first, transfer, name, came)
         return ()
 
     def _back_to(
-        self, first: Place, way: EdgeTransfer, name: VariableSet, came: dict[Place, EdgeTransfer | None]
+        self, first: Place, transfer: EdgeTransfer, name: VariableSet, came: dict[Place, EdgeTransfer | None]
     ) -> tuple[Edge, ...]:
-        """The edges up to a way, along which the variable is null as far as that can be followed."""
+        """The edges up to one, along which the variable is null as far as that can be followed."""
         backwards: list[Edge] = []
-        place = way.edge.source
-        name = self._before(way, self._assigned.at[place].null, name, NullOrigin(), backwards)
+        place = transfer.edge.source
+        name = self._before(transfer, self._assigned.at[place].null, name, NullOrigin(), backwards)
         while (shortest := came[place]) is not None:
             _, by, null = self._assigned.came(place, name) or (place, None, 0)
             if not isinstance(by, EdgeTransfer) or by.edge.source not in came:

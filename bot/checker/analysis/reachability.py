@@ -20,7 +20,7 @@ def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
             before, edge, inner = here
             if edge is not None:
                 found.append(edge)
-            stack += [before, inner]  # from the end: the inner way comes before its edge
+            stack += [before, inner]  # from the end: the inner path comes before its edge
     return tuple(reversed(found))
 
 
@@ -54,7 +54,7 @@ class Reachability:
         return edges_of(self.reached[place])
 
     def can_end(self, place: Place) -> bool:
-        """Whether the frame can end from there, in whatever way: alone, or with what lies below it."""
+        """Whether the frame can end from there, alone, or with what lies below it."""
         return place in self._leaving or any(place in found for found in self.ending.values())
 
     def can_be_taken(self, edge: Edge) -> bool:

@@ -23,7 +23,7 @@ from bot.checker.graph.traversal import reachable
 Sender = Place | Edge
 """What sends messages: a step, or an edge on which something is said."""
 
-_MOST_FRAMES = 10  # on top of each other, on a way
+_MOST_FRAMES = 10  # on top of each other, on a path
 
 
 class SilentTimes:
@@ -93,7 +93,7 @@ class SilentTimes:
             return
         for each, inner in self._longest.path(constraint.inner):
             if isinstance(each, EndNode):
-                yield each.stage
+                yield each.step_node
             yield from self._through(inner, depth + 1)
             yield inner.edge
 
@@ -225,8 +225,8 @@ class SubFlowSummaries:
 
     def bounds(self) -> Iterator[tuple[Node, int]]:
         """How often steps are visited on the way to an end."""
-        for stage, most in self._nodes.bounds.items():
-            yield from ((end, most) for ends in stage.ends for end in ends)
+        for step_node, most in self._nodes.bounds.items():
+            yield from ((end, most) for ends in step_node.ends for end in ends)
 
     def run(self, timed: TimedEdge) -> Iterator[Ends]:
         """The ends of the flows that run before an edge, those that it follows."""

@@ -13,7 +13,7 @@ from bot.steps.step_facts import RestFor
 class EndNode:
     """The time from a step until its frame ends; where ``heard``, the time since the contact spoke on the way."""
 
-    stage: "StepNode"
+    step_node: "StepNode"
     heard: bool
 
 
@@ -37,10 +37,10 @@ class StepNode:
         object.__setattr__(self, "ends", _ends_of(self))
 
 
-def _ends_of(stage: StepNode) -> tuple[Ends, Ends]:
-    return (EndNode(stage, heard=False), EndNode(stage, heard=True)), (
-        EndNode(stage, heard=False),
-        EndNode(stage, heard=True),
+def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
+    return (EndNode(step_node, heard=False), EndNode(step_node, heard=True)), (
+        EndNode(step_node, heard=False),
+        EndNode(step_node, heard=True),
     )
 
 
@@ -74,7 +74,7 @@ class StepNodes:
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
         """The nodes that count a visit, each with the node at which the step sends its message then."""
-        return ((stage, self._put[place]) for place, stage in self._entered.items())
+        return ((step_node, self._put[place]) for place, step_node in self._entered.items())
 
     def every(self, place: Place) -> tuple[Ends, Ends]:
         """The ends of all frames that are opened at a step one after the other, for the elements of a list."""
@@ -115,7 +115,7 @@ def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
 
 
 def messages_said(edge: Edge) -> int:
-    """How many messages are sent on the way through a transition."""
+    """How many messages are sent on an edge's transition."""
     return 0 if edge.transition is None else (edge.transition.say is not None) + (edge.transition.ask is not None)
 
 

@@ -157,7 +157,7 @@ BroughtBack = tuple[VariableSet, VariableSet]
 
 
 class EdgeTransfer:
-    """One way on from a step, with all that happens on it. ``done``: the step has done its work; ``fails``: it could not.
+    """An edge from a step, with all that happens to variables on it. ``done``: the step has done its work; ``fails``: it could not.
 
     ``is_idle``: nothing happens on it to any variable.
     """
@@ -266,7 +266,7 @@ def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
 
 
 def _option_uses(options: StepOptions) -> Iterator[Used]:
-    """What is worked out on leaving a step with success, its `set` aside."""
+    """What is evaluated on leaving a step with success, its `set` aside."""
     yield from map(Used, (*options.untag, *options.tag))
     for name in (*options.cancel, *(plan.name for plan in options.schedule)):
         yield Used(name, null=Null.NEEDED)
@@ -276,7 +276,7 @@ def _option_uses(options: StepOptions) -> Iterator[Used]:
 
 
 def _said(transition: Transition, told: frozenset[str]) -> Iterator[Used]:
-    """What is worked out at a transition, its `set` aside."""
+    """What is evaluated at a transition, its `set` aside."""
     needed = (text for text in (transition.say, transition.ask, *transition.cancel) if text is not None)
     yield from (Used(text, told, Null.NEEDED) for text in needed)
     yield from (Used(text, told) for text in (*transition.untag, *transition.tag))

@@ -1,4 +1,4 @@
-"""A bot as a graph: every step of every flow, and every way in which a conversation gets from one to another.
+"""A bot as a graph: every step of every flow, and an edge for each way in which a conversation gets from one to another.
 
 It says more than can happen, never less: what depends on values may be the case. An edge leads within a frame; what
 opens frames (starts, plans, `run`, interruptions) are roots.

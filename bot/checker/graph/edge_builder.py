@@ -1,4 +1,4 @@
-"""What leads on from each step: its ways, the words that are heard there, and the ways back to questions before."""
+"""Builds the edges of a bot: the transitions of each step, the words understood there, and returns to earlier questions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -173,7 +173,7 @@ def opened_by(library: Library, target: str) -> Place:
 
 
 def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpression]:
-    """What is worked out when a step is left by a way."""
+    """What is evaluated when a step is left by a transition."""
     if resolved.written is not None:
         yield from resolved.written.uses()
     if resolved.success:
@@ -185,7 +185,7 @@ def _written(edge: Edge) -> str | None:
 
 
 def _to(edge: Edge, target: Place) -> Edge:
-    """The same way on, to another step, where the conversation comes from."""
+    """The same edge to another step, from which the conversation came."""
     transition, success, word = edge.transition, edge.success, edge.word
     return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, transition, success, word=word, returns=True)
 
@@ -242,7 +242,7 @@ class OldTaps:
         return (place for questions in self._flows.values() for place in questions)
 
     def edges(self) -> Iterator[Edge]:
-        """Enough ways to all such questions. Where one question can be opened, so can the next."""
+        """Enough edges to all such questions: where one question can be opened, so can the next."""
         for place, step in self._steps.items():
             if self._flows and step.kind.hears and step.defaults.old_taps == REOPEN:
                 for target in self._opened_from(place):

@@ -1,4 +1,4 @@
-"""What a graph is made of: its steps, and the ways on from them."""
+"""Edges of the graph: how a conversation gets from one step to another, and what makes it do so."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -31,11 +31,11 @@ AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
-    """One way on from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.
+    """One edge from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.
 
     ``puts``: the target's question or message is put, which is not so where a transition only says something and the step
     goes on waiting. ``word`` is the word that leads there, where one does.
-    ``fails``: a text or a value fails, at entering or on another way out; ``idle``: none of them can. ``returns``: it leads back to a step at which
+    ``fails``: a text or a value fails, at entering or on another edge; ``idle``: none of them can. ``returns``: it leads back to a step at which
     the conversation has been. ``again``: it puts the step once more, which is no new visit.
     """
 

@@ -20,7 +20,7 @@ from bot.steps.transition import evaluate, templates_in
 from bot.types.text_types import ChoiceVariable
 from bot.types.type_registry import Mismatch, Variable
 
-_MOST = 256  # ways in which the variables of a condition may be, all together
+_MOST = 256  # combinations of values of the variables of a condition
 _QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 Known = Mapping[str, AbstractValues]
 
@@ -208,7 +208,7 @@ def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def _as_value(variable: Variable, value: Any) -> AbstractValue:
-    """A value as it is one of a variable; what does not fit never comes to be one."""
+    """A value as its variable takes it; null for one that does not fit."""
     try:
         return just(variable.coerce(value, None))
     except Mismatch:

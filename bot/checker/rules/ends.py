@@ -18,11 +18,13 @@ def find_ends(graph: Graph) -> Iterator[Finding]:
 
 def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
     """Of several that lead to each other, the first."""
-    lost = [place for place in graph.steps if place not in reachability.reached]
-    among = set(lost)
-    heads = [place for place in lost if all(e.source == place or e.source not in among for e in graph.edges_to[place])]
+    unreached = [place for place in graph.steps if place not in reachability.reached]
+    among = set(unreached)
+    heads = [
+        place for place in unreached if all(e.source == place or e.source not in among for e in graph.edges_to[place])
+    ]
     reported: set[Place] = set()
-    for place in (*heads, *lost):
+    for place in (*heads, *unreached):
         if place not in reported:
             reported.update(
                 reachable([place], lambda here: (other for other in _led_to(here, graph) if other not in reported))
@@ -32,7 +34,7 @@ def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
 
 
 def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
-    """What a step leads to, runs and schedules: all that is lost with it."""
+    """What a step leads to, runs and schedules: all that nobody reaches with it."""
     yield from (edge.target for edge in graph.edges[place] if edge.target is not None)
     yield from (root.place for root in graph.roots_by.get(place, ()))
 

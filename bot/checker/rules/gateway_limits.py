@@ -66,7 +66,7 @@ def _late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[_Late]:
 
 
 def _said_on(edge: Edge, step: Step) -> str:
-    """What is sent on the way through a transition, or put again by a reminder; empty where nothing is."""
+    """What is sent on a transition, or by a reminder that asks again; empty where nothing is."""
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"what `{edge.outcome}` says"
@@ -94,7 +94,7 @@ PER_MINUTE = 60
 
 @rule(W601="more messages in one turn than a minute allows")
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
-    """Steps by which a turn comes to send more than a minute allows; of a circle the first."""
+    """Steps after which a turn can send more than a minute allows; of a cycle the first."""
     turns = TurnLoads(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}

@@ -40,13 +40,13 @@ def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
 
 
 def _silent_failure(graph: Graph, place: Place) -> Edge | None:
-    """A way on which a model fails and nothing is said."""
+    """An edge on which a model fails and nothing is sent."""
     ways = (edge for edge in graph.edges[place] if graph.steps[place].lets_down(edge.outcome) and not edge.fails)
     return next((edge for edge in ways if _is_silent(graph, edge, {place})), None)
 
 
 def _is_silent(graph: Graph, edge: Edge, seen: set[Place]) -> bool:
-    """Whether a way may come to rest, or to an end, with nothing said. What is put again or handed on says something."""
+    """Whether a path may wait or end with nothing sent. A question asked again, or a message handed on, counts as sent."""
     transition = edge.transition
     written = None if transition is None or transition.then is None else transition.then.text
     if (

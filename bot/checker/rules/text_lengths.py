@@ -53,7 +53,7 @@ class _Text:
         return self.seen.bounds.of(self.text)
 
     def rendered(self) -> Iterator[tuple[Values, str]]:
-        """What it may come to, with the values that make it so."""
+        """What it may evaluate to, each with the values that make it so."""
         names = set(self.text.names).union(*(given.condition.names for given in self.sent.given))
         for values in self.seen.trials.of(names):
             scope = self.seen.trials.scope(values)
@@ -87,7 +87,7 @@ def notes(library: Library) -> list[Note]:
 
 
 def _texts(library: Library) -> Iterator[_Text]:
-    """Every wording, once for each language in which it may come to something else."""
+    """Every wording, once for each language in which it may evaluate to something else."""
     known: set[tuple[Mark, str | None, int | None, str]] = set()
     for message in messages(library):
         for sent in message.texts:

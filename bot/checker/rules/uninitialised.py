@@ -22,7 +22,7 @@ class _Fault:
     """A variable that may be null where a text is evaluated: at a step, or on an edge from it."""
 
     place: Place
-    way: EdgeTransfer | None
+    transfer: EdgeTransfer | None
     text: AnalysedText
     name: VariableSet
     fails: bool
@@ -39,7 +39,7 @@ def find_uninitialised(graph: Graph) -> Iterator[Finding]:
         reported.setdefault((fault.text.used.text.mark, fault.name), fault)
     for fault in reported.values():
         (name,) = assigned.nulls.names_in(fault.name)
-        yield _Telling(graph, fault, name, origins.of(fault.place, fault.name, fault.way)).finding()
+        yield _Telling(graph, fault, name, origins.of(fault.place, fault.name, fault.transfer)).finding()
 
 
 def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
@@ -52,18 +52,18 @@ def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
         for used in notice_uses(step):
             text = assigned.nulls.text(used, graph.flow(place))
             seen(text, text.read(rested.null))
-        for way in (way for way in assigned.ways(place) if not way.is_idle):
-            seen = _into(found, place, way, expected=bool(named))
-            way.past(assigned.left(way, rested, seen), seen)
+        for transfer in (transfer for transfer in assigned.transfers(place) if not transfer.is_idle):
+            seen = _into(found, place, transfer, expected=bool(named))
+            transfer.past(assigned.left(transfer, rested, seen), seen)
         yield from found
 
 
-def _into(found: list[_Fault], place: Place, way: EdgeTransfer | None, *, expected: bool) -> OnRead:
+def _into(found: list[_Fault], place: Place, transfer: EdgeTransfer | None, *, expected: bool) -> OnRead:
     """Notes faults. ``expected``: the step says itself where such failures lead, so that they are none."""
 
     def note(text: AnalysedText, read: NullEffect) -> None:
         names = read.holes if expected else read.holes | read.fails
-        found.extend(_Fault(place, way, text, name, bool(name & read.fails)) for name in bits_of(names))
+        found.extend(_Fault(place, transfer, text, name, bool(name & read.fails)) for name in bits_of(names))
 
     return note
 

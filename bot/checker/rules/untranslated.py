@@ -80,14 +80,14 @@ def _other_values(spoken: _Language) -> Iterator[Finding]:
         text = spoken.locale.texts.get(spot.path)
         if text is not None and spot.part in _COMPARED:
             ours, theirs = _templates(spot.node), _templates(text)
-            lost = _all(values_shown, ours) - _all(values_used, theirs)
+            missing = _all(values_shown, ours) - _all(values_used, theirs)
             strange = _all(values_shown, theirs) - _all(values_used, ours)
-            if lost or strange:
-                yield _differs(spot, text, sorted(lost), sorted(strange))
+            if missing or strange:
+                yield _differs(spot, text, sorted(missing), sorted(strange))
 
 
-def _differs(spot: Spot, text: Node, lost: list[str], strange: list[str]) -> Finding:
-    parts = [f"does not show {_listed(lost)}"] * bool(lost) + [f"shows {_listed(strange)}"] * bool(strange)
+def _differs(spot: Spot, text: Node, missing: list[str], strange: list[str]) -> Finding:
+    parts = [f"does not show {_listed(missing)}"] * bool(missing) + [f"shows {_listed(strange)}"] * bool(strange)
     what = f"{_key(spot)}: the translation {' and '.join(parts)}, unlike the flow's text"
     return Finding.at("W803", text.mark, what, "show the same values in every language")
 
