@@ -47,7 +47,7 @@ def command(ctx: click.Context, folder: Path | None, url: str | None, as_json: b
       $ bot doctor --url https://bot.example
       ok    gateway    the key is accepted; templates of the channel: 4
       fail  webhook    its certificate is refused: certificate has expired
-                       renew it, for this very name
+                       replace it by a certificate for this name
 
     Exit code 0: no check failed. 1: a check failed.
     """
@@ -157,7 +157,7 @@ def _outside(
 ) -> Iterator["Check"]:
     """What has to answer: the server, both services, the hosts of the files, the public address."""
     from bot.clock import SystemClock
-    from bot.doctor import address, machine_checks, network_checks
+    from bot.doctor import machine_checks, network_checks
     from bot.doctor.check_results import Check, fail, warn
 
     def files() -> Iterator["CheckResult"]:
@@ -180,7 +180,9 @@ def _outside(
         yield _known(warn("webhook", "its public address is not known", advice))
     else:
         path, now = settings.webhook_path, SystemClock().now()
-        yield Check(lambda: address.public_address(public, path, now), fail("webhook", late, address.NOT_REACHED))
+        yield Check(
+            lambda: network_checks.public_address(public, path, now), fail("webhook", late, network_checks.NOT_REACHED)
+        )
 
 
 def _gateway(bot: Folder, settings: Settings, library: "Future[Library | None]") -> Iterator["CheckResult"]:

@@ -53,13 +53,13 @@ def env_file(folder: Path) -> Iterator[CheckResult]:
 
 
 def variables(environ: Iterable[str]) -> Iterator[CheckResult]:
-    """Variables that look like settings and are none."""
+    """Variables that look like settings but are unknown."""
     for line in unknown_variables(environ):
         yield warn("settings", line, "correct its name, in the environment or in .env")
 
 
 def store_state(store: Path, now: datetime) -> Iterator[CheckResult]:
-    """What the store tells of how things went."""
+    """The state of the store, and what it says about past events."""
     try:
         found = health(store)
     except StoreMissing:
@@ -124,7 +124,7 @@ def _events(found: StoreHealth, now: datetime) -> Iterator[CheckResult]:
     else:
         yield ok("events", f"the last came at {found.last_received.astimezone():%Y-%m-%d %H:%M}")
     if found.last_stale is not None and now - found.last_stale <= SILENCE:
-        what = f"rightly signed ones that were refused for their timestamps: {found.stale}, the last at "
+        what = f"correctly signed events that were rejected because their timestamps are too far off: {found.stale}, the last at "
         advice = "set this machine's clock; else raise BOT_WEBHOOK_TOLERANCE, up to 10800 seconds"
         yield fail("events", f"{what}{found.last_stale.astimezone():%Y-%m-%d %H:%M}", advice)
 

@@ -1,5 +1,6 @@
 """Checks over the network: both services, the files that flows send, and the webhook's public address."""
 
+import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -15,7 +16,7 @@ from bot.core.messages import MEDIA_BYTES
 from bot.doctor.check_results import Check, CheckResult, fail, ok, together, warn
 from bot.flow.library import Library, template_uses
 from bot.gateway.gateway_account import TemplateInfo
-from bot.http_client import HttpClient, HttpError
+from bot.http_client import CERTIFICATE_REFUSED, HttpClient, HttpError, Response
 from bot.runtime.file_calls import Downloads, DownloadTooLarge, NotFetched
 from bot.runtime.template_check import misfits
 from bot.settings import ModelService
@@ -145,3 +146,60 @@ def _judged(file: SentFile, place: str, start: bytes) -> CheckResult:
     what = "" if found is None else f": by its content it is {found.name}"
     advice = "see what the address really leads to"
     return fail("files", f"{place} is no {file.kind} that the gateway takes{what}", advice)
+
+
+RENEWED_BEFORE = timedelta(days=14)
+ABOUT = "webhook"
+NOT_REACHED = "does `bot serve` run, and does the proxy lead to it?"
+RENEW = "replace it by a certificate for this name, from an authority that the gateway knows"
+
+
+def public_address(url: str, path: str, now: datetime) -> Iterator[CheckResult]:
+    """Look at the bot from outside. ``url`` is its public base address, ``path`` the webhook's."""
+    if urlsplit(url).scheme != "https":
+        yield fail(ABOUT, f"{url} is not https", "put a proxy with a certificate before the bot (docs/going-live.md)")
+    unsigned = {"Content-Type": "application/json"}
+    try:
+        with closing(HttpClient(url, seconds=PATIENCE, connections=1, own=True)) as http:
+            with http.stream("POST", path, b"{}", unsigned, idle_seconds=PATIENCE, seconds=PATIENCE) as answer:
+                if (ends := answer.certificate_ends()) is not None:
+                    yield certificate(ends, now)
+                whole = Response(answer.status, answer.headers, b"".join(answer.chunks))
+            if whole.status >= 500:  # the proxy's own
+                yield fail(ABOUT, f"{url}{path} answers {whole.status}: the bot is not reached", NOT_REACHED)
+                return
+            yield _webhook(f"{url}{path}", whole)
+            yield _ready(http.get("/readyz", {}))
+    except HttpError as error:
+        refused = CERTIFICATE_REFUSED in str(error)
+        yield fail(ABOUT, str(error), RENEW if refused else error.advice or NOT_REACHED)
+
+
+def certificate(ends: datetime, now: datetime) -> CheckResult:
+    """How long the accepted certificate is still valid."""
+    left = ends - now
+    what = f"its certificate holds for {left.days} more days"
+    return ok(ABOUT, what) if left > RENEWED_BEFORE else warn(ABOUT, what, "check why it is not renewed")
+
+
+def _webhook(url: str, answer: Response) -> CheckResult:
+    """Whether the bot itself rejects an unsigned request."""
+    if answer.status == 401 and "X-Service-Timestamp" in _message(answer):
+        return ok(ABOUT, f"{url} is the bot")
+    what = f"{url} answers {answer.status} to what should be a 401 of the bot's"
+    return fail(ABOUT, what, "check where the proxy leads, and BOT_WEBHOOK_PATH")
+
+
+def _ready(answer: Response) -> CheckResult:
+    if answer.status == 200:
+        return ok(ABOUT, "the bot says that it is ready")
+    if answer.status == 503:
+        return fail(ABOUT, f"the bot is not ready: {_message(answer)}", "see its log")
+    return ok(ABOUT, f"/readyz is not visible from outside ({answer.status})")
+
+
+def _message(answer: Response) -> str:
+    try:
+        return str(json.loads(answer.body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -168,7 +168,9 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
         and "warn: messages and turns that were given up: 1" in store
     )
     assert "warn: the last came 9 days ago" in events
-    assert events[-1].startswith("fail: rightly signed ones that were refused for their timestamps: 3")
+    assert events[-1].startswith(
+        "fail: correctly signed events that were rejected because their timestamps are too far off: 3"
+    )
     (secrets,) = about(found, "secrets")
     assert secrets.startswith("warn: others on this machine can read")
 

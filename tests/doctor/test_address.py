@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from bot.clock import MovableClock
-from bot.doctor.address import public_address
+from bot.doctor.network_checks import public_address
 from bot.emulator import Emulator
 from bot.store.store_schema import migrate
 from bot.web.web_service import WebService
@@ -70,7 +70,7 @@ def test_the_certificate_is_looked_at(
     assert f"{first.state}: {first.what}".startswith(words)
     if first.state == "fail":
         assert first.what.endswith("its certificate is refused: it is for another name")
-        assert "one for this very name" in first.advice
+        assert "a certificate for this name" in first.advice
 
 
 def test_a_certificate_that_nobody_knows_is_refused() -> None:
