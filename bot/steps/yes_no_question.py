@@ -11,7 +11,7 @@ from bot.expressions.formats import as_spoken
 from bot.lang.languages import CONTACT_LANGUAGE, wording
 from bot.lang.word_matching import normalise
 from bot.steps.step_results import Reply, ReplyId, StepContext, value_hash
-from bot.types.yes_no import yes_or_no
+from bot.types.yes_no_type import yes_or_no
 
 MOST_TEXT = 200  # characters of one text among what is asked about
 MOST_VALUES = INTERACTIVE_BODY // 3  # more do not fit, with their commas

@@ -1,4 +1,4 @@
-"""The types of variables that are written: text, choice, boolean."""
+"""The types text and choice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,7 @@ from bot.keys.key_schemas import ANY_TEXT, Schemas, integer, one_or_several, tak
 from bot.keys.patterns import PATTERN_KEYS, matches, read_pattern
 from bot.lang.source import Scalar
 from bot.lang.word_matching import normalise
-from bot.types.variable import Mismatch, Unfit, Variable, mismatch
-from bot.types.yes_no import yes_or_no
+from bot.types.variable import Mismatch, Variable, mismatch
 
 LONGEST = TEXT_BODY  # characters: no message of a contact has more
 FILLER = "m"  # what a text of the greatest length is tried out with
@@ -128,39 +127,3 @@ class ChoiceVariable(Variable):
         if not found:
             raise Mismatch(f"it is none of {', '.join(self.of)}")
         return found[0]
-
-
-@dataclass(frozen=True, slots=True)
-class BooleanVariable(Variable):
-    """Yes or no.
-
-    agreed: boolean
-    """
-
-    type: ClassVar[str] = "boolean"
-    kind: ClassVar[ValueKind] = ValueKind.BOOLEAN
-    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
-    example_answers: ClassVar[tuple[str, ...]] = ("yes", "no")
-
-    @property
-    def values(self) -> tuple[bool, ...]:
-        """Both."""
-        return True, False
-
-    @property
-    def takes_every(self) -> bool:
-        """True and false are all that there is."""
-        return True
-
-    def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
-        said = yes_or_no(text, language)
-        if said is None:
-            raise Unfit("it is neither yes nor no")
-        return said
-
-    def _from_value(self, value: Any, now: datetime | None) -> bool:
-        if value in (True, "true"):
-            return True
-        if value in (False, "false"):
-            return False
-        raise mismatch(value, "true or false")

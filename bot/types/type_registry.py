@@ -30,8 +30,9 @@ from bot.types.address_types import EmailVariable, PhoneVariable
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import IntegerVariable, NumberVariable
 from bot.types.structured_types import ListVariable, LocationVariable, MediaVariable, ObjectVariable
-from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
+from bot.types.text_types import ChoiceVariable, TextVariable
 from bot.types.variable import Answer, AnswerCheck, Mismatch, Unfit, Variable
+from bot.types.yes_no_type import BooleanVariable
 
 __all__ = ["TYPES", "Answer", "Mismatch", "Unfit", "Variable", "read_variable"]
 

@@ -17,8 +17,9 @@ from bot.steps.control_steps import MOST_ELEMENTS
 from bot.types.date_types import DateTimeVariable, DateVariable, TimeVariable
 from bot.types.number_types import NumberVariable
 from bot.types.structured_types import ListVariable, ObjectVariable
-from bot.types.text_types import BooleanVariable, ChoiceVariable, TextVariable
+from bot.types.text_types import ChoiceVariable, TextVariable
 from bot.types.type_registry import Variable
+from bot.types.yes_no_type import BooleanVariable
 
 NAME, ADDRESS = "Ann", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)

@@ -1,9 +1,14 @@
-"""How people say yes and no: what is understood. What the bot's own buttons say: `bot.lang.languages`."""
+"""The type boolean, and how people say yes and no in many languages. What the bot's buttons say: `bot.lang.languages`."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
 
+from bot.expressions.abstract_values import ValueKind
 from bot.lang.languages import ENGLISH, without_country
 from bot.lang.word_matching import normalise
+from bot.types.variable import Unfit, Variable, mismatch
 
 _WORDS: dict[str, tuple[str, str]] = {
     "ar": ("نعم, اي, ايوه, ايوا, أجل, طبعا, تمام", "لا, كلا, لا شكرا"),
@@ -60,3 +65,39 @@ def yes_or_no(text: str, language: str | None = None) -> bool | None:
         if (said := _MEANING.get(spoken, {}).get(word)) is not None:
             return said
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanVariable(Variable):
+    """Yes or no.
+
+    agreed: boolean
+    """
+
+    type: ClassVar[str] = "boolean"
+    kind: ClassVar[ValueKind] = ValueKind.BOOLEAN
+    made_of: ClassVar[frozenset[ValueKind]] = frozenset({ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.NUMBER})
+    example_answers: ClassVar[tuple[str, ...]] = ("yes", "no")
+
+    @property
+    def values(self) -> tuple[bool, ...]:
+        """Both."""
+        return True, False
+
+    @property
+    def takes_every(self) -> bool:
+        """True and false are all that there is."""
+        return True
+
+    def _from_text(self, text: str, now: datetime, language: str | None) -> bool:
+        said = yes_or_no(text, language)
+        if said is None:
+            raise Unfit("it is neither yes nor no")
+        return said
+
+    def _from_value(self, value: Any, now: datetime | None) -> bool:
+        if value in (True, "true"):
+            return True
+        if value in (False, "false"):
+            return False
+        raise mismatch(value, "true or false")

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.lang.languages import WORDINGS
-from bot.types.yes_no import yes_or_no
+from bot.types.yes_no_type import yes_or_no
 
 
 @pytest.mark.parametrize(
