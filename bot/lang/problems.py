@@ -1,6 +1,6 @@
 """Problems of a bot's files: what is wrong, at which place, and what to do. They are collected, not raised.
 
-flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)
+It reads ``flows/order.yml:14:9: E102 no step "pya" (did you mean "pay"?)``.
 """
 
 import difflib

@@ -29,7 +29,7 @@ _LONGEST_PHONE = 40  # characters
 class EmailVariable(Variable):
     """An email address; its domain in small letters.
 
-    email: email
+    ``email: email``
     """
 
     type: ClassVar[str] = "email"

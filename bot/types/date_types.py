@@ -94,7 +94,7 @@ class _OnCalendar(Variable):
 class DateVariable(_OnCalendar):
     """A day.
 
-    eta: {type: date, after: today, within: 14d}
+    ``eta: {type: date, after: today, within: 14d}``
     """
 
     type: ClassVar[str] = "date"
@@ -127,7 +127,7 @@ class DateVariable(_OnCalendar):
 class DateTimeVariable(_OnCalendar):
     """A day and a time, in the bot's time zone.
 
-    slot: {type: datetime, after: now}
+    ``slot: {type: datetime, after: now}``
     """
 
     type: ClassVar[str] = "datetime"
@@ -156,7 +156,7 @@ class DateTimeVariable(_OnCalendar):
 class TimeVariable(Variable):
     """A time of day, from ``least`` to ``most``, both included.
 
-    opens: {type: time, min: '9:00', max: '18:00'}
+    ``opens: {type: time, min: '9:00', max: '18:00'}``
     """
 
     least: time | None = None

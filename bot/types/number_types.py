@@ -22,7 +22,7 @@ _THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})[.,](\d{3})(?![\d.,])")
 class NumberVariable(Variable):
     """A number, exact: 0.1 stays 0.1.
 
-    weight: {type: number, min: 0, max: 30}
+    ``weight: {type: number, min: 0, max: 30}``
     """
 
     least: float | None = None

@@ -21,7 +21,7 @@ _SIZE = re.compile(r"([1-9]\d{0,5}) ?(KB|MB)")
 class ListVariable(Variable):
     """A list.
 
-    basket: {type: list, max: 20}
+    ``basket: {type: list, max: 20}``
     """
 
     most: int | None = None
@@ -56,7 +56,7 @@ class ListVariable(Variable):
 class ObjectVariable(Variable):
     """A record or a map.
 
-    order: object
+    ``order: object``
     """
 
     type: ClassVar[str] = "object"
@@ -106,7 +106,7 @@ def _in_zone(value: Any, zone: tzinfo | None, levels: int, measure: Measure) -> 
 class MediaVariable(Variable):
     """A file that the contact sent. With ``keep``, an answer is fetched and kept before the question is left.
 
-    photo: {type: media, kinds: image, keep: true, max: 5MB}
+    ``photo: {type: media, kinds: image, keep: true, max: 5MB}``
     """
 
     kinds: tuple[str, ...] = MEDIA_KINDS
@@ -159,7 +159,7 @@ class MediaVariable(Variable):
 class LocationVariable(Variable):
     """A place on the map that the contact sent.
 
-    spot: location
+    ``spot: location``
     """
 
     type: ClassVar[str] = "location"

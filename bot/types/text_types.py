@@ -25,7 +25,7 @@ _CLOCK_AND_CALENDAR = frozenset({ValueKind.DATE, ValueKind.DATETIME, ValueKind.T
 class TextVariable(Variable):
     """Any text, or one that matches a pattern in full.
 
-    code: {type: text, pattern: '[A-Z]{2}[0-9]{4}', example: AB1234}
+    ``code: {type: text, pattern: '[A-Z]{2}[0-9]{4}', example: AB1234}``
     """
 
     pattern: Any = None
@@ -92,7 +92,7 @@ class TextVariable(Variable):
 class ChoiceVariable(Variable):
     """One of a few texts. ``also`` are their equals in other languages, in the same order.
 
-    size: {type: choice, of: [S, M, L]}
+    ``size: {type: choice, of: [S, M, L]}``
     """
 
     of: tuple[str, ...] = ()

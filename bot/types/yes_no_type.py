@@ -71,7 +71,7 @@ def yes_or_no(text: str, language: str | None = None) -> bool | None:
 class BooleanVariable(Variable):
     """Yes or no.
 
-    agreed: boolean
+    ``agreed: boolean``
     """
 
     type: ClassVar[str] = "boolean"
