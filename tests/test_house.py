@@ -53,6 +53,7 @@ ONLY_IN = {
     "urllib3": ("http_client.py",),
     "prometheus_client": ("metrics.py",),
     "sqlite3": ("store",),
+    "sqlite_utils": ("store",),
     "click": ("cli", "emulator/__main__.py"),
     "pytest": ("testing/pytest_plugin.py",),
 }

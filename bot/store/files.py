@@ -16,11 +16,11 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from bot.core.errors import BotError
 
-ENGINE_ID, INBOX_ID = 0x626F7431, 0x626F7432
-"""SQLite's ``application_id`` of the two files: it says which one a file is."""
+ENGINE_FILE, INBOX_FILE = "bot-engine", "bot-inbox"
+"""The sets of migrations (of sqlite-utils) of the two files: a file's own table of them says which one it is."""
 
-VERSIONS = {ENGINE_ID: 1, INBOX_ID: 1}
-"""The version of each file's schema (`bot.store.store_schema`), which is SQLite's ``user_version``."""
+VERSIONS = {ENGINE_FILE: 1, INBOX_FILE: 1}
+"""The version of each file's schema: how many migrations its set has (`bot.store.store_schema`)."""
 
 _INBOX = ".inbox"
 _BUSY_SECONDS = 5.0
@@ -205,23 +205,24 @@ def open_to_copy(path: Path) -> sqlite3.Connection:
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     try:
         with trouble_in_words(path):
-            file_id, version = file_version(connection)
-        if file_id not in VERSIONS:
+            name, version = file_version(connection)
+        if name not in VERSIONS:
             raise StoreMissing(f"{path} is no store of this program: name another with BOT_STORE")
-        if version > VERSIONS[file_id]:
+        if version > VERSIONS[name]:
             raise StoreTooNew(path)
-        if version < VERSIONS[file_id]:
+        if version < VERSIONS[name]:
             raise StoreOutdated(f"{path} is of an older version: start the server once, it brings it up to date")
     except BotError:
         connection.close()
         raise
 
 
-def file_version(connection: sqlite3.Connection) -> tuple[int, int]:
-    """Which file it is (`ENGINE_ID`, `INBOX_ID` or something else), and the version of its schema."""
-    (file_id,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return file_id, version
+def file_version(connection: sqlite3.Connection) -> tuple[str, int]:
+    """Which file it is (`ENGINE_FILE`, `INBOX_FILE`; "" where it is neither), and how many migrations it has had."""
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone() is None:
+        return "", 0
+    names = [name for (name,) in connection.execute("SELECT migration_set FROM _sqlite_migrations")]
+    return (names[0], len(names)) if names else ("", 0)
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:

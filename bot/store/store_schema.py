@@ -3,15 +3,17 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+from sqlite_utils import Database, Migrations
+
 from bot.store.files import (
-    ENGINE_ID,
-    INBOX_ID,
+    ENGINE_FILE,
+    INBOX_FILE,
+    VERSIONS,
     FileLock,
     StoreTooNew,
     close_writer,
@@ -227,20 +229,29 @@ _TAKEN_BEFORE = """
 """
 
 
-@dataclass(frozen=True)
-class Schema:
-    """The schema of one of the files. ``steps`` are scripts: a file of version n has had the first n of them.
-
-    A change of the schema is one more step, and its number goes into `bot.store.files.VERSIONS`.
-    """
-
-    name: str
-    file_id: int
-    steps: tuple[str, ...]
+inbox_schema = Migrations(INBOX_FILE)
+engine_schema = Migrations(ENGINE_FILE)
+"""What makes each file. A change of the schema is one more migration, counted in `bot.store.files.VERSIONS`."""
 
 
-INBOX_SCHEMA = Schema("inbox", INBOX_ID, (_INBOX,))
-ENGINE_SCHEMA = Schema("engine", ENGINE_ID, (_ENGINE,))
+@inbox_schema(name="1 schema")
+def _make_inbox_tables(db: Database) -> None:
+    _execute(db, _INBOX)
+
+
+@engine_schema(name="1 schema")
+def _make_engine_tables(db: Database) -> None:
+    _execute(db, _ENGINE)
+
+
+def _execute(db: Database, script: str) -> None:
+    """Execute statements, each of which ends with its line: `executescript` would commit what came before."""
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""
 
 
 def migrate(store: Path) -> None:
@@ -254,7 +265,7 @@ def migrate(store: Path) -> None:
         for file in (store, log):
             held.callback(FileLock(file).release)
         check_both(store)
-        with _migrated(store, ENGINE_SCHEMA) as engine_db, _migrated(log, INBOX_SCHEMA) as inbox_db:
+        with _migrated(store, engine_schema) as engine_db, _migrated(log, inbox_schema) as inbox_db:
             # the inbox last: a crash between the two leaves an inbox that was never written to
             row = engine_db.execute("SELECT store_id FROM meta").fetchone()
             store_id = (row and row[0]) or uuid4().hex
@@ -265,7 +276,7 @@ def migrate(store: Path) -> None:
 
 def make_inbox(store: Path, now: datetime) -> None:
     """Make a new inbox for an engine's file whose own is lost: it goes on where that is. Raises `StoreUnavailable`."""
-    with _migrated(store, ENGINE_SCHEMA) as engine_db, _migrated(inbox_path(store), INBOX_SCHEMA) as inbox_db:
+    with _migrated(store, engine_schema) as engine_db, _migrated(inbox_path(store), inbox_schema) as inbox_db:
         ours, cursor, event = engine_db.execute("SELECT store_id, cursor, last_event FROM meta").fetchone()
         inbox_db.execute("UPDATE meta SET store_id = ?", [ours])
         if cursor:
@@ -273,7 +284,7 @@ def make_inbox(store: Path, now: datetime) -> None:
 
 
 @contextmanager
-def _migrated(path: Path, schema: Schema) -> Iterator[sqlite3.Connection]:
+def _migrated(path: Path, schema: Migrations) -> Iterator[sqlite3.Connection]:
     if not is_empty(path):
         check_whole(path)
     with trouble_in_words(path):
@@ -286,31 +297,24 @@ def _migrated(path: Path, schema: Schema) -> Iterator[sqlite3.Connection]:
             close_writer(connection)
 
 
-def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Schema) -> None:
+def _bring_up_to_date(path: Path, connection: sqlite3.Connection, schema: Migrations) -> None:
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
         _empty(schema).backup(connection)
         return
-    file_id, version = file_version(connection)
-    if file_id != schema.file_id:
+    name, version = file_version(connection)
+    if name != schema.name:
         raise StoresDiffer(
-            f"{path} is another file than it should be, it has no tables of the {schema.name}: "
+            f"{path} is another file than it should be, it has no tables of the {schema.name.removeprefix('bot-')}: "
             "name another with BOT_STORE, or `bot restore BACKUP`"
         )
-    if version > len(schema.steps):
+    if version > VERSIONS[schema.name]:
         raise StoreTooNew(path)
-    _apply(connection, schema, version)
-
-
-def _apply(connection: sqlite3.Connection, schema: Schema, version: int) -> None:
-    """Apply the steps after a version, each in a commit of its own."""
-    for number, step in enumerate(schema.steps[version:], version + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {step}; PRAGMA user_version = {number}; COMMIT")
+    schema.apply(Database(connection, execute_plugins=False))
 
 
 @cache
-def _empty(schema: Schema) -> sqlite3.Connection:
+def _empty(schema: Migrations) -> sqlite3.Connection:
     """A file without a row, in memory: to copy it is quicker than to make it, and `bot test` makes a store for each test."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA application_id = {schema.file_id}")
-    _apply(connection, schema, 0)
+    schema.apply(Database(connection, execute_plugins=False))
     return connection

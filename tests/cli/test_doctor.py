@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.emulator import MessageTemplate
-from bot.store.files import inbox_path
+from bot.store.files import ENGINE_FILE, VERSIONS, inbox_path
 from tests.cli.keeping import kept
 from tests.cli.terminal import call, make_bot
 
@@ -175,12 +175,11 @@ def test_what_the_store_tells_is_named(tmp_path: Path) -> None:
     assert secrets.startswith("warn: others on this machine can read")
 
 
-def test_a_store_of_an_older_version_is_no_riddle(tmp_path: Path) -> None:
+def test_a_store_of_an_older_version_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_bot(tmp_path, FLOWS)
     with kept(tmp_path) as bot:
         bot.user("hi")
-    with closing(sqlite3.connect(tmp_path / "bot.db")) as db, db:
-        db.execute("PRAGMA user_version = 0")
+    monkeypatch.setitem(VERSIONS, ENGINE_FILE, VERSIONS[ENGINE_FILE] + 1)
     _, found = doctor(tmp_path)
     assert about(found, "store") == [f"warn: {tmp_path / 'bot.db'} is of an older version"]
 

@@ -8,16 +8,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlite_utils import Database, Migrations
 
 from bot.clock import MovableClock
 from bot.store import store_schema
 from bot.store.engine_store import Store
 from bot.store.files import (
-    ENGINE_ID,
+    ENGINE_FILE,
     VERSIONS,
     WAL_BYTES_KEPT,
     FileLock,
@@ -27,11 +27,12 @@ from bot.store.files import (
     StoreOutdated,
     StoreTooNew,
     StoreUnavailable,
+    file_version,
     inbox_path,
 )
 from bot.store.inbox import InboxReader, InboxWriter
 from bot.store.store_reader import StoreReader
-from bot.store.store_schema import ENGINE_SCHEMA, INBOX_SCHEMA, migrate
+from bot.store.store_schema import engine_schema, inbox_schema, migrate
 from tests.store.store_kit import START, append
 
 DOCS = Path(__file__).parents[2] / "docs" / "store.md"
@@ -113,7 +114,7 @@ def test_migrating_twice_changes_nothing(path: Path) -> None:
 
 def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 999")
+        connection.execute("INSERT INTO _sqlite_migrations (migration_set, name) VALUES ('bot-engine', '9 later')")
     connection.close()
     for opens in (migrate, StoreReader, Store):
         with pytest.raises(StoreTooNew, match=r"bot\.db was written by a newer version"):
@@ -144,39 +145,45 @@ def test_another_programs_database_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "opens", [StoreReader, InboxReader, Store, lambda path: InboxWriter(path, MovableClock(START))]
 )
-def test_a_file_of_an_older_version_is_named_and_what_to_do(path: Path, opens: Callable[[Path], object]) -> None:
-    for file in (path, inbox_path(path)):
-        with sqlite3.connect(file) as connection:
-            connection.execute("PRAGMA user_version = 0")
-        connection.close()
+def test_a_file_of_an_older_version_is_named_and_what_to_do(
+    path: Path, opens: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, version in list(VERSIONS.items()):
+        monkeypatch.setitem(VERSIONS, name, version + 1)
     with pytest.raises(StoreOutdated, match=r"\.db is of an older version: start the server once"):
         opens(path)
     for file in (path, inbox_path(path)):
         FileLock(file).release()  # nobody holds it
 
 
-def test_a_files_version_is_the_number_of_its_schemas_steps() -> None:
-    assert {schema.file_id: len(schema.steps) for schema in (ENGINE_SCHEMA, INBOX_SCHEMA)} == VERSIONS
+def test_a_files_version_is_the_number_of_its_migrations() -> None:
+    assert {
+        schema.name: len(schema.pending(Database(memory=True))) for schema in (engine_schema, inbox_schema)
+    } == VERSIONS
 
 
-def test_a_file_of_an_older_version_gets_the_steps_that_it_lacks_each_whole_or_not_at_all(
+def test_a_file_of_an_older_version_gets_the_migrations_that_it_lacks_each_whole_or_not_at_all(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    colour = "ALTER TABLE meta ADD COLUMN colour TEXT"
-    for steps in ((colour,), (colour, "ALTER TABLE sessions ADD COLUMN shape TEXT; ALTER TABLE no_table ADD COLUMN a")):
-        schema = replace(ENGINE_SCHEMA, steps=ENGINE_SCHEMA.steps + steps)
-        monkeypatch.setattr(store_schema, "ENGINE_SCHEMA", schema)
-        monkeypatch.setitem(VERSIONS, ENGINE_ID, len(schema.steps))
-        if len(steps) == 1:
-            migrate(path)
-            Store(path).close()
-        else:
-            with pytest.raises(sqlite3.OperationalError, match="no such table: no_table"):
-                migrate(path)
+    later = Migrations(ENGINE_FILE)
+    later(name="1 schema")(store_schema._make_engine_tables)
+    later(name="2 colour")(lambda db: db.execute("ALTER TABLE meta ADD COLUMN colour TEXT"))
+    monkeypatch.setattr(store_schema, "engine_schema", later)
+    monkeypatch.setitem(VERSIONS, ENGINE_FILE, 2)
+    migrate(path)
+    Store(path).close()
+
+    def breaks(db: Database) -> None:
+        db.execute("ALTER TABLE sessions ADD COLUMN shape TEXT")
+        db.execute("ALTER TABLE no_table ADD COLUMN a")
+
+    later(name="3 shape")(breaks)
+    with pytest.raises(sqlite3.OperationalError, match="no such table: no_table"):
+        migrate(path)
     with closing(sqlite3.connect(path)) as connection:
         columns = [{row[1] for row in connection.execute(f"PRAGMA table_info({t})")} for t in ("meta", "sessions")]
         assert ("colour" in columns[0], "shape" in columns[1]) == (True, False)
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert file_version(connection) == (ENGINE_FILE, 2)
 
 
 def test_a_reader_cannot_write(path: Path, inbox: InboxWriter) -> None:
