@@ -42,7 +42,8 @@ class Frame:
 
 
 WINDOW = timedelta(hours=24) - timedelta(minutes=5)
-"""How long after a contact's newest message free messages are sent (decisions: "Window")."""
+"""How long after a contact's newest message the bot sends free messages: the gateway's 24 hours, less five minutes in which a
+message may still wait to be sent (decisions: "Window")."""
 
 OPTED_OUT = "opted_out"
 """The tag of a contact who has opted out, here and at the gateway: such a contact is only answered."""

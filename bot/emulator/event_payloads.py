@@ -12,6 +12,7 @@ from bot.emulator.interactive import ShownChoice
 from bot.emulator.request_rules import encode
 
 WINDOW = timedelta(hours=24)
+"""How long after a contact's newest message the gateway takes free messages."""
 _SHOWN_KEPT = 100
 
 

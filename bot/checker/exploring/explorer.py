@@ -129,6 +129,7 @@ _EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
 
 
 WINDOW = timedelta(hours=24)
+"""How long the gateway itself takes free messages: longer than the bot sends them, so that what is late here is late for certain."""
 
 
 @dataclass(frozen=True, slots=True)
