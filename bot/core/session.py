@@ -41,7 +41,7 @@ class Frame:
     step_after_correction: str | None = None  # where the contact goes when that is answered
 
 
-WINDOW = timedelta(hours=24) - timedelta(minutes=5)
+SENDING_WINDOW = timedelta(hours=24) - timedelta(minutes=5)
 """How long after a contact's newest message the bot sends free messages: the gateway's 24 hours, less five minutes in which a
 message may still wait to be sent (decisions: "Window")."""
 
@@ -115,7 +115,7 @@ class Session:
 
     def window_is_open(self, now: datetime) -> bool:
         """Whether a message that is no template can be sent."""
-        return self.last_inbound is not None and now < self.last_inbound + WINDOW
+        return self.last_inbound is not None and now < self.last_inbound + SENDING_WINDOW
 
     @property
     def busy(self) -> bool:

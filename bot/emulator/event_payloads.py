@@ -11,7 +11,7 @@ from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.interactive import ShownChoice
 from bot.emulator.request_rules import encode
 
-WINDOW = timedelta(hours=24)
+GATEWAY_WINDOW = timedelta(hours=24)
 """How long after a contact's newest message the gateway takes free messages."""
 _SHOWN_KEPT = 100
 
@@ -39,7 +39,7 @@ class Contact:
 
     def window_open(self, now: datetime) -> bool:
         """Whether a message that is no template may be sent."""
-        return self.newest_inbound is not None and now - self.newest_inbound <= WINDOW
+        return self.newest_inbound is not None and now - self.newest_inbound <= GATEWAY_WINDOW
 
     def heard(self, at: datetime) -> None:
         """Note that the contact wrote or tapped."""

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from bot.core.effects import Effect, Performed, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import OPTED_OUT, WINDOW, Session, effect_ref
+from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, effect_ref
 from bot.core.turn import Turn
 from bot.core.values import UnstorableValue
 from bot.engine.advance import as_parked, merged
@@ -145,7 +145,7 @@ class Batch:
             attempts=0,
             due_at=self.now,
             expires_at=self.now + TRIED_FOR[priority],
-            window_until=None if session.last_inbound is None else session.last_inbound + WINDOW,
+            window_until=None if session.last_inbound is None else session.last_inbound + SENDING_WINDOW,
         )
 
     def _call_row(self, ref: str, effect: Performed, session: Session) -> CallRow:

@@ -18,7 +18,7 @@ from bot.clock import Clock, ExpiryTime
 from bot.core.effects import PutContact
 from bot.core.errors import BotError
 from bot.core.messages import Message, TemplateMessage
-from bot.core.session import HAS_OPTED_OUT, WINDOW
+from bot.core.session import HAS_OPTED_OUT, SENDING_WINDOW
 from bot.gateway.gateway_answers import (
     ChannelNotFound,
     EndpointRefused,
@@ -292,7 +292,7 @@ class Sender:
         newest = self._window(queue.contact)
         if queue.shut_window is not None and queue.shut_window.newest == newest:
             return False
-        if newest is not None and now < newest + WINDOW:
+        if newest is not None and now < newest + SENDING_WINDOW:
             queue.shut_window = None
             return True
         self._shut(queue, newest)

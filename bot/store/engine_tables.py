@@ -5,7 +5,7 @@ from datetime import datetime
 
 from bot.core import values
 from bot.core.effects import PutContact, Send
-from bot.core.session import WINDOW
+from bot.core.session import SENDING_WINDOW
 from bot.core.values import LEAST_COUNTED
 from bot.store.rows import (
     CallRow,
@@ -125,7 +125,7 @@ def outbox_row(
         attempts=attempts,
         due_at=datetime.fromisoformat(due_at),
         expires_at=datetime.fromisoformat(expires_at),
-        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + WINDOW,
+        window_until=None if last_inbound is None else datetime.fromisoformat(last_inbound) + SENDING_WINDOW,
     )
 
 

@@ -93,13 +93,13 @@ class LongestPaths:
         self, nodes: Sequence[Node], possible: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]
     ) -> "Component":
         among = set(nodes)
-        exits, dependencies = dict[Node, Exit](), list[Dependency]()
+        exits, dependencies = dict[Node, ComponentExit](), list[Dependency]()
         for node in nodes:
             for constraint in possible[node]:
                 seconds = self._known(constraint)
                 inside = [each for each in constraint.counted if each in among]
                 if not inside and (node not in exits or exits[node].seconds < seconds):
-                    exits[node] = Exit(node, constraint, seconds)
+                    exits[node] = ComponentExit(node, constraint, seconds)
                 for each in inside:
                     several = len(inside) > 1 or (each == constraint.inner and constraint.times > 1)
                     dependencies.append(Dependency(node, each, constraint, seconds, several))
@@ -115,7 +115,7 @@ class LongestPaths:
         return min(found, UNBOUNDED)
 
 
-class Exit(NamedTuple):
+class ComponentExit(NamedTuple):
     """A constraint by which a node leaves its component."""
 
     node: Node
@@ -153,7 +153,7 @@ class Component:
         self,
         nodes: Sequence[Node],
         dependencies: Sequence[Dependency],
-        exits: Mapping[Node, Exit],
+        exits: Mapping[Node, ComponentExit],
         bounds: Mapping[Node, int],
     ) -> None:
         self.nodes = nodes

@@ -128,7 +128,7 @@ _EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
 }
 
 
-WINDOW = timedelta(hours=24)
+GATEWAY_WINDOW = timedelta(hours=24)
 """How long the gateway itself takes free messages: longer than the bot sends them, so that what is late here is late for certain."""
 
 
@@ -147,7 +147,7 @@ class ExploredSend:
     @property
     def is_late(self) -> bool:
         """Whether it was outside the window, and had no template to replace it."""
-        late = self.silence is None or self.silence >= WINDOW
+        late = self.silence is None or self.silence >= GATEWAY_WINDOW
         return self.outcome == "failed" and late and not isinstance(self.message, TemplateMessage)
 
 
@@ -185,7 +185,7 @@ class ExploredState:
     def is_late(self) -> bool:
         """Whether the window is shut."""
         newest = self.session.last_inbound
-        return newest is None or self.now - newest >= WINDOW
+        return newest is None or self.now - newest >= GATEWAY_WINDOW
 
     def local(self, zone: tzinfo) -> datetime:
         """The time in a zone."""
@@ -321,7 +321,7 @@ class Explorer:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
-        shut = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= WINDOW)
+        shut = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= GATEWAY_WINDOW)
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
         if shut and covered:
