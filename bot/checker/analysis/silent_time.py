@@ -23,6 +23,7 @@ from bot.checker.graph.traversal import reachable
 Sender = Place | Edge
 """What sends messages: a step, or an edge on which something is said."""
 
+_MOST_SHOWN = 800  # steps and edges of a path, after which flows that run meanwhile are left out
 _MOST_FRAMES = 10  # on top of each other, on a path
 
 
@@ -79,23 +80,25 @@ class SilentTimes:
             found.append(each)
         return found
 
-    def _in_order(self, node: Node) -> Iterator[Node | None]:
+    def _in_order(self, node: Node) -> list[Node | None]:
         """The nodes and edges of a longest path to a node, as they follow each other."""
+        found: list[Node | None] = []
         for each, constraint in reversed(self._longest.path(node)):
-            yield from self._through(constraint, 0)
+            self._through(constraint, found, 0)
             if not isinstance(each, Edge):  # one on which something is said is a node itself
-                yield constraint.edge
-            yield each
+                found.append(constraint.edge)
+            found.append(each)
+        return found
 
-    def _through(self, constraint: Constraint, depth: int) -> Iterator[Node | None]:
-        """The same for the flow that runs meanwhile: from its beginning to its end."""
-        if constraint.inner is None or isinstance(constraint.inner, StepNode) or depth == _MOST_FRAMES:
-            return
-        for each, inner in self._longest.path(constraint.inner):
-            if isinstance(each, EndNode):
-                yield each.step_node
-            yield from self._through(inner, depth + 1)
-            yield inner.edge
+    def _through(self, constraint: Constraint, found: list[Node | None], depth: int) -> None:
+        """Add the same for the flow that runs meanwhile: from its beginning to its end."""
+        runs = constraint.inner is not None and not isinstance(constraint.inner, StepNode)
+        if runs and depth < _MOST_FRAMES and len(found) < _MOST_SHOWN:
+            for each, inner in self._longest.path(constraint.inner):
+                if isinstance(each, EndNode):
+                    found.append(each.step_node)
+                self._through(inner, found, depth + 1)
+                found.append(inner.edge)
 
     # -- what it is made of ----------------------------------------------------------------------------------------
 
