@@ -551,7 +551,7 @@ def test_hostile_texts_are_read_by_an_obedient_model_and_nothing_else_happens(
         heard = "\n".join(said(simulation))
         assert heard, "never silence"
         assert EVALUATED not in heard
-        assert OTHER not in heard.replace(text, "")
+        assert OTHER not in " ".join(heard.split()).replace(" ".join(text.split()), "")  # which the model repeats
         assert "evil" not in heard
         assert not leaks(heard, instructions)
         assert simulation.session().contact == simulation.contact
