@@ -1,4 +1,4 @@
-"""Another flow cuts in, and the interrupted one goes on as it declares (LANGUAGE, Frames and variables)."""
+"""Another flow cuts in, and the interrupted one goes on as it declares."""
 
 import pytest
 

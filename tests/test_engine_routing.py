@@ -1,4 +1,4 @@
-"""Which flow a message starts, and which reply of a template it is (LANGUAGE, Replies)."""
+"""Which flow a message starts, and which reply of a template it is."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Words that are heard before any answer: the bot's, the flow's, the step's (LANGUAGE, Replies)."""
+"""Words that are heard before any answer: the bot's, the flow's, the step's."""
 
 import pytest
 

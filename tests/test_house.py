@@ -1,6 +1,7 @@
 """The house: who may import whom (docs/architecture.md)."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -125,3 +126,16 @@ def test_no_file_speaks_of_a_kind_of_step_by_name() -> None:
     for path in FILES:
         if room_of(path) != "steps":
             assert "verb ==" not in path.read_text().replace('verb != "run"', ""), path
+
+
+def test_a_name_of_a_file_or_a_class_stands_for_one_thing() -> None:
+    """A command's file is called as the command is."""
+    named = [path.stem for path in FILES if not path.stem.startswith("__") and room_of(path) != "cli"]
+    classes = [
+        node.name
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert len(named) > 100 and len(classes) > 100
+    assert [name for names in (named, classes) for name, count in Counter(names).items() if count > 1] == []

@@ -155,7 +155,7 @@ def reader(annotation: Any) -> Read:
         PydanticUserError,
         TypeAdapter,
         ValidationError,
-    )  # 100 ms, which bots without stand-ins need not spend
+    )  # 100 ms, which bots without stubs need not spend
 
     try:
         adapter = TypeAdapter(annotation)

@@ -1,4 +1,4 @@
-"""What counts as the same words, and which option a text means (LANGUAGE, Replies 5)."""
+"""What counts as the same words, and which option a text means."""
 
 import pytest
 from hypothesis import given

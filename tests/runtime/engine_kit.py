@@ -1,4 +1,4 @@
-"""What the tests of the turns share: a small pure stand-in for the engine, and hands that do nothing by themselves."""
+"""What the tests of the turns share: a small pure stub of the engine, and hands that do nothing by themselves."""
 
 import json
 import threading

@@ -70,7 +70,7 @@ class Eager:
 
 
 def deadly(session: Session, event: Event) -> Turn:
-    """The stand-in for the engine; some events kill the process."""
+    """A stub of the engine; some events kill the process."""
     match event:
         case MessageReceived(text="die"):
             os.kill(os.getpid(), signal.SIGKILL)
@@ -83,7 +83,7 @@ def deadly(session: Session, event: Event) -> Turn:
 
 
 def deadly_call(row: CallRow, say: Say) -> CallAttempt:
-    """The stand-in for a handler: the one that is called for the first contact kills the process."""
+    """A stub of a handler: the one that is called for the first contact kills the process."""
     if row.contact == DIES:
         os.kill(os.getpid(), signal.SIGKILL)
     return CallAttempt("done")
