@@ -31,7 +31,7 @@ from tests.tried_bot import TriedBot
 ROOT = Path(__file__).parent.parent
 BOTS = sorted(path.parent for path in (*ROOT.glob("examples/*/bot.yml"), *ROOT.glob("flows/bot.yml")))
 CONTACTS = tries(1, 4)  # that each bot meets, at once
-ROUNDS = tries(0, 4)  # of others, where those have seen little of it
+ROUNDS = tries(0, 8)  # of others, where those have seen little of it
 LEAST_PERCENT = tries(0, 50)  # of a bot's steps and outcomes that they take together
 OFTEN = {"answer": 8, "tap": 8, "title": 2, "text": 3, "word": 2, "junk": 2, "minutes": 2, "resolved": 2}
 KINDS = [kind for kind in ACTS for _ in range(OFTEN.get(kind, 1))]
