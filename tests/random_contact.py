@@ -14,7 +14,7 @@ from bot.clock import MovableClock
 from bot.core.events import TimeReached
 from bot.core.messages import MEDIA_KINDS
 from bot.core.session import BUSY, Session
-from bot.emulator import ShownChoice
+from bot.emulator import InteractiveChoice
 from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Step
 from bot.flow.library import Library
@@ -162,7 +162,7 @@ class Contact:
     def _tap_old(self, dice: Random) -> None:
         self._tap_on(self._shown(), dice)
 
-    def _tap_on(self, choices: Iterable[ShownChoice], dice: Random) -> None:
+    def _tap_on(self, choices: Iterable[InteractiveChoice], dice: Random) -> None:
         listed = list(choices)
         if not listed:
             self._answer(dice)
@@ -173,7 +173,7 @@ class Contact:
         simulation.emulator.tap(simulation.contact, choice.id, at=self._clock.now() - _late(dice))
         simulation.settle()
 
-    def _shown(self) -> list[ShownChoice]:
+    def _shown(self) -> list[InteractiveChoice]:
         return self.simulation.emulator.shown(self.simulation.contact)
 
     def _send(self, dice: Random) -> None:

@@ -6,7 +6,7 @@ from bot.emulator.emulator import API_KEY, SECRET, Emulator
 from bot.emulator.event_payloads import EVENTS
 from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.injected_faults import Faults, InjectedFault, Request
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 
 __all__ = [
     "API_KEY",
@@ -17,9 +17,9 @@ __all__ = [
     "Emulator",
     "Faults",
     "InjectedFault",
+    "InteractiveChoice",
     "MessageTemplate",
     "NotShown",
     "Request",
-    "ShownChoice",
     "TemplateButton",
 ]

@@ -23,7 +23,7 @@ from bot.emulator.event_payloads import (
 )
 from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.injected_faults import Request
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import refuse
 from bot.emulator.webhooks import Webhooks
 
@@ -106,7 +106,7 @@ class EmulatedAccount:
             refuse("WHATSAPP_TEMPLATE_REQUIRED", "the conversation window is closed", field="type", hint=hint)
 
     def accept(
-        self, request: Request, phone: str, kind: str, channel_id: str, shown: list[ShownChoice]
+        self, request: Request, phone: str, kind: str, channel_id: str, shown: list[InteractiveChoice]
     ) -> AcceptedMessage:
         """Take a message that has passed every check."""
         now = self.clock.now()

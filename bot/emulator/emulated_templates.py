@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 
 from bot.emulator import request_rules
 from bot.emulator.gateway_behaviour import Behaviour
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import refuse
 
 TEXTUAL = ("text", "currency", "date_time")
@@ -125,7 +125,9 @@ class Templates:
     def __iter__(self) -> Iterator[MessageTemplate]:
         return (template for languages in list(self._known.values()) for template in list(languages.values()))
 
-    def check(self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False) -> list[ShownChoice]:
+    def check(
+        self, value: Mapping[str, Any], behaviour: Behaviour, *, upper_case: bool = False
+    ) -> list[InteractiveChoice]:
         """Check a ``template`` object; hands back what the contact can tap. Raises `Refusal`."""
         template = self._find(value, behaviour)
         components = value.get("components") or []
@@ -163,7 +165,7 @@ class _Sending:
         self._behaviour = behaviour
         self._upper_case = upper_case
 
-    def check(self, components: list[dict[str, Any]]) -> list[ShownChoice]:
+    def check(self, components: list[dict[str, Any]]) -> list[InteractiveChoice]:
         """All components of the send, then those that are missing."""
         seen: set[str] = set()
         payloads: dict[int, str] = {}
@@ -250,9 +252,9 @@ class _Sending:
             if _placeholders(button.url) and f"button {index}" not in seen:
                 _refuse("132001", "template.components", f"the address of button {index} has a parameter")
 
-    def _choices(self, payloads: Mapping[int, str]) -> list[ShownChoice]:
+    def _choices(self, payloads: Mapping[int, str]) -> list[InteractiveChoice]:
         return [
-            ShownChoice(payloads.get(index, button.title), button.title, "template")
+            InteractiveChoice(payloads.get(index, button.title), button.title, "template")
             for index, button in enumerate(self._template.buttons)
             if button.kind == "quick_reply"
         ]

@@ -19,7 +19,7 @@ from bot.emulator.event_payloads import EVENTS, SAMPLES, WITH_MEDIA, Inbound
 from bot.emulator.gateway_api import GatewayApi, GatewayWire
 from bot.emulator.gateway_behaviour import Behaviour
 from bot.emulator.injected_faults import Faults
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_limits import RequestLimits
 from bot.emulator.request_rules import encode
 from bot.emulator.webhooks import Subscription, Webhooks
@@ -195,7 +195,7 @@ class Emulator:
                 raise LookupError("there is no such contact")
             return known.record()
 
-    def shown(self, contact: str) -> list[ShownChoice]:
+    def shown(self, contact: str) -> list[InteractiveChoice]:
         """What a contact can tap, oldest first."""
         with self._lock:
             known = self._account.find(contact)

@@ -8,7 +8,7 @@ from bot.emulator import interactive, request_rules
 from bot.emulator.emulated_account import AcceptedMessage, EmulatedAccount
 from bot.emulator.event_payloads import CHANNEL, EVENTS
 from bot.emulator.injected_faults import Request
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import EndpointResult, refuse
 
 TYPES = ("text", "image", "audio", "video", "document", "location", "template", "interactive")
@@ -286,7 +286,7 @@ def _send(
     return EndpointResult(_result(account, sent), MESSAGE), sent
 
 
-def _check(account: EmulatedAccount, request: Request, kind: str) -> list[ShownChoice]:
+def _check(account: EmulatedAccount, request: Request, kind: str) -> list[InteractiveChoice]:
     if kind == "interactive":
         return interactive.check(request_rules.required_object(request.body, "interactive"), account.behaviour)
     if kind == "template":

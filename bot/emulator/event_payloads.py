@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.emulator.gateway_behaviour import Behaviour
-from bot.emulator.interactive import ShownChoice
+from bot.emulator.interactive import InteractiveChoice
 from bot.emulator.request_rules import encode
 
 GATEWAY_WINDOW = timedelta(hours=24)
@@ -30,7 +30,7 @@ class Contact:
     custom_fields: dict[str, Any] = field(default_factory=dict)
     newest_inbound: datetime | None = None
     conversation_open: bool = False
-    shown: OrderedDict[tuple[str, str], ShownChoice] = field(default_factory=OrderedDict)
+    shown: OrderedDict[tuple[str, str], InteractiveChoice] = field(default_factory=OrderedDict)
 
     @property
     def conversation_id(self) -> str:
@@ -45,7 +45,7 @@ class Contact:
         """Note that the contact wrote or tapped."""
         self.newest_inbound = at if self.newest_inbound is None else max(at, self.newest_inbound)
 
-    def show(self, choices: Iterable[ShownChoice]) -> None:
+    def show(self, choices: Iterable[InteractiveChoice]) -> None:
         """Note what the contact can tap from now on; older things stay tappable, the oldest are forgotten."""
         for choice in choices:
             key = (choice.kind, choice.id)
@@ -54,7 +54,7 @@ class Contact:
         while len(self.shown) > _SHOWN_KEPT:
             self.shown.popitem(last=False)
 
-    def find(self, reply_id: str | None, title: str | None, kind: str | None) -> ShownChoice | None:
+    def find(self, reply_id: str | None, title: str | None, kind: str | None) -> InteractiveChoice | None:
         """The newest thing shown that fits what is given of id, title and kind."""
         for choice in reversed(self.shown.values()):
             if all(
@@ -194,7 +194,7 @@ class Payloads:
                     data["body"] = f"{what.location['latitude']},{what.location['longitude']}"
         return data
 
-    def reply(self, contact: Contact, message_id: str, at: datetime, choice: ShownChoice) -> dict[str, Any]:
+    def reply(self, contact: Contact, message_id: str, at: datetime, choice: InteractiveChoice) -> dict[str, Any]:
         """``message.interactive_reply``."""
         picked = {"id": choice.id, "title": choice.title}
         interactive = (

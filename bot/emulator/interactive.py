@@ -29,7 +29,7 @@ _CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChoice:
+class InteractiveChoice:
     """Something that a contact was shown and can tap: ``kind`` is ``button``, ``list`` or ``template``."""
 
     id: str
@@ -59,7 +59,7 @@ class _Check:
         if footer is not None:
             self._text(footer.get("text"), "footer.text", FOOTER_MAX)
 
-    def buttons(self, action: Mapping[str, Any]) -> list[ShownChoice]:
+    def buttons(self, action: Mapping[str, Any]) -> list[InteractiveChoice]:
         """Up to three quick reply buttons."""
         buttons = self._items(action.get("buttons"), "action.buttons", BUTTONS_MAX)
         choices = []
@@ -70,7 +70,7 @@ class _Check:
             choices.append(self._choice(button["reply"], f"{field}.reply", LABEL_MAX, "button"))
         return self._distinct(choices, "action.buttons")
 
-    def link(self, action: Mapping[str, Any]) -> list[ShownChoice]:
+    def link(self, action: Mapping[str, Any]) -> list[InteractiveChoice]:
         """One button that opens an address: nothing to tap that the gateway would tell of."""
         label = action.get("display_text")
         if not isinstance(label, str) or not label.strip() or len(label) > LABEL_MAX:
@@ -87,10 +87,10 @@ class _Check:
         self._text(url, "action.url", URL_MAX)
         return []
 
-    def rows(self, action: Mapping[str, Any]) -> list[ShownChoice]:
+    def rows(self, action: Mapping[str, Any]) -> list[InteractiveChoice]:
         """Sections of rows, behind an opening button."""
         self._text(action.get("button"), "action.button", LABEL_MAX)
-        choices: list[ShownChoice] = []
+        choices: list[InteractiveChoice] = []
         for s, section in enumerate(self._items(action.get("sections"), "action.sections", SECTIONS_MAX)):
             field = f"action.sections[{s}]"
             if section.get("title") or not self._behaviour.untitled_sections:
@@ -128,12 +128,12 @@ class _Check:
             self.refuse(field, f"{field} must have 1 to {maximum} entries", max=maximum, received=len(value))
         return list(value)
 
-    def _choice(self, value: Mapping[str, Any], field: str, title_max: int, kind: str) -> ShownChoice:
+    def _choice(self, value: Mapping[str, Any], field: str, title_max: int, kind: str) -> InteractiveChoice:
         self._text(value.get("id"), f"{field}.id", ID_MAX)
         self._text(value.get("title"), f"{field}.title", title_max)
-        return ShownChoice(value["id"], value["title"], kind)
+        return InteractiveChoice(value["id"], value["title"], kind)
 
-    def _distinct(self, choices: list[ShownChoice], field: str) -> list[ShownChoice]:
+    def _distinct(self, choices: list[InteractiveChoice], field: str) -> list[InteractiveChoice]:
         if not self._behaviour.duplicate_choices:
             for values in ([c.id for c in choices], [c.title for c in choices]):
                 value, count = Counter(values).most_common(1)[0]
@@ -142,7 +142,7 @@ class _Check:
         return choices
 
 
-def check(value: Mapping[str, Any], behaviour: Behaviour) -> list[ShownChoice]:
+def check(value: Mapping[str, Any], behaviour: Behaviour) -> list[InteractiveChoice]:
     """Check an ``interactive`` object; hands back what the contact can tap. Raises `Refusal`."""
     kind = value.get("type")
     if not isinstance(kind, str) or kind not in _CODES:

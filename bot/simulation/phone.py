@@ -8,7 +8,7 @@ from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
 
 if TYPE_CHECKING:  # it serves HTTP, which whoever only prints messages need not wait for
-    from bot.emulator import ShownChoice
+    from bot.emulator import InteractiveChoice
 
 
 Json = Mapping[str, Any]
@@ -115,19 +115,19 @@ class NotOnScreen(BotError):
     """The contact was never shown what it is to tap."""
 
 
-def newest_button(shown: "Sequence[ShownChoice]", title: str) -> "ShownChoice":
+def newest_button(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
     """The newest button of a title, of a message or a template. Raises `NotOnScreen`."""
     return _newest(shown, title, TAPPED, "button", "a row of a list: `pick` it")
 
 
-def newest_row(shown: "Sequence[ShownChoice]", title: str) -> "ShownChoice":
+def newest_row(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
     """The newest row of a title. Raises `NotOnScreen`."""
     return _newest(shown, title, PICKED, "row", "a button: `tap` it")
 
 
 def _newest(
-    shown: "Sequence[ShownChoice]", title: str, kinds: Collection[str], what: str, else_it_is: str
-) -> "ShownChoice":
+    shown: "Sequence[InteractiveChoice]", title: str, kinds: Collection[str], what: str, else_it_is: str
+) -> "InteractiveChoice":
     called = [choice for choice in shown if choice.title == title]
     meant = [choice for choice in called if choice.kind in kinds]
     if not meant:
@@ -137,6 +137,6 @@ def _newest(
     return meant[-1]
 
 
-def _instead(on_screen: "list[ShownChoice]") -> str:
+def _instead(on_screen: "list[InteractiveChoice]") -> str:
     newest = list(dict.fromkeys(choice.title for choice in reversed(on_screen)))[:10]
     return f", but there is {', '.join(reversed(newest))}" if newest else "; nothing can be chosen"

@@ -18,7 +18,7 @@ from bot.app import Bot, Engine
 from bot.clock import Clock, MovableClock
 from bot.core.errors import BotError
 from bot.core.session import Session
-from bot.emulator import AcceptedMessage, Emulator, MessageTemplate, ShownChoice, TemplateButton
+from bot.emulator import AcceptedMessage, Emulator, InteractiveChoice, MessageTemplate, TemplateButton
 from bot.emulator.completion import CompletionService
 from bot.flow.definition import BotDefinition
 from bot.flow.library import Library, TemplateUse, template_uses
@@ -140,7 +140,7 @@ class Simulation:
         """The contact picks a row of a list: the newest of this title. Raises `NotOnScreen`."""
         self._choose(newest_row(self.emulator.shown(self.contact), title), late)
 
-    def _choose(self, choice: ShownChoice, late: timedelta) -> None:
+    def _choose(self, choice: InteractiveChoice, late: timedelta) -> None:
         self.emulator.tap(self.contact, choice.id, at=self.clock.now() - late)
         self.settle()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.emulator import Emulator, ShownChoice
+from bot.emulator import Emulator, InteractiveChoice
 from tests.emulator.conftest import Caller
 
 TO = "491510000001"
@@ -226,7 +226,7 @@ def test_what_a_contact_was_shown_is_known(api: Caller, emulator: Emulator) -> N
     api.send(wrapped(BUTTON))
     api.send(wrapped(LINK))
     api.send(wrapped(LIST))
-    assert emulator.shown(TO) == [ShownChoice("y", "Yes", "button"), ShownChoice("a", "Apple", "list")]
+    assert emulator.shown(TO) == [InteractiveChoice("y", "Yes", "button"), InteractiveChoice("a", "Apple", "list")]
 
 
 def test_what_was_refused_was_not_shown(api: Caller, emulator: Emulator) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.emulator import Emulator, MessageTemplate, ShownChoice, TemplateButton
+from bot.emulator import Emulator, InteractiveChoice, MessageTemplate, TemplateButton
 from tests.emulator.conftest import Caller
 
 TO = "491510000001"
@@ -261,8 +261,8 @@ def test_upper_case_components_can_be_allowed_on_chat_messages_only(
 def test_quick_replies_are_shown_with_their_payloads_or_titles(api: Caller, emulator: Emulator) -> None:
     api.post(PATH, sending([HEADER, BODY, REPLY, TRACK]))
     assert emulator.shown(TO) == [
-        ShownChoice("Thanks", "Thanks", "template"),
-        ShownChoice("help-17", "Help", "template"),
+        InteractiveChoice("Thanks", "Thanks", "template"),
+        InteractiveChoice("help-17", "Help", "template"),
     ]
 
 
