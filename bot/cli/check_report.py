@@ -94,7 +94,7 @@ class Report:
         return " and ".join(counted(number, what) for what, number in found.items() if number)
 
     def talk(self, entry: ReportEntry) -> tuple[str, ...]:
-        """How a conversation comes to what was found, in sentences; nothing where none could be played."""
+        """The conversation that leads to a finding, in sentences; empty if none was found."""
         talk = self.counterexamples.of(entry.found) if isinstance(entry.found, Finding) else None
         return () if talk is None else talk.sentences
 
@@ -179,7 +179,7 @@ def _excerpt(entry: ReportEntry) -> Iterator[str]:
 
 def _talk(sentences: tuple[str, ...]) -> Iterator[str]:
     if sentences:
-        yield "  How it comes to that:"
+        yield "  How to get there:"
         yield from (f"    {printable(sentence)}" for sentence in sentences)
 
 

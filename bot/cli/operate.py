@@ -111,7 +111,7 @@ def ask_server(store: Path, request: dict[str, Any], seconds: float = 10.0) -> A
 def reach_gateway(folder: Path | None) -> Iterator[Ask]:
     """Run gateway commands (`bot.runtime.gateway_commands`) in the server that runs on the store, or here if none runs.
 
-    So the limits hold whoever asks. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in
+    So one set of limits counts every request. Raises `bot.settings.BadSettings` and `CommandRefused`; what it hands out raises, in
     words, a `BotError`.
     """
     from bot.local_socket import answers

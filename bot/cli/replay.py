@@ -146,9 +146,9 @@ class Tally:
     def _group(self, contact: str, found: ReplayDifference) -> Group:
         before, after = _apart(found.before, found.after)
         if not self.show:
-            veil = Redaction(found, self._common)
-            before, after = tuple(map(veil.over, before)), tuple(map(veil.over, after))
-        why = found.why or "" if self.show else veil.over(found.why or "")
+            redaction = Redaction(found, self._common)
+            before, after = tuple(map(redaction.over, before)), tuple(map(redaction.over, after))
+        why = found.why or "" if self.show else redaction.over(found.why or "")
         key = (found.kind, found.was_at, found.at, before, after, why)
         return self._groups.setdefault(key, Group(contact, found, before, after, why))
 

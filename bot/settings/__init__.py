@@ -38,7 +38,7 @@ class ModelService:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that `bot serve` is told from outside. Secrets are in no repr."""
+    """All settings of `bot serve`. Secrets are in no repr."""
 
     gateway_url: str
     gateway_key: str = field(repr=False)

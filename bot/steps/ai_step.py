@@ -49,7 +49,7 @@ _BUDGET = KeySet(*TURN_BUDGET, _BUDGET_ELSE)
 
 @dataclass(frozen=True, slots=True)
 class AiStep(StepKind):
-    """What the model is told and may do, where it may lead, and how long all of it may last."""
+    """The model's instructions and tools, the exits, and the limits of the step."""
 
     brief: Brief
     most_turns: int

@@ -1,4 +1,4 @@
-"""What a model is told at an AI step, and what it may use and say there."""
+"""The instructions of a model at an AI step, and what it may use and send there."""
 
 import json
 import posixpath

@@ -323,7 +323,7 @@ class RunStep(StepKind):
 
     @property
     def fails(self) -> bool:
-        """What is worked out may be no list, and no value of the flow's variable."""
+        """A template can evaluate to a value that is not a list, or does not fit the flow's variable."""
         return self.each is not None or any(text.single for item in self.inputs for text in item.uses())
 
     def uses(self) -> Iterator[Used]:

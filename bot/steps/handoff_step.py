@@ -27,7 +27,7 @@ _CLOSED = KeySpec("closed", TRANSITION_FORM, "Where it leads that they have clos
 
 @dataclass(frozen=True, slots=True)
 class HandoffStep(StepKind):
-    """To which team, with which note to them, and what the contact is told."""
+    """The team, the note to it, and the text for the contact."""
 
     team: str
     note: Template | None
@@ -68,7 +68,7 @@ class HandoffStep(StepKind):
 
     @property
     def most_messages(self) -> int:
-        """What the contact is told."""
+        """The text for the contact."""
         return 0 if self.text is None else 1
 
     def outcomes(self) -> dict[str, Outcome]:
@@ -82,7 +82,7 @@ class HandoffStep(StepKind):
                 yield Used(text)
 
     def sends(self) -> Iterator[Sent]:
-        """What the contact is told."""
+        """The text for the contact."""
         if self.text is not None:
             yield SentText("say", self.text, TEXT_BODY, needed=True)
 

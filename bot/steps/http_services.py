@@ -44,7 +44,7 @@ class HttpService:
 
     @property
     def needs(self) -> frozenset[str]:
-        """The names of the secrets that it is told."""
+        """The names of the secrets that the service gets."""
         return frozenset(path[1] for text in self.texts() for path in text.paths)
 
     def address(self, path: str, secrets: Mapping[str, str]) -> str:

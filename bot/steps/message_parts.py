@@ -75,7 +75,7 @@ class LocationPart:
     address: Template | None
 
     def message(self, scope: Mapping[str, Any]) -> LocationMessage:
-        """The place with its coordinates worked out; raises `StepFailed` where they are no numbers."""
+        """The place with its coordinates evaluated. Raises `StepFailed` if they are not numbers."""
         numbers = {}
         for key, written in self.coordinates.items():
             value = written.value(scope) if isinstance(written, Template) else written

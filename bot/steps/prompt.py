@@ -1,4 +1,4 @@
-"""What a model is told, and how its answer is read where it knows no tools."""
+"""The prompt of a model, and how the answer of a model without tools is read."""
 
 import json
 import re
@@ -81,7 +81,7 @@ def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, 
 
 
 def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
-    """What a model that knows no tools is told instead."""
+    """The instructions for a model without tools."""
     lines = [f"LEAVE {way.name}    when {way.when}" + _needs(way) for way in exits]
     lines += [f"NOTE {name}: value    {about}" for name, about in fill.items()]
     if not lines:

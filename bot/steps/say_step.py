@@ -139,7 +139,7 @@ class SayStep(StepKind):
 
     @property
     def fails(self) -> bool:
-        """An address or a place that is worked out may be none."""
+        """A template can evaluate to a text that is not an address or a place."""
         match self.attachment:
             case LinkPart(_, url):
                 return not url.constant

@@ -83,7 +83,7 @@ class Tool:
     times: int | None = None
 
     def wire(self) -> dict[str, Any]:
-        """The tool as a model is told of it."""
+        """The description of the tool for a model."""
         return function(self.name, self.about, self.schema)
 
     def call(self, arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> Call:

@@ -84,7 +84,7 @@ def order_of(attack: Attack, channel: str, target: AttackTarget, seed: int) -> s
 
 
 def plot_of(ways: RouteFinder, scene: ReachedTarget, channel: str, order: str | None, says: str) -> AttackPlan:
-    """The conversation in which an order comes to the model on a channel; without one the contact ``says`` something.
+    """The conversation in which an order reaches the model on a channel; without one the contact ``says`` something.
 
     Raises `AttackImpossible` where it cannot come.
     """

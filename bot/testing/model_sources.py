@@ -167,7 +167,7 @@ class LiveModel:
 
 
 def _failing(error: CompletionError) -> str:
-    """What the bot is told of an error that it is to meet as it does in earnest: one of its question, or of the answer.
+    """The answer to the bot for an error that it handles as in production: an error of its question, or of the answer.
 
     Raises `ModelUnavailable` or `EvaluationStopped` for others.
     """

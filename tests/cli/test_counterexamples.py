@@ -26,7 +26,7 @@ def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_finding_comes_with_the_talk_that_leads_there() -> None:
     lines = call("check", "bot").lines
-    start = lines.index("  How it comes to that:")
+    start = lines.index("  How to get there:")
     assert lines[start + 1 : start + 5] == [
         '    you write "order"',
         '    the bot asks "Your name?"',

@@ -134,7 +134,7 @@ class Proposals:
         step = flow.steps[frame.step]
         if step.kind.deaf:
             yield EventMove("conversation.resolved")
-            yield EventMove("conversation.assigned")  # whoever has it keeps it: no time-out comes any more
+            yield EventMove("conversation.assigned")  # the agent keeps the conversation: its time-outs stop
             return
         if step.kind.waits:
             yield from self._taps(state, frame)

@@ -144,7 +144,7 @@ class Graph:
 
     @cached_property
     def below(self) -> Mapping[str, frozenset[str]]:
-        """The flows that are open below each flow, wherever it is: whoever runs it, where nothing else leads to it."""
+        """The flows that are open below each flow on every path to it: the flows that run it, if nothing else leads to it."""
         runners: dict[str, set[str] | None] = {name: set() for name in self.library.flows}
         for root in self.roots:
             found = runners[root.place[0]]

@@ -131,7 +131,7 @@ def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
 
 @rule(W307="a value that goes into a flow which never reads it")
 def find_unused(graph: Graph) -> Iterator[Finding]:
-    """Inputs of flows, in a bot whose own Python is told of no variables."""
+    """The inputs of flows, in a bot whose own Python gets no variables."""
     if not graph.library.hooks:
         inputs = _Inputs(graph)
         for root in graph.roots:
@@ -158,7 +158,7 @@ class _Inputs:
 
 
 def _read_in(flow: Flow) -> Iterator[str]:
-    """What texts and expressions look at, and what models are told of."""
+    """The variables that texts and expressions read, and those that models see."""
     for used in uses_of_flow(flow):
         yield from used.text.names
     for step in flow.steps.values():

@@ -86,7 +86,7 @@ def received(
 
 
 def check_chat(body: Mapping[str, Any], behaviour: CompletionBehaviour) -> None:
-    """Hold a chat request against the table of its fields. Raises `CompletionRefusal`."""
+    """Check a chat request against the table of its fields. Raises `CompletionRefusal`."""
     check_model(body, required=True)
     check_messages(body.get("messages"))
     _optional(body, "max_tokens", lambda v: _is_number(v, int) and 1 <= v <= MAX_TOKENS_MAX, "an integer, 1 to 100000")

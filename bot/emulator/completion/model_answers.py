@@ -175,7 +175,7 @@ def refuse(name: str, message: str, http: int | None = None, **more: Any) -> NoR
 
 
 def tokens(text: str) -> int:
-    """What a text comes to in this service's count: four characters a token."""
+    """The number of tokens in a text, as this service counts: four characters a token."""
     return -(-len(text) // 4)
 
 

@@ -26,7 +26,7 @@ WROTE = MessageReceived("e1", CONTACT, START, START, "text", "my secret garden, 
 FOUND = CallEnded("e2", CONTACT, START, "e1#0", "done", {"orders": ["Blue kettle"], "total": 12.5})
 
 
-def veiled(text: str, session: Session = SESSION) -> str:
+def redacted(text: str, session: Session = SESSION) -> str:
     sessions, events = (session,), (WROTE, FOUND)
     found = ReplayDifference(DifferenceKind.SAYS, "main/a", "main/a", None, (), (), 1, START, sessions, events)
     return Redaction(found, COMMON).over(text)
@@ -48,17 +48,17 @@ def veiled(text: str, session: Session = SESSION) -> str:
     ],
 )
 def test_what_the_conversation_knows_and_every_number_is_hidden(text: str, shown: str) -> None:
-    assert veiled(text) == shown
+    assert redacted(text) == shown
 
 
 def test_the_flows_own_words_and_numbers_show() -> None:
     stranger = replace(SESSION, name=None, frames=())
-    assert veiled("Will you come within 3 days? Lovely.", stranger) == "Will you come within 3 days? Lovely."
+    assert redacted("Will you come within 3 days? Lovely.", stranger) == "Will you come within 3 days? Lovely."
 
 
 def test_a_number_of_the_flows_is_hidden_where_it_may_be_a_value() -> None:
-    assert veiled("within 3 days") == f"within {HIDDEN} days"
+    assert redacted("within 3 days") == f"within {HIDDEN} days"
 
 
 def test_what_is_hidden_side_by_side_is_hidden_as_one() -> None:
-    assert veiled("Budi Santoso, Blue kettle and more") == veiled("Budi, 12 and more") == f"{HIDDEN} and more"
+    assert redacted("Budi Santoso, Blue kettle and more") == redacted("Budi, 12 and more") == f"{HIDDEN} and more"
