@@ -10,6 +10,7 @@ by `length_bounds`, apart from this: its values stand for others of the same len
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -62,8 +63,10 @@ _SPARED: dict[str, range] = {  # which arguments may be null, counted from the f
     **dict.fromkeys(opening_hours.HOURS_FUNCTIONS, range(1, 2)),
 }  # fmt: skip
 _ALL = frozenset(ValueKind)
-_RETURNS = {name: kind_of_type(inspect.signature(function).return_annotation)
-            for functions in (FILTERS, FUNCTIONS) for name, function in functions.items()}  # fmt: skip
+_ANNOTATIONS = {
+    name: inspect.signature(function).return_annotation for name, function in {**FILTERS, **FUNCTIONS}.items()
+}
+_RETURNS = {name: some(kind_of_type(given), whole=given is int) for name, given in _ANNOTATIONS.items()}
 
 
 def takes(name: str) -> frozenset[ValueKind]:
@@ -94,8 +97,7 @@ def of_null(name: str) -> AbstractValues:
 
 def returned(name: str) -> AbstractValues:
     """What a filter or a function returns."""
-    kind = _RETURNS[name]
-    return ANYTHING if kind is ValueKind.ANY else some(kind)
+    return _RETURNS[name]
 
 
 _KNOWN = {"now": some(ValueKind.DATETIME), "today": some(ValueKind.DATE)}
@@ -105,6 +107,7 @@ _ORDER: dict[str, Callable[[Any, Any], bool]] = {
 _SAME_KIND = (nodes.Add, nodes.Sub)
 _MOMENTS = {ValueKind.DATE, ValueKind.DATETIME}
 _NUMERIC = (nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+_STAYS_WHOLE = (nodes.Add, nodes.Sub, nodes.Mul, nodes.FloorDiv, nodes.Mod)  # of whole numbers
 NONE: AbstractValues = frozenset()
 """The abstract values of what always fails."""
 
@@ -171,8 +174,10 @@ class Evaluator:
         wanted = takes(node.name) | {ValueKind.ANY, ValueKind.NULL}
         for found in (found for found in there if found.kind in wanted):
             made = returned(node.name) if found.kind is not ValueKind.NULL else of_null(node.name)
+            if node.name == "round" and not arguments:
+                made = frozenset(replace(each, whole=True) for each in made)
             self.fails = self.fails or (found.lost and not made)
-            yield from made if found.lost else (AbstractValue(each.kind, each.value, each.full) for each in made)
+            yield from made if found.lost else (replace(each, lost=False) for each in made)
 
     def _taken(self, name: str, arguments: Iterable[AbstractValues]) -> bool:
         """Whether a filter or a function accepts some of these arguments."""
@@ -264,17 +269,19 @@ class Evaluator:
                 yield False
 
     def _sign(self, node: nodes.UnaryExpr) -> AbstractValues:
-        return some(ValueKind.NUMBER) if self._not_null(self.of(node.node)) else NONE
+        there = self._not_null(self.of(node.node))
+        return some(ValueKind.NUMBER, whole=_are_whole(*there)) if there else NONE
 
     def _calculate(self, node: nodes.BinExpr) -> Iterator[AbstractValue]:
         left, right = self._not_null(self.of(node.left)), self._not_null(self.of(node.right))
         for one, other in product(left, right):
+            whole = isinstance(node, _STAYS_WHOLE) and _are_whole(one, other)
             if ValueKind.ANY in (one.kind, other.kind):
                 yield from some(ValueKind.NUMBER) if isinstance(node, _NUMERIC) else ANYTHING
             elif isinstance(node, _SAME_KIND):
-                yield from _added(one.kind, other.kind, adds=isinstance(node, nodes.Add))
+                yield from _added(one.kind, other.kind, adds=isinstance(node, nodes.Add), whole=whole)
             elif {one.kind, other.kind} <= {ValueKind.NUMBER, ValueKind.BOOLEAN}:
-                yield from some(ValueKind.NUMBER)
+                yield from some(ValueKind.NUMBER, whole=whole)
 
     def _join(self, node: nodes.Concat) -> AbstractValues:
         return some(ValueKind.TEXT) if all(self.shows(self.of(part)) for part in node.nodes) else NONE
@@ -287,13 +294,18 @@ class Evaluator:
         return some(ValueKind.RECORD) if all(there) else NONE
 
 
-def _added(one: ValueKind, other: ValueKind, *, adds: bool) -> AbstractValues:
+def _are_whole(*values: AbstractValue) -> bool:
+    """Whether these are whole numbers; true and false count as 1 and 0."""
+    return all(value.whole or value.kind is ValueKind.BOOLEAN for value in values)
+
+
+def _added(one: ValueKind, other: ValueKind, *, adds: bool, whole: bool) -> AbstractValues:
     """What `+` and `-` make of two kinds; no value where they cannot be combined."""
     kinds = {ValueKind.NUMBER if kind is ValueKind.BOOLEAN else kind for kind in (one, other)}
     if len(kinds) == 1 and kinds <= ({ValueKind.TEXT, ValueKind.LIST} if adds else _MOMENTS):
         return some(one if adds else ValueKind.DURATION)
     if kinds <= {ValueKind.NUMBER} or kinds <= {ValueKind.DURATION}:
-        return frozenset(case for kind in kinds for case in some(kind))
+        return frozenset(case for kind in kinds for case in some(kind, whole=whole))
     moments = kinds - {ValueKind.DURATION}
     return some(*moments) if len(moments) == 1 and moments <= _MOMENTS and len(kinds) == 2 else NONE
 

@@ -197,6 +197,8 @@ class _Safety:
                 return any(self._are(kinds, left, right) for kinds in _ADDED)
             case nodes.Sub(left=left, right=right) | nodes.Mul(left=left, right=right):
                 return self._are(_NUMBERS, left, right)
+            case nodes.Neg(node=number):
+                return self._are(_NUMBERS, number)
             case nodes.Call(node=nodes.Name(name=name)):
                 return name in FUNCTIONS and _written(node)
         return False

@@ -49,13 +49,15 @@ _TRUE = frozenset(
 class AbstractValue:
     """One thing that a value may be. ``value`` is exactly what it is, where that is known.
 
-    ``full``: it is true in a condition. ``lost``: it is what it is because the variable in question is null.
+    ``full``: it is true in a condition. ``lost``: it is what it is because the variable in question is null. ``whole``:
+    it is a whole number.
     """
 
     kind: ValueKind
     value: Hashable = UNKNOWN
     full: bool = False
     lost: bool = False
+    whole: bool = False
 
 
 AbstractValues = frozenset[AbstractValue]
@@ -97,16 +99,17 @@ _TAKEN: dict[
 }
 
 
-def some(kind: ValueKind, *, full: bool = False) -> AbstractValues:
-    """Any value of a kind; of ``full`` ones those that are true in a condition."""
-    return frozenset({AbstractValue(kind, full=full)})
+def some(kind: ValueKind, *, full: bool = False, whole: bool = False) -> AbstractValues:
+    """Any value of a kind; ``full``: any that is true in a condition; ``whole``: any whole number."""
+    return frozenset({AbstractValue(kind, full=full, whole=whole)})
 
 
 def just(value: Any) -> AbstractValue:
     """Exactly one value; of lists, records and the like only the kind is known."""
     kind = next((kind for types, kind in _BY_TYPE if isinstance(value, types)), ValueKind.ANY)
     if kind in (ValueKind.NULL, ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.TEXT):
-        return AbstractValue(kind, Decimal(repr(value)) if isinstance(value, float) else value)
+        whole = kind is ValueKind.NUMBER and isinstance(value, int)
+        return AbstractValue(kind, Decimal(repr(value)) if isinstance(value, float) else value, whole=whole)
     return AbstractValue(kind, full=bool(value))
 
 

@@ -92,6 +92,7 @@ class IntegerVariable(NumberVariable):
     """A whole number. ``1.000`` is a thousand: a whole number has no three zeros behind a point."""
 
     type: ClassVar[str] = "integer"
+    whole: ClassVar[bool] = True
 
     def _ends(self, least: float, most: float) -> tuple[int, int]:
         return -int(-least // 1), int(most // 1)

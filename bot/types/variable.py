@@ -71,6 +71,7 @@ class Variable:
     error: Template | None = field(default=None, kw_only=True)
     type: ClassVar[str] = ""
     kind: ClassVar[ValueKind]  # of all its values, null aside
+    whole: ClassVar[bool] = False  # whether its values are whole numbers
     made_of: ClassVar[frozenset[ValueKind]] = frozenset(ValueKind)  # kinds of which some values become values of it
     answered: ClassVar[bool] = True  # whether something that a contact sends becomes a value of it
     keys: ClassVar[Schemas] = {}  # the settings that this type has of its own
@@ -101,7 +102,7 @@ class Variable:
     @property
     def abstract_values(self) -> AbstractValues:
         """What its values may be beside null."""
-        return some(self.kind) if self.values is None else bounded(map(just, self.values))
+        return some(self.kind, whole=self.whole) if self.values is None else bounded(map(just, self.values))
 
     @property
     def length_bound(self) -> LengthBound:
@@ -117,10 +118,10 @@ class Variable:
         """Whether any value of a kind becomes one of it. Null is one of each."""
         return kind in (ValueKind.NULL, ValueKind.ANY) or kind in self.made_of
 
-    def surely_takes(self, kinds: Iterable[ValueKind]) -> bool:
-        """Whether every value of these kinds is one of it. Null is one of each."""
-        known = [kind for kind in kinds if kind is not ValueKind.NULL]
-        return all(kind is self.kind for kind in known) and self.takes_every
+    def surely_takes(self, values: AbstractValues) -> bool:
+        """Whether each of these values is one of it, however large it is. Null is one of each."""
+        known = [value for value in values if value.kind is not ValueKind.NULL]
+        return self.takes_every and all(value.kind is self.kind and value.whole >= self.whole for value in known)
 
     def accept(self, answer: Answer, now: datetime, scope: Mapping[str, Any] | None = None) -> Any:
         """The value that an answer stands for, which passes all checks. ``now`` is in the bot's time zone, ``scope``

@@ -195,14 +195,15 @@ def test_it_may_fail(source: str) -> None:
 KINDS = {
     "t": some(ValueKind.TEXT),
     "n": some(ValueKind.NUMBER),
+    "w": some(ValueKind.NUMBER, whole=True),
     "d": some(ValueKind.DATE),
     "l": some(ValueKind.LIST),
     "o": some(ValueKind.RECORD),
 }
 VALUES: dict[str, Any] = {
-    "t": ("", "a", "Bo"), "n": (0, 2, Decimal("2.5")), "d": (date(2030, 5, 12),), "l": ([], ["a"], [1, 2]), "o": ({}, {"a": 1}),
+    "t": ("", "a", "Bo"), "n": (0, 2, Decimal("2.5")), "w": (0, 3), "d": (date(2030, 5, 12),), "l": ([], ["a"], [1, 2]), "o": ({}, {"a": 1}),
 }  # fmt: skip
-LEAVES = st.sampled_from(["t", "n", "d", "l", "o", "x", "o.a", "1", "'a'", "none", "[1]", "x.a"])
+LEAVES = st.sampled_from(["t", "n", "w", "d", "l", "o", "x", "o.a", "1", "'a'", "none", "[1]", "x.a"])
 EXPRESSIONS = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
@@ -232,6 +233,8 @@ def test_what_an_expression_comes_to_was_among_what_it_might(source: str, values
     else:
         kind = just(value).kind
         assert any(case.kind in (kind, ValueKind.ANY) for case in found.values), found
+        if kind is ValueKind.NUMBER and all(case.whole for case in found.values):
+            assert value == int(value)
         assert bool(value) in found.truths
         if value is None:
             assert found.nothing or any(case.kind is ValueKind.ANY for case in found.values)

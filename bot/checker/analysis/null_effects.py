@@ -127,9 +127,14 @@ class AnalysedText:
         return self.constant or self._nulls.reads(self.used.text).never_fails(self._known_kinds)
 
     @cached_property
+    def values(self) -> AbstractValues:
+        """The values that it may have where none of its variables is null; none where it always fails."""
+        return self._nulls.reads(self.used.text).evaluate(self._known_kinds).values
+
+    @property
     def kinds(self) -> frozenset[ValueKind]:
-        """The kinds of value that it may have where none of its variables is null; none where it always fails."""
-        return frozenset(found.kind for found in self._nulls.reads(self.used.text).evaluate(self._known_kinds).values)
+        """The kinds of these values."""
+        return frozenset(found.kind for found in self.values)
 
     def _read(self, null: VariableSet) -> NullEffect:
         used, text = self.used, self.used.text
@@ -176,8 +181,10 @@ class ProvingCondition:
 
 def _kinds_of(flow: Flow) -> Mapping[str, AbstractValues]:
     """What the variables of a flow are where they are not null: a text is none that is empty, being an answer."""
-    kinds = {name: variable.kind for name, variable in flow.variables.items()}
-    return {name: some(kind, full=kind not in _MAY_BE_FALSE) for name, kind in kinds.items()}
+    return {
+        name: some(variable.kind, full=variable.kind not in _MAY_BE_FALSE, whole=variable.whole)
+        for name, variable in flow.variables.items()
+    }
 
 
 def _is_constant(text: Template | Expression) -> bool:

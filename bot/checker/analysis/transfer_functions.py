@@ -140,7 +140,7 @@ class AssignedValue:
         if not all(text.never_fails for text in self.texts):
             return False
         alone = isinstance(self._value, Template) and not self._value.constant
-        return not alone or self._variable is None or self._variable.surely_takes(self.texts[0].kinds)
+        return not alone or self._variable is None or self._variable.surely_takes(self.texts[0].values)
 
 
 NOTHING = TransferFunction()

@@ -141,6 +141,27 @@ def test_failures_lead_on_only_where_something_can_fail() -> None:
     assert read(plain.replace("Ann", '"{{ order.price or 1 }}"')) == ["q order", "b name"]
 
 
+@pytest.mark.parametrize(
+    ("value", "may_fail"),
+    [("n + 1", False), ("n * 2 - 1", False), ("-n", False), ("n", False), ("items | length", False), ("n // 2", True),
+     ("n * 2.5 | round", False), ("n * 2.5", True), ("n | round(1)", True), ("2.5", True), ("w", True), ("w | round", False),
+     ("n if w > 2 else w", True), ("n if w > 2 else 0", False)],
+)  # fmt: skip
+def test_a_number_that_may_not_be_whole_may_not_fit_an_integer(value: str, *, may_fail: bool) -> None:
+    flow = HEAD.replace("n: ", "w: {type: number, value: 1}, n: ", 1).replace(
+        "items: list", "items: {type: list, value: []}"
+    )
+    flow += f'  q: {{set: {{n: "{{{{ {value} }}}}"}}, then: end, errors: {{else: b}}}}\n  b: {{say: "{{{{ name }}}}"}}'
+    assert [what.split('"')[3] for what in told(flow)] == (["name"] if may_fail else [])
+
+
+def test_a_number_within_bounds_may_not_fit() -> None:
+    flow = HEAD.replace("n: {", "w: {type: number, value: 1, max: 9}, n: {min: 0, ", 1)
+    for value, variable in (("n + 1", "n"), ("w * 2", "w"), ("n", "w")):
+        steps = f'  q: {{set: {{{variable}: "{{{{ {value} }}}}"}}, then: end, errors: {{else: b}}}}\n  b: {{say: "{{{{ name }}}}"}}'
+        assert [what.split('"')[3] for what in told(flow + steps)] == ["name"]
+
+
 def test_a_question_that_is_refused_leads_on_without_its_answer() -> None:
     flow = '  q: {ask: Q, save: name, errors: {refused: b}}\n  b: {say: "{{ name }}"}'
     assert read(flow) == ["b name"]
