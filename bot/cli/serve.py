@@ -10,8 +10,7 @@ from bot import telemetry
 from bot.cli.operate import bot_argument, load_env
 from bot.folder import Folder, find_bot, read_folder
 from bot.process.supervisor import Supervisor
-from bot.settings import BadSettings, Settings, read_settings
-from bot.settings.setting_values import unknown_variables
+from bot.settings import BadSettings, Settings, read_settings, unknown_variables
 
 log = logging.getLogger("bot.serve")
 

@@ -11,7 +11,7 @@ from bot.doctor.check_results import CheckResult, fail, ok, warn
 from bot.expressions.templates import Template
 from bot.flow.library import Library
 from bot.folder import env_files
-from bot.settings.setting_values import unknown_variables
+from bot.settings import unknown_variables
 from bot.steps.schedule import end_of
 from bot.store.files import RestoreUnfinished, StoreMissing, StoreOutdated, StoreUnavailable
 from bot.store.integrity import StoreHealth, StoresDiffer, health, sqlite_version

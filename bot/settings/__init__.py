@@ -4,18 +4,24 @@ They stand in the environment, over ``.env``, over `bot.yml`'s ``settings``.
 Each is called ``BOT_<NAME>`` in the environment and ``<name>`` under ``settings:`` in `bot.yml`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from bot.core.errors import BotError
-from bot.lang.problems import did_you_mean
-from bot.settings import setting_values
-from bot.settings.setting_values import PARSERS, variable
+from bot.keys.key_schemas import ANY_TEXT, Schemas, takes, unseen
+from bot.lang.problems import Problems, did_you_mean, nearest
+from bot.lang.source import Node
+from bot.settings import setting_values as values
 
 T = TypeVar("T")
+PREFIX = "BOT_"
+OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
+"""Variables of compose.yaml and of examples/deploy, which may stand in the same ``.env``."""
+_LIST = "docs/going-live.md lists them"
 
 
 class BadSettings(BotError):
@@ -27,68 +33,177 @@ class BadSettings(BotError):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelService:
-    """The chat-completion service: the first of ``models`` is asked, the others are fallen back to; maybe none."""
+class SettingSpec:
+    """One setting: its name in `bot.yml`, how it is read, what editors say of it, and its value where nothing is said.
 
-    url: str
-    key: str = field(repr=False)
-    models: tuple[str, ...]
-    key_in: Literal["authorization", "x-api-key", "query"]
+    ``needed``: what to set it to where it is missing; empty where it may be.
+    """
+
+    name: str
+    parse: Callable[[str], Any]
+    about: str
+    default: Any = None
+    needed: str = ""
+    secret: bool = False
+
+    @property
+    def variable(self) -> str:
+        """What it is called in the environment."""
+        return PREFIX + self.name.upper()
+
+
+def _setting(parse: Callable[[str], Any], about: str, *, name: str = "", **more: Any) -> Any:
+    """Declare a setting, by the name of its field or another. ``{}`` in ``about`` is where its default is shown."""
+    spec = SettingSpec(name, parse, about.format(_written(more.get("default"))), **more)
+    return field(repr=not spec.secret, metadata={"spec": spec})
+
+
+def _written(value: Any) -> str:
+    """A setting's value as it is written in the environment."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case tuple():
+            return ",".join(value)
+        case timedelta():
+            return str(int(value.total_seconds()))
+    return str(value)
+
+
+def _specs(group: Any) -> dict[str, SettingSpec]:
+    """The settings that are declared in a class, by their fields."""
+    found = {each.name: each.metadata["spec"] for each in fields(group) if "spec" in each.metadata}
+    return {name: replace(spec, name=spec.name or name) for name, spec in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ModelService:
+    """The chat-completion service: the first of ``models`` is asked, the others are fallen back to; maybe none."""
+
+    url: str = _setting(
+        values.url,
+        "The chat-completion service's base address.",
+        name="ai_url",
+        needed="the chat-completion service's base address, such as https://models.example/api/v1",
+    )
+    key: str = _setting(
+        values.secret,
+        "The chat-completion service's API key: it belongs into .env.",
+        name="ai_key",
+        needed="the chat-completion service's API key",
+        secret=True,
+    )
+    models: tuple[str, ...] = _setting(
+        values.models,
+        "The model that is asked; of several with commas, the others are fallen back to.",
+        name="ai_model",
+        default=(),
+    )
+    key_in: Literal["authorization", "x-api-key", "query"] = _setting(
+        values.word("authorization", "x-api-key", "query"),
+        "Where the key goes: authorization, x-api-key or query; {} where nothing is said.",
+        name="ai_key_in",
+        default="authorization",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AccountSettings:
+    """What calling the gateway takes: enough for commands that need no webhook."""
+
+    gateway_url: str = _setting(
+        values.url, "The gateway's base address.", needed="the gateway's base address, such as https://gateway.example"
+    )
+    gateway_key: str = _setting(
+        values.secret, "The gateway's API key: it belongs into .env.", needed="the gateway's API key", secret=True
+    )
+    channel_id: str | None = _setting(str, "The channel to send by, where the account has several.")
+    gateway_per_minute: int = _setting(
+        values.number(1, 1_000_000),
+        "How many requests a minute the account may make; {} where nothing is said.",
+        default=60,
+    )
+    gateway_per_day: int = _setting(
+        values.number(1, 1_000_000_000),
+        "How many requests a day the account may make; {} where nothing is said.",
+        default=10_000,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(AccountSettings):
     """All settings of `bot serve`. Secrets are in no repr."""
 
-    gateway_url: str
-    gateway_key: str = field(repr=False)
-    webhook_secrets: tuple[str, ...] = field(repr=False)  # several while one replaces another
-    channel_id: str | None
-    gateway_per_minute: int
-    gateway_per_day: int
-    gateway_per_contact: int | None  # of a day; None: see `bot.runtime.rate_limiter.share_of`
-    repeat_unknown: bool  # a reply of which nobody can tell whether it was sent
-    store: Path  # the engine's file; the inbox lies beside it
-    host: str
-    port: int
-    webhook_path: str
-    webhook_tolerance: timedelta
-    public_url: str | None  # the bot's address as the gateway sees it
-    model_service: ModelService | None  # None: no model can be asked
-    api_key: str | None = field(default=None, repr=False)  # what programs must know that start flows; None: none may
-    log: str | None = None  # "turns": a line for each
-    log_format: str = "text"  # or "json"
+    webhook_secrets: tuple[str, ...] = _setting(  # several while one replaces another
+        values.secrets,
+        "What the gateway signs events with: it belongs into .env.",
+        name="webhook_secret",
+        needed="the signing secret of the gateway's webhook (`bot webhook register URL --write-env` makes one)",
+        secret=True,
+    )
+    gateway_per_contact: int | None = _setting(  # None: see `bot.runtime.rate_limiter.share_of`
+        values.number(1, 1_000_000_000),
+        "How many of a day's requests one contact may get; 2 % where nothing is said, but at least 40.",
+    )
+    repeat_unknown: bool = _setting(
+        values.yes_or_no,
+        "Whether a reply is repeated of which nobody knows if it was sent; {} where nothing is said.",
+        default=False,
+    )
+    store: Path = _setting(  # noqa: RUF009 - a field; `_Reader.store` reads it
+        str, "The store's file; bot.db beside bot.yml where nothing is said."
+    )
+    host: str = _setting(
+        values.host, "The address that bot serve listens at; {} where nothing is said.", default="127.0.0.1"
+    )
+    port: int = _setting(
+        values.number(0, 65535), "The port that bot serve listens at; {} where nothing is said.", default=8000
+    )
+    webhook_path: str = _setting(
+        values.path, "A further path of the webhook; {} where nothing is said.", default="/webhook"
+    )
+    webhook_tolerance: timedelta = _setting(  # noqa: RUF009 - a field
+        values.tolerance,
+        "How many seconds an event's timestamp may be off; {} where nothing is said.",
+        default=timedelta(minutes=5),
+    )
+    public_url: str | None = _setting(values.url, "The bot's public base address: what bot doctor looks at.")
+    api_key: str | None = _setting(
+        values.api_key, "What programs must know that start flows: it belongs into .env.", secret=True
+    )
+    log: str | None = _setting(values.log, "What bot serve logs beside trouble: turns, a line for each; else nothing.")
+    log_format: str = _setting(
+        values.word("text", "json"),
+        "How bot serve writes its log: text or json; {} where nothing is said.",
+        default="text",
+    )
+    model_service: ModelService | None = None  # None: no model can be asked
     named: Mapping[str, str] = field(default_factory=dict, repr=False)  # the secrets that `bot.yml` names
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Every text that must appear nowhere."""
-        keys = [self.model_service.key] if self.model_service else []
-        keys += [self.api_key] if self.api_key else []
-        return (self.gateway_key, *self.webhook_secrets, *keys, *self.named.values())
+        secrets = (value if isinstance(value, tuple) else (value,) for spec, value in self._values() if spec.secret)
+        return (*chain.from_iterable(secrets), *self.named.values())
 
     def environ(self) -> dict[str, str]:
         """The same settings as environment variables, for a process that is started with them."""
-        special = ("webhook_secrets", "repeat_unknown", "model_service", "named")
-        written = {f"BOT_{f.name.upper()}": getattr(self, f.name) for f in fields(self) if f.name not in special}
-        written["BOT_WEBHOOK_SECRET"] = ",".join(self.webhook_secrets)
-        written["BOT_REPEAT_UNKNOWN"] = "yes" if self.repeat_unknown else "no"
-        written["BOT_WEBHOOK_TOLERANCE"] = int(self.webhook_tolerance.total_seconds())
-        if ai := self.model_service:
-            written |= {"BOT_AI_URL": ai.url, "BOT_AI_KEY": ai.key, "BOT_AI_MODEL": ",".join(ai.models)}
-            written["BOT_AI_KEY_IN"] = ai.key_in
-        return {name: str(value) for name, value in written.items() if value is not None} | dict(self.named)
+        return {spec.variable: _written(value) for spec, value in self._values()} | dict(self.named)
+
+    def _values(self) -> Iterator[tuple[SettingSpec, Any]]:
+        """Each setting that has a value, with it."""
+        for group in (self, self.model_service) if self.model_service is not None else (self,):
+            for name, spec in _specs(group).items():
+                if (value := getattr(group, name)) is not None:
+                    yield spec, value
 
 
-@dataclass(frozen=True, slots=True)
-class AccountSettings:
-    """What calling the gateway takes: the account's part of `Settings`, for commands that need no webhook."""
-
-    gateway_url: str
-    gateway_key: str = field(repr=False)
-    channel_id: str | None
-    gateway_per_minute: int
-    gateway_per_day: int
+SETTINGS = {spec.name: spec for group in (Settings, ModelService) for spec in _specs(group).values()}
+"""All settings, by name."""
+SETTINGS_KEYS: Schemas = {
+    name: takes(unseen(ANY_TEXT) if spec.secret else ANY_TEXT, spec.about) for name, spec in SETTINGS.items()
+}
+"""What editors say of the settings in `bot.yml`. Secrets are known there, and not offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,85 +222,42 @@ def read_settings(
     Raises `BadSettings` with everything that is missing or wrong, all at once.
     """
     read = _Reader(environ, written)
-    values: dict[str, Any] = {
-        **_account(read),
-        "webhook_secrets": read("webhook_secret", hint=_SIGNING),
-        "gateway_per_contact": read("gateway_per_contact"),
-        "repeat_unknown": read("repeat_unknown", default=False),
-        "store": read.store(folder),
-        "host": read("host", default="127.0.0.1"),
-        "port": read("port", default=8000),
-        "webhook_path": read("webhook_path", default="/webhook"),
-        "webhook_tolerance": read("webhook_tolerance", default=timedelta(minutes=5)),
-        "public_url": read("public_url"),
-        "api_key": read("api_key"),
-        "log": read("log"),
-        "log_format": read("log_format", default="text"),
-        "model_service": _model_service(read) if any(map(read.text, _MODEL_SERVICE)) else None,
-    }
+    found = read.all_of(Settings) | {"store": read.store(folder)}
+    if any(read.text(spec.name) for spec in _specs(ModelService).values()):
+        found["model_service"] = ModelService(**read.all_of(ModelService))
     read.refuse_unknown()
-    return read.complete(Settings(**values, named={name: read.named(name) for name in named}))
+    return read.complete(Settings(**found, named={name: read.named(name) for name in named}))
 
 
 def read_webhook(environ: Mapping[str, str], written: Mapping[str, str]) -> WebhookSettings:
     """Read the webhook's settings, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    return read.complete(WebhookSettings(read("webhook_path", default="/webhook"), read("webhook_secret", default=())))
+    path, secrets = read(SETTINGS["webhook_path"]), read(replace(SETTINGS["webhook_secret"], needed="", default=()))
+    return read.complete(WebhookSettings(path, secrets))
 
 
 def read_account(environ: Mapping[str, str], written: Mapping[str, str]) -> AccountSettings:
     """Read the gateway's account, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    return read.complete(AccountSettings(**_account(read)))
+    return read.complete(AccountSettings(**read.all_of(AccountSettings)))
 
 
 def read_model_service(environ: Mapping[str, str], written: Mapping[str, str]) -> ModelService:
     """Read the chat-completion service's settings, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    return read.complete(_model_service(read))
+    return read.complete(ModelService(**read.all_of(ModelService)))
 
 
 def read_limits(environ: Mapping[str, str], written: Mapping[str, str]) -> tuple[int, int]:
     """Read how many requests the gateway takes a minute and a day, whatever else is set. Raises `BadSettings`."""
     read = _Reader(environ, written)
-    limits = read.complete(_limits(read))
-    return limits["gateway_per_minute"], limits["gateway_per_day"]
+    return read.complete((read(SETTINGS["gateway_per_minute"]), read(SETTINGS["gateway_per_day"])))
 
 
 def read_store(folder: Path, environ: Mapping[str, str], written: Mapping[str, str]) -> Path:
     """Where the store of the bot in ``folder`` lies, whatever else is set or missing. Raises `BadSettings`."""
     read = _Reader(environ, written)
     return read.complete(read.store(folder))
-
-
-def _limits(read: "_Reader") -> dict[str, int]:
-    return {
-        "gateway_per_minute": read("gateway_per_minute", default=60),
-        "gateway_per_day": read("gateway_per_day", default=10_000),
-    }
-
-
-def _account(read: "_Reader") -> dict[str, Any]:
-    return {
-        "gateway_url": read("gateway_url", hint="the gateway's base address, such as https://gateway.example"),
-        "gateway_key": read("gateway_key", hint="the gateway's API key"),
-        "channel_id": read("channel_id"),
-        **_limits(read),
-    }
-
-
-_SIGNING = "the signing secret of the gateway's webhook (`bot webhook register URL --write-env` makes one)"
-_MODEL_SERVICE = ("ai_url", "ai_key", "ai_model", "ai_key_in")
-
-
-def _model_service(read: "_Reader") -> ModelService:
-    url = "the chat-completion service's base address, such as https://models.example/api/v1"
-    return ModelService(
-        url=read("ai_url", hint=url),
-        key=read("ai_key", hint="the chat-completion service's API key"),
-        models=read("ai_model", default=()),
-        key_in=read("ai_key_in", default="authorization"),
-    )
 
 
 class _Reader:
@@ -195,23 +267,26 @@ class _Reader:
         self.environ, self.written = environ, written
         self.problems: list[str] = []
 
-    def __call__(
-        self, name: str, *, default: Any = None, hint: str = "", parse: Callable[[str], Any] | None = None
-    ) -> Any:
-        text = self.text(name)
+    def __call__(self, spec: SettingSpec) -> Any:
+        text = self.text(spec.name)
         if not text:
-            if hint:
-                self.problems.append(f"{variable(name)} is missing: set it, in the environment or in .env, to {hint}")
-            return default
+            if spec.needed:
+                what = f"{spec.variable} is missing: set it, in the environment or in .env, to {spec.needed}"
+                self.problems.append(what)
+            return spec.default
         try:
-            return (parse or PARSERS[name])(text)
+            return spec.parse(text)
         except ValueError as error:
-            self.problems.append(f"{variable(name)} {error}")
-            return default
+            self.problems.append(f"{spec.variable} {error}")
+            return spec.default
+
+    def all_of(self, group: type) -> dict[str, Any]:
+        """The settings that are declared in a class, by their fields."""
+        return {name: self(spec) for name, spec in _specs(group).items()}
 
     def text(self, name: str) -> str:
         """A setting as it is written; an empty text where it is not."""
-        return (self.environ.get(variable(name)) or self.written.get(name) or "").strip()
+        return (self.environ.get(SETTINGS[name].variable) or self.written.get(name) or "").strip()
 
     def named(self, name: str) -> str:
         """A secret that `bot.yml` names: it stands in the environment alone."""
@@ -223,13 +298,14 @@ class _Reader:
     def store(self, folder: Path) -> Path:
         """A relative path is relative to where the command runs, or to the bot's folder if `bot.yml` names it."""
         base = Path() if self.environ.get("BOT_STORE") else folder
-        store: Path = self("store", default=folder / "bot.db", parse=lambda text: setting_values.store(base / text))
-        return store
+        spec = replace(SETTINGS["store"], parse=lambda text: values.store(base / text), default=folder / "bot.db")
+        path: Path = self(spec)
+        return path
 
     def refuse_unknown(self) -> None:
         """`bot.yml` is to have no settings but those that there are."""
-        for name in sorted(self.written.keys() - PARSERS.keys()):
-            fix = did_you_mean(name, PARSERS, "docs/going-live.md lists them")
+        for name in sorted(self.written.keys() - SETTINGS.keys()):
+            fix = did_you_mean(name, SETTINGS, _LIST)
             self.problems.append(f'bot.yml: settings: there is no setting "{name}" ({fix})')
 
     def complete(self, value: T) -> T:
@@ -237,3 +313,32 @@ class _Reader:
         if self.problems:
             raise BadSettings(self.problems)
         return value
+
+
+def unknown_variables(environ: Iterable[str]) -> list[str]:
+    """A line for each variable of the environment that looks like a setting and is none."""
+    known = {*(spec.variable for spec in SETTINGS.values()), *OF_DEPLOYMENT}
+    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return [f"there is no setting {name} ({_setting_meant(name)})" for name in unknown]
+
+
+def _setting_meant(name: str) -> str:
+    near = nearest(name.removeprefix(PREFIX), SETTINGS)
+    return _LIST if near is None else f'did you mean "{SETTINGS[near].variable}"?'
+
+
+def problems_in(settings: Node) -> Problems:
+    """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
+    from bot.keys.fields import Fields  # slow to import, and a server that starts reads no more than values
+
+    problems = Problems()
+    fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")
+    for name, spec in SETTINGS.items():
+        try:
+            if (text := fields.string(name)) is not None:
+                spec.parse(text)
+        except ValueError as error:
+            what, _, fix = str(error).partition(": ")
+            problems.add("E106", fields.mark_of(name), f"{fields.what}: {name} {what}", fix)
+    fields.close()
+    return problems

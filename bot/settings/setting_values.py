@@ -1,17 +1,9 @@
-"""All settings with the reader of each, and names that are no settings."""
+"""Readers of the settings' values: each says what is wrong with a text and what to write."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from bot.lang.problems import Problems, nearest
-from bot.lang.source import Node
-
-if TYPE_CHECKING:
-    from bot.keys.fields import Fields
-
 
 MAX_TOLERANCE = timedelta(hours=3)  # the gateway's last retry comes after 2 h 37 min
 INTERNAL_PATHS = ("/healthz", "/readyz", "/metrics")
@@ -59,13 +51,6 @@ def models(text: str) -> tuple[str, ...]:
     return found
 
 
-def key_in(text: str) -> str:
-    """Where the key of the chat-completion service goes."""
-    if text not in ("authorization", "x-api-key", "query"):
-        raise ValueError(f'is "{text[:40]}": write authorization, x-api-key or query')
-    return text
-
-
 def log(text: str) -> str:
     """What is logged beside what happens seldom."""
     if text != "turns":
@@ -73,11 +58,16 @@ def log(text: str) -> str:
     return text
 
 
-def log_format(text: str) -> str:
-    """How a line of the log is written."""
-    if text not in ("text", "json"):
-        raise ValueError(f'is "{text[:40]}": write text or json')
-    return text
+def word(*words: str) -> Callable[[str], str]:
+    """One of a few words."""
+    *most, last = words
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(f'is "{text[:40]}": write {", ".join(most)} or {last}')
+        return text
+
+    return parse
 
 
 def number(least: int, most: int) -> Callable[[str], int]:
@@ -93,9 +83,7 @@ def number(least: int, most: int) -> Callable[[str], int]:
 
 def yes_or_no(text: str) -> bool:
     """``yes`` or ``no``."""
-    if text not in ("yes", "no"):
-        raise ValueError(f'is "{text[:40]}": write yes or no')
-    return text == "yes"
+    return word("yes", "no")(text) == "yes"
 
 
 def tolerance(text: str) -> timedelta:
@@ -124,71 +112,3 @@ def store(path: Path) -> Path:
     if not path.parent.is_dir():
         raise ValueError(f"lies in {path.parent}, which does not exist: make that folder first")
     return path
-
-
-PREFIX = "BOT_"
-OF_DEPLOYMENT = ("BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM")
-"""Variables of compose.yaml and of examples/deploy, which may stand in the same ``.env``."""
-PARSERS: Mapping[str, Callable[[str], Any]] = {
-    "gateway_url": url,
-    "gateway_key": secret,
-    "gateway_per_minute": number(1, 1_000_000),
-    "gateway_per_day": number(1, 1_000_000_000),
-    "gateway_per_contact": number(1, 1_000_000_000),
-    "channel_id": str,
-    "webhook_secret": secrets,
-    "webhook_path": path,
-    "webhook_tolerance": tolerance,
-    "repeat_unknown": yes_or_no,
-    "log": log,
-    "log_format": log_format,
-    "store": str,
-    "host": host,
-    "port": number(0, 65535),
-    "public_url": url,
-    "api_key": api_key,
-    "ai_url": url,
-    "ai_key": secret,
-    "ai_model": models,
-    "ai_key_in": key_in,
-}
-
-
-def variable(name: str) -> str:
-    """What a setting is called in the environment."""
-    return PREFIX + name.upper()
-
-
-def unknown_variables(environ: Iterable[str]) -> list[str]:
-    """A line for each variable of the environment that looks like a setting and is none."""
-    known = {*map(variable, PARSERS), *OF_DEPLOYMENT}
-    unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
-    return [f"there is no setting {name} ({_setting_meant(name)})" for name in unknown]
-
-
-def _setting_meant(name: str) -> str:
-    near = nearest(name.removeprefix(PREFIX), PARSERS)
-    return "docs/going-live.md lists them" if near is None else f'did you mean "{variable(near)}"?'
-
-
-def problems_in(settings: Node) -> Problems:
-    """What is wrong with the `settings` of ``bot.yml``, as far as that does not depend on where the bot runs."""
-    from bot.keys.fields import Fields  # slow to import, and a server that starts reads no more than values
-
-    problems = Problems()
-    fields = Fields(settings, problems, "bot: settings", "settings: {port: 8080}")
-    for name, parse in PARSERS.items():
-        _check(fields, name, parse)
-    fields.close()
-    return problems
-
-
-def _check(fields: "Fields", name: str, parse: Callable[[str], Any]) -> None:
-    text = fields.string(name)
-    if text is None:
-        return
-    try:
-        parse(text)
-    except ValueError as error:
-        what, _, fix = str(error).partition(": ")
-        fields.problems.add("E106", fields.mark_of(name), f"{fields.what}: {name} {what}", fix)

@@ -18,7 +18,7 @@ from bot.keys.fields import Fields, plain_of
 from bot.lang.problems import Mark, Problem, Problems, did_you_mean
 from bot.lang.source import List, Map, Node, Scalar
 from bot.program import FaultyBot, Program, load_program
-from bot.settings.setting_values import problems_in
+from bot.settings import problems_in
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.testing.expectation_reader import read_expect, read_says
 from bot.testing.stub_reader import read_model, read_request, read_stubs

@@ -31,7 +31,7 @@ from bot.keys.key_schemas import (
     whole,
     with_key,
 )
-from bot.settings.keys import SETTINGS_KEYS
+from bot.settings import SETTINGS_KEYS
 from bot.simulation.gateway_events import GATEWAY_EVENTS
 from bot.steps.custom_steps import all_kinds
 from bot.steps.message_parts import LOCATION

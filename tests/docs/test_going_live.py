@@ -3,14 +3,13 @@
 import re
 import shlex
 from configparser import RawConfigParser
-from dataclasses import fields
 from pathlib import Path
 
 import yaml
 
 from bot.cli import COMMANDS
 from bot.process.supervisor import STOP_SECONDS
-from bot.settings import Settings
+from bot.settings import OF_DEPLOYMENT, SETTINGS, read_settings
 from bot.settings.setting_values import INTERNAL_PATHS
 from bot.store.engine_store import KEPT
 
@@ -18,10 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "going-live.md").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", "")
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-OTHERWISE_NAMED = {"webhook_secrets", "model_service", "named"}  # the last are those that a `bot.yml` lists
-NAMES = {"BOT_" + field.name.upper() for field in fields(Settings) if field.name not in OTHERWISE_NAMED}
-SETTINGS = NAMES | {"BOT_WEBHOOK_SECRET", "BOT_AI_URL", "BOT_AI_KEY", "BOT_AI_MODEL", "BOT_AI_KEY_IN"}
-OF_DEPLOYMENT = {"BOT_DOMAIN", "BOT_FOLDER", "BOT_UPSTREAM"}
+VARIABLES = {spec.variable for spec in SETTINGS.values()}
 
 
 def instructions(name: str) -> list[str]:
@@ -55,8 +51,8 @@ def test_the_image_copies_what_is_there_and_is_shown_nothing_else() -> None:
 
 def test_the_settings_in_the_image_are_settings() -> None:
     given = {name for line in instructions("ENV") for name in re.findall(r"(BOT_\w+)=", line)}
-    assert given <= SETTINGS and "BOT_STORE" in given
-    assert set(COMPOSE["services"]["bot"]["environment"]) <= SETTINGS
+    assert given <= VARIABLES and "BOT_STORE" in given
+    assert set(COMPOSE["services"]["bot"]["environment"]) <= VARIABLES
 
 
 def test_in_compose_nothing_can_be_written_but_the_volume() -> None:
@@ -82,12 +78,22 @@ def test_the_unit_runs_without_rights_and_is_stopped_with_patience() -> None:
     assert service["User"] == "bot" and service["NoNewPrivileges"] == "yes" and service["ProtectSystem"] == "strict"
     assert service["ExecStart"].split()[1:] == ["serve", "/srv/bot"]
     assert float(service["TimeoutStopSec"]) > STOP_SECONDS and service["KillMode"] == "mixed"
-    assert service["Environment"].split("=")[0] in SETTINGS
+    assert service["Environment"].split("=")[0] in VARIABLES
 
 
 def test_the_page_names_every_setting_and_none_that_there_is_not() -> None:
     named = set(re.findall(r"\bBOT_[A-Z_]+\b", PAGE))
-    assert named == SETTINGS | OF_DEPLOYMENT
+    assert named == VARIABLES | {*OF_DEPLOYMENT}
+
+
+def test_the_page_says_what_holds_without_a_setting() -> None:
+    rows = [line.split("|") for line in PAGE.splitlines() if line.startswith("| `BOT_")]
+    without = {name: row[-2] for row in rows for name in re.findall(r"`(BOT_\w+)`", row[1])}
+    environ = {"BOT_GATEWAY_URL": "https://a.example", "BOT_GATEWAY_KEY": "key", "BOT_WEBHOOK_SECRET": "secret"}
+    read = read_settings(Path("bot"), environ, {}).environ()
+    defaults = {name: value for name, value in read.items() if name not in environ}
+    assert {name: value for name, value in defaults.items() if Path(value).name not in without[name]} == {}
+    assert len(defaults) > 6 and all("needed" in without[name] for name in environ)
 
 
 def test_every_command_of_the_page_is_one() -> None:

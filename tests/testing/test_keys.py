@@ -22,7 +22,7 @@ from bot.keys.fields import Fields
 from bot.lang.problems import Mark, Problems
 from bot.lang.source import List, Map, Node, Scalar, plain, read
 from bot.program import load_handlers
-from bot.settings.setting_values import problems_in
+from bot.settings import problems_in
 from bot.steps import KINDS
 from bot.steps.step_options import SOME_HAVE
 from bot.testing.transcript import KnownNames
