@@ -48,10 +48,8 @@ class RateLimiter:
         reserve = min(reserve, per_minute // 2)
         self.per_day = per_day
         self._reserve = reserve
-        self._windows = (
-            _Window(per_minute, MINUTE, _STEP, reserve),
-            _Window(per_day, DAY, 60.0, _of_day(per_minute, per_day, reserve)),
-        )
+        self._minute, self._day = _SlidingWindow(per_minute, MINUTE, _STEP), _SlidingWindow(per_day, DAY, 60.0)
+        self._windows = (self._minute, reserve), (self._day, _of_day(per_minute, per_day, reserve))
         self._gap = MINUTE / (per_minute - reserve)
         self._next: float | None = None  # when the next request that is no reply may go, to a step
         self._in_flight = 0
@@ -62,13 +60,13 @@ class RateLimiter:
         self._none_for = 0.0
         self._first_until: float | None = -inf if crashed else None  # None: the first request need not go alone
         for at, count in sorted(recent):
-            for window in self._windows:
+            for window, _ in self._windows:
                 window.count(at, count)
 
     def left(self, now: float, priority: int = REPLY) -> int:
         """How many permits there are now."""
         others = priority != REPLY
-        left = min(window.left(now, others) for window in self._windows) - self._in_flight
+        left = min(window.left(now) - (kept if others else 0) for window, kept in self._windows) - self._in_flight
         if self._said is not None and self._said.until > now:
             left = min(left, self._said.left(self._given) - (self._reserve if others else 0))
         if others:
@@ -108,8 +106,8 @@ class RateLimiter:
         """
         self._in_flight -= 1
         self._first_until = None
-        for window in self._windows:
-            window.count(now, 1)
+        for window, _ in self._windows:
+            window.count(now)
         if remaining is not None and (self._said is None or self._said.permit < permit):
             hold = resets_in if resets_in is not None and 0 < resets_in <= _HEADERS_HOLD else None
             if remaining or hold is not None:
@@ -139,21 +137,18 @@ class RateLimiter:
             free = max(free, self._said.until)
         if self._first_until is not None:
             free = max(free, self._first_until)
-        for window in self._windows:
-            at = window.free_at(now, self._in_flight, others)
-            if at is None:
-                return None
-            free = max(free, at)
-        return free
+        for window, kept in self._windows:
+            free = max(free, window.free_at(now, requests=self._in_flight + 1 + (kept if others else 0)))
+        return free if free < inf else None
 
     def room(self, now: float) -> dict[str, int]:
         """How many requests each window leaves now, to replies: ``minute`` and ``day``."""
-        left = [window.left(now, others=False) - self._in_flight for window in self._windows]
-        return dict(zip(("minute", "day"), (max(each, 0) for each in left), strict=True))
+        windows = {"minute": self._minute, "day": self._day}
+        return {name: max(window.left(now) - self._in_flight, 0) for name, window in windows.items()}
 
     def day_used_up(self, now: float) -> bool:
-        """Whether nothing of the day's requests is left, for nobody."""
-        return self._windows[1].left(now, others=False) <= self._in_flight
+        """Whether no request of the day is left, not even for replies."""
+        return self._day.left(now) <= self._in_flight
 
     def said_none_for(self, now: float) -> float:
         """For how many seconds all answers have said that no requests are left; 0 where that holds nothing back now."""
@@ -193,47 +188,57 @@ class _ReportedLimit:
         return max(self.remaining - (given - self.permit), 0)
 
 
-class _Window:
-    """How many requests ended within the last ``span`` seconds, counted in steps of ``step`` seconds.
+class _SlidingWindow:
+    """How many requests ended within the last ``span`` seconds, counted in slots of ``step`` seconds; for each contact, or for all.
 
-    A step leaves the window when its end does, so the count is never too low, and the memory has a bound.
+    A slot leaves the window when its end does, so the count is never too low, and the memory has a bound.
     """
 
-    def __init__(self, limit: int, span: float, step: float, reserve: int) -> None:
+    def __init__(self, limit: int, span: float, step: float) -> None:
         self._limit = limit
         self._span = span
         self._step = step
-        self._reserve = reserve
-        self._counts: deque[list[int]] = deque()  # [number of the step, requests]
-        self._total = 0
+        self._slots: deque[tuple[int, dict[str, int]]] = deque()  # number of the slot, requests by contact
+        self._totals: dict[str, int] = {}
 
-    def count(self, at: float, requests: int) -> None:
-        step = int(at // self._step)
-        if self._counts and step == self._counts[-1][0]:
-            self._counts[-1][1] += requests
-        else:
-            self._counts.append([step, requests])
-        self._total += requests
+    def count(self, at: float, requests: int = 1, contact: str = "") -> None:
+        """Requests have ended."""
+        slot = int(at // self._step)
+        if not self._slots or slot > self._slots[-1][0]:
+            self._expire(at)
+            self._slots.append((slot, {}))
+        counts = self._slots[-1][1]
+        counts[contact] = counts.get(contact, 0) + requests
+        self._totals[contact] = self._totals.get(contact, 0) + requests
 
-    def left(self, now: float, others: bool) -> int:
-        """How many more requests fit now, with none in flight; with ``others``, beside the reserve."""
-        while self._counts and self._leaves(0) <= now:
-            self._total -= self._counts.popleft()[1]
-        return self._limit - (self._reserve if others else 0) - self._total
+    def left(self, now: float, contact: str = "") -> int:
+        """How many more requests fit now, with none in flight."""
+        self._expire(now)
+        return self._limit - self._totals.get(contact, 0)
 
-    def free_at(self, now: float, in_flight: int, others: bool) -> float | None:
-        """When one more request fits: ``now`` if it does; None if not before one in flight has ended."""
-        missing = in_flight + 1 - self.left(now, others)
+    def free_at(self, now: float, contact: str = "", requests: int = 1) -> float:
+        """When so many more requests fit: ``now`` if they do; `inf` if not even when all that were counted have left the window."""
+        if self._limit - self._totals.get(contact, 0) >= requests:
+            return now
+        missing = requests - self.left(now, contact)
         if missing <= 0:
             return now
-        for index in range(len(self._counts)):
-            missing -= self._counts[index][1]
+        for slot, counts in self._slots:
+            missing -= counts.get(contact, 0)
             if missing <= 0:
-                return self._leaves(index)
-        return None
+                return self._leaves(slot)
+        return inf
 
-    def _leaves(self, index: int) -> float:
-        return (self._counts[index][0] + 1) * self._step + self._span
+    def _expire(self, now: float) -> None:
+        while self._slots and self._leaves(self._slots[0][0]) <= now:
+            for contact, requests in self._slots.popleft()[1].items():
+                self._totals[contact] -= requests
+                if not self._totals[contact]:
+                    del self._totals[contact]
+
+    def _leaves(self, slot: int) -> float:
+        """When what was counted in a slot leaves the window."""
+        return (slot + 1) * self._step + self._span
 
 
 LEAST_A_DAY = 40
@@ -266,8 +271,8 @@ class ContactLimiter:
     ) -> None:
         self.a_day = per_contact or share_of(per_day)
         self._alarms = alarms
-        self._minute = _ContactWindow(max(per_minute // 3, min(per_minute, LEAST_A_MINUTE)), MINUTE, 1.0)
-        self._day = _ContactWindow(self.a_day, DAY, 900.0)
+        self._minute = _SlidingWindow(max(per_minute // 3, min(per_minute, LEAST_A_MINUTE)), MINUTE, 1.0)
+        self._day = _SlidingWindow(self.a_day, DAY, 900.0)
         self._over: dict[str, bool] = {}  # contacts whose share of the day is used up; whether a message was given up
         self._look_at = 0.0
         for at, contact, requests in sorted(recent):
@@ -275,16 +280,16 @@ class ContactLimiter:
 
     def count(self, contact: str, now: float, requests: int = 1) -> None:
         """Requests for a contact have ended."""
-        self._minute.count(contact, now, requests)
-        self._day.count(contact, now, requests)
+        self._minute.count(now, requests, contact)
+        self._day.count(now, requests, contact)
 
     def free_at(self, contact: str, now: float) -> float:
         """When the next message to a contact may go: ``now`` unless its share is used up."""
-        free = self._day.free_at(contact, now)
+        free = self._day.free_at(now, contact)
         if free > now and contact not in self._over:
             self._over[contact] = False
             self._tell()
-        return max(free, self._minute.free_at(contact, now))
+        return max(free, self._minute.free_at(now, contact))
 
     def give_up(self, contact: str) -> bool:
         """A message is given up because its contact's share is used up. Returns True for the contact's first one."""
@@ -295,7 +300,7 @@ class ContactLimiter:
         """Take back the alarm where contacts have a share again."""
         if self._over and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
-            for contact in [each for each in self._over if self._day.free_at(each, now) <= now]:
+            for contact in [each for each in self._over if self._day.free_at(now, each) <= now]:
                 del self._over[contact]
             self._tell()
 
@@ -310,48 +315,6 @@ class ContactLimiter:
             f"{whose} share of the day, {self.a_day} requests: no more is sent to them until some are free again",
             "`bot queue` names them; raise BOT_GATEWAY_PER_CONTACT if they are no flood",
         )
-
-
-class _ContactWindow:
-    """How many requests of each contact ended within the last ``span`` seconds, counted in slots of ``step`` seconds."""
-
-    def __init__(self, limit: int, span: float, step: float) -> None:
-        self._limit = limit
-        self._span = span
-        self._step = step
-        self._slots: deque[tuple[int, dict[str, int]]] = deque()
-        self._totals: dict[str, int] = {}
-
-    def count(self, contact: str, at: float, requests: int) -> None:
-        slot = int(at // self._step)
-        if not self._slots or slot > self._slots[-1][0]:
-            self._expire(at)
-            self._slots.append((slot, {}))
-        counts = self._slots[-1][1]
-        counts[contact] = counts.get(contact, 0) + requests
-        self._totals[contact] = self._totals.get(contact, 0) + requests
-
-    def free_at(self, contact: str, now: float) -> float:
-        if self._totals.get(contact, 0) < self._limit:
-            return now
-        self._expire(now)
-        missing = self._totals.get(contact, 0) + 1 - self._limit
-        for slot, counts in self._slots if missing > 0 else ():
-            missing -= counts.get(contact, 0)
-            if missing <= 0:
-                return self._ends(slot)
-        return now
-
-    def _expire(self, now: float) -> None:
-        while self._slots and self._ends(self._slots[0][0]) <= now:
-            for contact, requests in self._slots.popleft()[1].items():
-                self._totals[contact] -= requests
-                if not self._totals[contact]:
-                    del self._totals[contact]
-
-    def _ends(self, slot: int) -> float:
-        """When what was counted in a slot counts no more."""
-        return (slot + 1) * self._step + self._span
 
 
 class LimitAlarms:
