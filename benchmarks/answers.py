@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from bot.ai.ai_client import Completions
-from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarms
 from bot.clock import SystemClock
 from bot.core.effects import Complete
 from bot.emulator.completion import CompletionService
-from bot.runtime.model_calls import ModelCalls
+from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.store.fact_index import FactIndex
 from bot.store.rows import CallRow
 

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any
 
 from bot.ai.ai_client import Completions
-from bot.ai.model_breaker import ModelBreaker
 from bot.alarms import Alarm, Alarms
 from bot.clock import Clock, time_of
 from bot.core.effects import Call, Complete, Fetch, HttpRequest, Tell
@@ -31,7 +30,7 @@ from bot.runtime.engine_loop import GATHERING, EngineLoop
 from bot.runtime.file_calls import Downloads, FileCalls
 from bot.runtime.gateway_commands import GatewayCommands
 from bot.runtime.http_calls import HttpCalls
-from bot.runtime.model_calls import ModelCalls, no_service
+from bot.runtime.model_calls import ModelBreaker, ModelCalls, no_service
 from bot.runtime.operator_requests import Answer, Request
 from bot.runtime.performers import CrashQuarantine, Performers, PerformersByEffect
 from bot.runtime.python_calls import PythonCalls

@@ -16,8 +16,8 @@ from bot.flow.library import Library
 from bot.folder import read_folder
 from bot.gateway.gateway_client import content
 from bot.program import load_program
+from bot.steps.brief import RULES
 from bot.steps.output_guard import foreign_link, leaks
-from bot.steps.prompt import RULES
 from bot.testing.attack_catalogue import EVALUATED, OTHER
 from bot.testing.attack_conversation import DISGUISES
 from tests.searches import search, tries

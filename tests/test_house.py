@@ -46,7 +46,7 @@ ONLY_IN = {
     "regex": ("lang", "keys", "types"),
     "croniter": ("lang/wall_clock.py",),
     "rapidfuzz": ("lang", "keys"),
-    "transitions": ("flow/machine.py",),
+    "transitions": ("flow/definition.py",),
     "flask": ("web", "emulator"),
     "werkzeug": ("web", "emulator"),
     "waitress": ("web", "emulator"),

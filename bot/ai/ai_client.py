@@ -8,8 +8,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from bot.ai.ai_errors import CompletionError, CutStream, NotTheService, failure, read_object, word
-from bot.ai.chat_request import ChatRequest, Completion, ListedModel, PluginCheck, ToolCall
-from bot.ai.completion_assembly import Assembly
+from bot.ai.chat_completion import Assembly, ChatRequest, Completion, ListedModel, PluginCheck, ToolCall
 from bot.core.text import json_object
 from bot.core.values import Usage
 from bot.http_client import Ambiguous, HttpClient, HttpError, ReachabilityAlarm, Response, Streamed

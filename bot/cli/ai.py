@@ -76,7 +76,7 @@ def _plain(answer: "Completion") -> dict[str, object]:
 
 
 def _about(answer: "Completion") -> str:
-    from bot.ai.completion_assembly import FILTERED
+    from bot.ai.chat_completion import FILTERED
 
     used = answer.usage
     about = "about " if used.estimated else ""

@@ -48,7 +48,7 @@ from bot.lang.languages import OWN_WORDINGS, wording
 from bot.lang.word_matching import normalise
 from bot.steps import yes_no_question
 from bot.steps.ai_exchange import from_contact
-from bot.steps.step_results import Reply, ReplyId
+from bot.steps.step_kind import Reply, ReplyId
 from bot.steps.transition import END, NEXT, ROUTE, Word, Words
 
 

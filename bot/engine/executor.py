@@ -16,13 +16,12 @@ from bot.engine.migration import StepChange, edited_step, name_now, target_when_
 from bot.engine.scheduled_flows import arrange, can_start, cancel
 from bot.engine.turn_context import FAILURES, Failure, FlowBroken, TurnContext
 from bot.expressions.template_failures import TemplateFailed
-from bot.flow.definition import LANGUAGE, Step
+from bot.flow.definition import LANGUAGE, ResolvedTransition, Step
 from bot.flow.library import TriggerIndex, TriggerMatch, name_of_event
-from bot.flow.machine import ResolvedTransition
 from bot.lang.languages import wording
 from bot.steps import yes_no_question
-from bot.steps.step_options import StepOptions
-from bot.steps.step_results import (
+from bot.steps.step_facts import StepFailed
+from bot.steps.step_kind import (
     NOTHING,
     Awaited,
     FlowEnded,
@@ -33,12 +32,12 @@ from bot.steps.step_results import (
     Reply,
     RunFlow,
     StepContext,
-    StepFailed,
     StepResult,
     WaitForEffect,
     WaitForSend,
     Waits,
 )
+from bot.steps.step_options import StepOptions
 from bot.steps.transition import AGAIN, BACK, END, ROUTE, Transition
 from bot.types.type_registry import Answer, Mismatch, Unfit
 

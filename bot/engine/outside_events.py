@@ -19,7 +19,7 @@ from bot.core.session import HAS_OPTED_OUT, Frame, Plan
 from bot.engine.executor import Executor, Migrated
 from bot.engine.scheduled_flows import is_decided, keep_plans, requested_inputs
 from bot.engine.turn_context import FAILURES, TurnContext
-from bot.steps.step_results import StepFailed
+from bot.steps.step_facts import StepFailed
 
 UNSEEN = ("replaced", "covered", "over_share")
 MOST_REFUSED = 3

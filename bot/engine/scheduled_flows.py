@@ -15,8 +15,8 @@ from bot.flow.library import Library
 from bot.lang.problems import did_you_mean
 from bot.lang.wall_clock import next_after
 from bot.steps.schedule import name_in, no_later
+from bot.steps.step_facts import StepFailed
 from bot.steps.step_options import StepOptions
-from bot.steps.step_results import StepFailed
 from bot.types.type_registry import Mismatch
 
 MOST_PLANS = 100  # for one contact

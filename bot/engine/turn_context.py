@@ -22,8 +22,9 @@ from bot.extensions.decorators import ERROR
 from bot.flow.definition import LANGUAGE, Flow, Step
 from bot.flow.library import Library
 from bot.lang.languages import CONTACT_LANGUAGE, OWN_WORDINGS
+from bot.steps.step_facts import StepFailed
+from bot.steps.step_kind import Reply, StepContext
 from bot.steps.step_options import Defaults
-from bot.steps.step_results import Reply, StepContext, StepFailed
 from bot.steps.transition import AGAIN, BACK, Assignment
 from bot.types.type_registry import Mismatch
 

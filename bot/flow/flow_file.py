@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from bot.core.events import EVENTS
 from bot.extensions.gathered import Extensions
-from bot.flow.definition import CONTACTS, BotDefinition, Flow, Step, Trigger
-from bot.flow.machine import ResolvedTransition
+from bot.flow.definition import CONTACTS, BotDefinition, Flow, ResolvedTransition, Step, Trigger
 from bot.keys.fields import Fields, name_of
 from bot.keys.key_schemas import (
     ANY_TEXT,

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bot.flow.definition import BotDefinition, Flow, Step, transitions_of_bot, transitions_of_flow
-from bot.flow.machine import ResolvedTransition
+from bot.flow.definition import BotDefinition, Flow, ResolvedTransition, Step, transitions_of_bot, transitions_of_flow
 from bot.keys.fields import is_name
 from bot.lang.problems import Mark, Problems, did_you_mean
 from bot.steps.step_options import Defaults

@@ -6,8 +6,7 @@ from typing import Any
 
 from bot.ai.ai_client import Stream
 from bot.ai.ai_errors import EmptyAnswer, ServiceTimedOut
-from bot.ai.chat_request import ChatRequest, Completion, ToolCall
-from bot.ai.completion_assembly import FILTERED
+from bot.ai.chat_completion import FILTERED, ChatRequest, Completion, ToolCall
 from bot.core.errors import BotError
 from bot.core.text import is_blank, json_object, texts_in
 from bot.core.values import Usage

@@ -15,7 +15,7 @@ from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import DEAD_LETTER, KEY_PARAMETER, START, STOP, HandlerSpec, HookSpec, ProviderSpec
 from bot.extensions.gathered import Extensions
 from bot.runtime.performers import CallAttempt, Say
-from bot.steps.prompt import cut
+from bot.steps.tools import cut
 from bot.store.rows import CallRow
 
 

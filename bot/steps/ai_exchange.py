@@ -9,8 +9,8 @@ from typing import Any, Self
 from bot.core.messages import TextMessage, clip
 from bot.core.text import estimate_messages
 from bot.steps.output_guard import messages_of
-from bot.steps.prompt import LEAVE, REMEMBER
-from bot.steps.step_results import Reply
+from bot.steps.step_kind import Reply
+from bot.steps.tools import LEAVE, REMEMBER
 
 WireMessage = dict[str, Any]
 MOST_LINKS = 50

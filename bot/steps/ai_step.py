@@ -16,16 +16,16 @@ from bot.steps.brief import FACTS, FILL, INSTRUCTIONS, Brief
 from bot.steps.brief import WITHIN_KEY as AI_WITHIN
 from bot.steps.exits import EXITS_FORM, exit_outcomes
 from bot.steps.output_guard import messages_of
-from bot.steps.step_facts import Falls, Need, Outcome, Spends, Used
-from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import (
+from bot.steps.step_facts import Falls, Need, Outcome, Spends, StepFailed, Used
+from bot.steps.step_kind import (
     Awaited,
     KeepWaiting,
     LeaveStep,
     PostponeMessage,
+    ReadContext,
     Reply,
     StepContext,
-    StepFailed,
+    StepKind,
     StepResult,
     WaitForEffect,
     WaitHere,

@@ -23,7 +23,7 @@ from bot.lang.word_matching import (
     normalise,
 )
 from bot.steps.choices import MARK, MOST, Choices, Many, ShownChoice
-from bot.steps.step_results import LeaveStep, Reply, ReplyId, StepContext, WaitHere, value_hash
+from bot.steps.step_kind import LeaveStep, Reply, ReplyId, StepContext, WaitHere, value_hash
 
 DONE, PAGE = MOST, MOST + 1  # reply ids above those of the choices: the end of many answers, then each page
 

@@ -20,19 +20,20 @@ from bot.steps.answer_matching import Offer, meaning
 from bot.steps.choice_reader import CHOICES, SKIP, read_choices
 from bot.steps.choices import Choices, FixedChoice
 from bot.steps.message_parts import SENDING, check_error_names, check_length, check_text
-from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, Used, only_if
-from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_options import SOME_HAVE
-from bot.steps.step_results import (
+from bot.steps.step_facts import AnswerText, Falls, Outcome, Saved, SavedResult, SentText, StepFailed, Used, only_if
+from bot.steps.step_kind import (
     Awaited,
     LeaveStep,
+    ReadContext,
     Reply,
+    Sent,
     StepContext,
-    StepFailed,
+    StepKind,
     StepResult,
     WaitForEffect,
     WaitHere,
 )
+from bot.steps.step_options import SOME_HAVE
 from bot.steps.transition import TRANSITION_FORM, TRANSITION_TEXTS, Transition, transition_from
 from bot.types.structured_types import MediaVariable
 from bot.types.type_registry import Answer, Unfit, Variable

@@ -15,9 +15,8 @@ from bot.keys.fields import Fields, refuse_altered
 from bot.lang.problems import did_you_mean
 from bot.lang.source import Map
 from bot.steps.message_parts import check_error_names
-from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, Used
-from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, SavedResult, StepFailed, Used
+from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.transition import ASSIGNMENTS_FORM, Assignment
 
 WITHIN = 10.0  # seconds, where the step says nothing

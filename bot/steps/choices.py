@@ -12,8 +12,19 @@ from bot.expressions.templates import Expression, Template
 from bot.lang.problems import Mark
 from bot.lang.source import Scalar
 from bot.lang.word_matching import LONGEST, WHOLE, Option
-from bot.steps.step_facts import AnswerText, Falls, Null, Offered, Outcome, Saved, SavedResult, Used, only_if
-from bot.steps.step_results import StepContext, StepFailed, value_hash
+from bot.steps.step_facts import (
+    AnswerText,
+    Falls,
+    Null,
+    Offered,
+    Outcome,
+    Saved,
+    SavedResult,
+    StepFailed,
+    Used,
+    only_if,
+)
+from bot.steps.step_kind import StepContext, value_hash
 from bot.steps.transition import Transition, evaluate, templates_in
 
 MARK = "✓ "  # before the title of what is chosen

@@ -21,11 +21,10 @@ from bot.steps.ai_settings import (
     check_model_errors,
     read_budget,
 )
+from bot.steps.brief import instructions_of, most_instructions
 from bot.steps.exits import EXITS_FORM, Exit, exit_outcomes, exit_uses, open_exits, read_exits
-from bot.steps.prompt import instructions_of, most_instructions
-from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, Used
-from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, LeaveStep, Reply, StepContext, StepFailed, StepResult, WaitForEffect
+from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, Spends, StepFailed, Used
+from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Reply, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.transition import TRANSITION_FORM, Transition
 from bot.types.type_registry import Variable
 

@@ -29,10 +29,19 @@ from bot.lang.problems import Mark
 from bot.lang.source import List, Map, Scalar
 from bot.lang.wall_clock import read_iso
 from bot.steps.schedule import CLOCK, duration_of, in_time, start_of
-from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, Used
-from bot.steps.step_kind import ReadContext, StepKind
+from bot.steps.step_facts import Falls, FlowRun, Given, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.steps.step_kind import (
+    Awaited,
+    FlowEnded,
+    LeaveStep,
+    ReadContext,
+    RunFlow,
+    StepContext,
+    StepKind,
+    StepResult,
+    WaitHere,
+)
 from bot.steps.step_options import SET
-from bot.steps.step_results import Awaited, FlowEnded, LeaveStep, RunFlow, StepContext, StepFailed, StepResult, WaitHere
 from bot.steps.transition import (
     ASSIGNMENTS_FORM,
     TARGET,

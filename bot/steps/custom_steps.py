@@ -37,19 +37,19 @@ from bot.lang.problems import Mark, Problems
 from bot.lang.source import Map
 from bot.steps import KINDS
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY, check_errors
-from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS, read_step_options
-from bot.steps.step_results import (
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.steps.step_kind import (
     Awaited,
     LeaveStep,
+    ReadContext,
     Reply,
     StepContext,
-    StepFailed,
+    StepKind,
     StepResult,
     WaitForEffect,
     WaitHere,
 )
+from bot.steps.step_options import SOME_HAVE, STEP_OPTIONS, read_step_options
 from bot.steps.transition import (
     RESERVED,
     TRANSITION_FORM,

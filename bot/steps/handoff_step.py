@@ -14,8 +14,7 @@ from bot.keys.key_schemas import ANY_TEXT, either
 from bot.keys.text_shapes import TEXT
 from bot.lang.source import Map
 from bot.steps.step_facts import Falls, Outcome, Rest, RestFor, SentText, Used
-from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_results import Awaited, HandOver, LeaveStep, StepContext, StepResult
+from bot.steps.step_kind import Awaited, HandOver, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult
 from bot.steps.transition import TRANSITION_FORM, Transition
 
 _TEAM = KeySpec("team", STRING, "The team; the contact gets the tag handoff:team meanwhile.", required=True)

@@ -21,9 +21,8 @@ from bot.lang.source import Map
 from bot.steps.call_step import TRIES_KEY, WITHIN_KEY
 from bot.steps.http_services import NAMED, HttpService, Named, is_header, read_headers
 from bot.steps.message_parts import check_error_names
-from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, Used
-from bot.steps.step_kind import ReadContext, StepKind
-from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForEffect
+from bot.steps.step_facts import Falls, Null, Outcome, Rest, RestFor, StepFailed, Used
+from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, StepContext, StepKind, StepResult, WaitForEffect
 from bot.steps.transition import TEXT_ASSIGNMENTS, Assignment, evaluate, templates_in, value_of
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -13,7 +13,7 @@ from bot.keys.key_schemas import STRING, either, number
 from bot.keys.text_shapes import MAY
 from bot.lang.problems import did_you_mean
 from bot.lang.source import Map
-from bot.steps.step_results import StepFailed
+from bot.steps.step_facts import StepFailed
 
 
 def check_length(fields: Fields, key: str, text: Template | None, most: int) -> None:

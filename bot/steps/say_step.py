@@ -23,9 +23,8 @@ from bot.steps.message_parts import (
     check_media,
     read_location,
 )
-from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, Used
-from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_results import Awaited, LeaveStep, StepContext, StepFailed, StepResult, WaitForSend
+from bot.steps.step_facts import REFUSED_WITHIN, Rest, RestFor, SentFile, SentText, StepFailed, Used
+from bot.steps.step_kind import Awaited, LeaveStep, ReadContext, Sent, StepContext, StepKind, StepResult, WaitForSend
 
 ATTACHMENTS = ("link", *limits.MEDIA_KINDS, "location")
 

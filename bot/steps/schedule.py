@@ -12,7 +12,7 @@ from bot.keys.fields import Fields
 from bot.keys.key_schemas import ANY_TEXT, DURATION, Schemas, choice, one_or_several, record, shared, takes
 from bot.lang.source import Map
 from bot.lang.wall_clock import A_DAY, later, next_after, on_the_clock, read_every, read_iso, zone_of
-from bot.steps.step_results import StepFailed
+from bot.steps.step_facts import StepFailed
 from bot.steps.transition import ASSIGNMENTS, TARGET, Assignment, Target, assignments, target_of
 
 NOW, SKIP = "now", "skip"

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from bot.core.errors import BotError
 from bot.expressions.templates import Expression, Template
 from bot.lang.problems import Mark
 from bot.lang.source import Scalar
@@ -215,3 +216,15 @@ class Spends:
     answer: int
     at_once: int = 1
     calls: int = 0
+
+
+class StepFailed(BotError):
+    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
+
+    ``known`` is what templates of the transition that it leads through see beside the rest.
+    """
+
+    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.outcome = outcome
+        self.known = known or {}

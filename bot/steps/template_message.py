@@ -12,8 +12,7 @@ from bot.keys.key_schemas import ANY_TEXT, Schema, Schemas, either, integer, one
 from bot.keys.text_shapes import MAY, TEXT, Shape
 from bot.lang.source import List, Map, Node
 from bot.steps.message_parts import LOCATION, LocationPart, check_media, read_location
-from bot.steps.step_facts import SentFile, SentText, Used
-from bot.steps.step_results import StepFailed
+from bot.steps.step_facts import SentFile, SentText, StepFailed, Used
 
 TEMPLATE_TEXTS: Mapping[str, Shape] = {"name": MAY, "language": MAY, "header": TEXT, "body": TEXT, "buttons": MAY}
 MEDIA = ("image", "video", "document")

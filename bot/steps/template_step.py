@@ -13,21 +13,22 @@ from bot.keys.text_shapes import Keys, Part
 from bot.lang.source import Map
 from bot.lang.word_matching import Option, match
 from bot.steps.message_parts import ELSE, SENDING, check_error_names
-from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, Used, only_if
-from bot.steps.step_kind import ReadContext, Sent, StepKind
-from bot.steps.step_options import SOME_HAVE
-from bot.steps.step_results import (
+from bot.steps.step_facts import REFUSED_WITHIN, AnswerText, Falls, Outcome, Rest, RestFor, StepFailed, Used, only_if
+from bot.steps.step_kind import (
     Awaited,
     LeaveStep,
+    ReadContext,
     Reply,
     ReplyId,
+    Sent,
     StepContext,
-    StepFailed,
+    StepKind,
     StepResult,
     WaitForSend,
     WaitHere,
     value_hash,
 )
+from bot.steps.step_options import SOME_HAVE
 from bot.steps.template_message import (
     TEMPLATE_MESSAGE,
     TEMPLATE_TEXTS,

@@ -13,9 +13,8 @@ from bot.steps.ai_exchange import Exchange
 from bot.steps.brief import Brief, noted
 from bot.steps.exits import Exit
 from bot.steps.output_guard import links_in
-from bot.steps.prompt import REMEMBER, result_text
-from bot.steps.step_results import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
-from bot.steps.tools import Tool, read_arguments
+from bot.steps.step_kind import LeaveStep, Reply, StepContext, WaitForEffect, WaitHere
+from bot.steps.tools import REMEMBER, Tool, read_arguments, result_text
 from bot.steps.yes_no_question import QuestionTooLong, agreed, question
 
 NOT_DONE = "Not done: the contact did not agree."

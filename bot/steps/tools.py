@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.core.effects import Call
-from bot.core.messages import INTERACTIVE_BODY
-from bot.core.values import UnstorableValue, plain
+from bot.core.messages import INTERACTIVE_BODY, clip
+from bot.core.values import UnstorableValue, json_default, plain
 from bot.expressions.templates import Template
 from bot.extensions.annotations import Arguments, BadArgument
 from bot.extensions.decorators import HandlerSpec, summary
@@ -30,11 +30,12 @@ from bot.keys.text_shapes import TEXT, Shape, one_or_more_of
 from bot.lang.problems import Mark, did_you_mean
 from bot.lang.source import Scalar
 from bot.steps.call_step import UNDECLARED, argument_uses, check_known
-from bot.steps.prompt import LEAVE, MOST_RESULT, REMEMBER, function
+from bot.steps.exits import Exit
 from bot.steps.step_facts import Used
 from bot.steps.step_kind import ReadContext
 from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
+from bot.types.type_registry import Variable
 
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
@@ -238,3 +239,57 @@ def _tool(
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)
     return Tool(spec.name, mark, name, about, schema, spec, Arguments(spec), given, binds_contact)
+
+
+REMEMBER = "remember"
+
+
+LEAVE = "leave_"
+
+
+MOST_RESULT = 10_000  # characters of a handler's result
+
+
+def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool in the wire form (decisions: Chat completion)."""
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": dict(parameters)}}
+
+
+def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    """The tool by which a model notes values."""
+    return function(REMEMBER, "Note what the contact has told you, as soon as they have.", _values(fill, variables))
+
+
+def leave_tool(
+    way: Exit, deeds: Sequence[str], fill: Mapping[str, str], variables: Mapping[str, Variable]
+) -> dict[str, Any]:
+    """The tool by which a model leaves by an exit, once these other tools have succeeded."""
+    about = {name: fill.get(name, f"needed: {name}") for name in way.needs}
+    when = f"End your part when {way.when}."
+    after = f" Only after {' and '.join(deeds)} has succeeded." if deeds else ""
+    return function(f"{LEAVE}{way.name}", f"{when}{after}", _values(about, variables))
+
+
+def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:
+    properties = {name: _property(text, variables[name]) for name, text in about.items()}
+    return {"type": "object", "properties": properties, "required": [], "additionalProperties": False}
+
+
+def _property(about: str, variable: Variable) -> dict[str, Any]:
+    of = getattr(variable, "of", ())
+    return {"type": "string", "description": about} | ({"enum": list(of)} if of else {})
+
+
+def result_text(value: Any) -> str:
+    """A handler's result as a model reads it: the beginning of a very long one."""
+    return clip(_in_words(value), MOST_RESULT)
+
+
+def cut(value: Any, most: int) -> Any:
+    """A handler's result, or the beginning of its text where that has more than so many characters."""
+    text = _in_words(value)
+    return value if len(text) <= most else clip(text, most)
+
+
+def _in_words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=json_default, ensure_ascii=False)

@@ -10,7 +10,7 @@ from bot.core.text import visible
 from bot.expressions.formats import as_spoken
 from bot.lang.languages import CONTACT_LANGUAGE, wording
 from bot.lang.word_matching import normalise
-from bot.steps.step_results import Reply, ReplyId, StepContext, value_hash
+from bot.steps.step_kind import Reply, ReplyId, StepContext, value_hash
 from bot.types.yes_no_type import yes_or_no
 
 MOST_TEXT = 200  # characters of one text among what is asked about

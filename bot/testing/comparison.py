@@ -15,7 +15,7 @@ from bot.expressions.template_failures import TemplateFailed
 from bot.flow.library import Library
 from bot.lang.source import List, Map, Node, Scalar, one_or_more
 from bot.simulation.phone import ShownMessage
-from bot.steps.prompt import LEAVE, REMEMBER
+from bot.steps.tools import LEAVE, REMEMBER
 from bot.store.trace_rows import TurnTraced
 from bot.testing.expectation_reader import EXIT
 from bot.testing.stubs import ObservedCall

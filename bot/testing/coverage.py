@@ -9,9 +9,8 @@ that it leads to.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.flow.definition import Step
+from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
-from bot.flow.machine import ResolvedTransition
 from bot.lang.problems import Mark
 from bot.lang.word_matching import normalise
 from bot.steps.transition import Words

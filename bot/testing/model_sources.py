@@ -22,7 +22,7 @@ from bot.ai.ai_errors import (
     ServiceRateLimited,
     ServiceTimedOut,
 )
-from bot.ai.chat_request import ChatRequest
+from bot.ai.chat_completion import ChatRequest
 from bot.core.errors import BotError, row_of
 from bot.core.values import Usage
 from bot.emulator.completion import ErrorAnswer, ModelAnswer, failure

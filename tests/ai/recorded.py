@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from bot.ai.ai_client import Stream
-from bot.ai.chat_request import ChatRequest
+from bot.ai.chat_completion import ChatRequest
 from bot.http_client import Streamed
 
 MODEL = "acme/large"

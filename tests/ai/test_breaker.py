@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.ai.model_breaker import ModelBreaker
 from bot.clock import MovableClock
+from bot.runtime.model_calls import ModelBreaker
 
 FAILURES = 3
 PAUSE = timedelta(seconds=30)

@@ -20,7 +20,7 @@ from bot.ai.ai_errors import (
     ServiceTimedOut,
     ServiceUnauthorized,
 )
-from bot.ai.chat_request import ChatRequest, Completion, ListedModel, ToolCall
+from bot.ai.chat_completion import ChatRequest, Completion, ListedModel, ToolCall
 from bot.core.values import Usage
 from bot.http_client import HttpClient
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN

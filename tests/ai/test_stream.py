@@ -19,7 +19,7 @@ from bot.ai.ai_errors import (
     QuotaExceeded,
     ServiceTimedOut,
 )
-from bot.ai.chat_request import Completion, ToolCall
+from bot.ai.chat_completion import Completion, ToolCall
 from bot.core.values import Usage
 from bot.http_client import Ambiguous, DeadlinePassed, Silent
 from tests.ai.recorded import (

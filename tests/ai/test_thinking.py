@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.ai.completion_assembly import Thoughts
+from bot.ai.chat_completion import Thoughts
 
 
 def shown(*pieces: str) -> str:

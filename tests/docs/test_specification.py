@@ -17,7 +17,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 import requests
 
-from bot.ai import ai_errors, chat_request
+from bot.ai import ai_errors, chat_completion
 from bot.clock import MovableClock
 from bot.core import messages
 from bot.emulator import API_KEY, Emulator, MessageTemplate, TemplateButton, endpoints, gateway_behaviour, interactive
@@ -307,7 +307,7 @@ def test_every_limit_is_in_the_table() -> None:
     limits = {f"{messages.__name__}.{name}" for name in ours if not name.startswith("_")}
     emulators = (endpoints, emulated_messages, interactive, ai_requests)
     limits |= {f"{module.__name__}.{name}" for module in emulators for name in vars(module) if name.endswith("_MAX")}
-    limits |= {f"{chat_request.__name__}.{name}" for name in vars(chat_request) if name.startswith("MAX_")}
+    limits |= {f"{chat_completion.__name__}.{name}" for name in vars(chat_completion) if name.startswith("MAX_")}
     pointed = {reference for row in ROWS if row.section.endswith(": Limits") for reference in row.code}
     assert sorted(limits - pointed) == []
 

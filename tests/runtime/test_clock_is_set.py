@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from bot.ai.model_breaker import ModelBreaker
 from bot.clock import MovableClock
 from bot.core.effects import Call
 from bot.extensions.decorators import handler
 from bot.outgoing import HttpAnswer
+from bot.runtime.model_calls import ModelBreaker
 from tests.gateway.peer import Peer, accepted, peer, refused, reset
 from tests.runtime.delivering import NOON, Bench
 from tests.runtime.test_http_calls import JSON, kept

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from bot.ai import ai_errors, completion_assembly
+from bot.ai import ai_errors, chat_completion
 from bot.ai.ai_client import Completions
 from bot.ai.ai_errors import CompletionError
-from bot.ai.chat_request import ChatRequest
-from bot.ai.model_breaker import ModelBreaker
+from bot.ai.chat_completion import ChatRequest
 from bot.alarms import Alarms
 from bot.clock import MovableClock
 from bot.core.effects import Complete, TokenBudget
@@ -23,7 +22,7 @@ from bot.emulator.completion import CompletionService, EmulatedModel, failure
 from bot.extensions.decorators import handler
 from bot.extensions.gathered import extensions_in
 from bot.runtime.model_calls import FAILURES as FAILURE_ROWS
-from bot.runtime.model_calls import ModelCalls
+from bot.runtime.model_calls import ModelBreaker, ModelCalls
 from bot.runtime.performers import CallAttempt, CallResult, Performers
 from bot.runtime.python_calls import PythonCalls
 from bot.store.fact_index import FactIndex
@@ -617,7 +616,7 @@ def reports(service: CompletionService, asked: int, answered: int) -> None:
 
 
 def test_a_usage_that_cannot_be_is_estimated_and_logged_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    completion_assembly._warn_of.cache_clear()
+    chat_completion._warn_of.cache_clear()
     for asked, answered in ((2_000_000_000, 0), (0, 2_000_000_000), (9_000, 9_000), (1 << 70, 1)):
         reports(bench.service, asked, answered)
         (usage,) = bench.ask().usage

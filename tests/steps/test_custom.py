@@ -11,7 +11,7 @@ from bot.core.messages import Buttons, Choice
 from bot.extensions.decorators import BadDeclaration
 from bot.extensions.gathered import extensions_in
 from bot.steps.custom_steps import refuse_taken
-from bot.steps.step_results import Reply
+from bot.steps.step_kind import Reply
 from tests.talk import Talk, problems_of
 
 

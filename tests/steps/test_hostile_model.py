@@ -17,9 +17,9 @@ from bot.core.messages import TextMessage, violations
 from bot.core.values import Location, Media, dumps
 from bot.extensions.decorators import handler
 from bot.steps.ai_exchange import Exchange
+from bot.steps.brief import read_commands, system_text
 from bot.steps.output_guard import foreign_link
-from bot.steps.prompt import read_commands, system_text
-from bot.steps.step_results import Reply
+from bot.steps.step_kind import Reply
 from bot.steps.tool_calls import NOT_DONE, STAYS, UNASKED
 from tests.searches import tries
 from tests.talk import START, Talk

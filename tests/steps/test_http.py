@@ -14,7 +14,7 @@ from bot.core.values import Record
 from bot.expressions.templates import pieces_of
 from bot.lang.problems import Mark, Problems
 from bot.steps.http_step import Address, encoded, json_text
-from bot.steps.step_results import StepFailed
+from bot.steps.step_facts import StepFailed
 from tests.talk import CONTACT, Talk, problems_of
 
 BOT = """

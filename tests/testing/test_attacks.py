@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.ai.model_breaker import ModelBreaker
 from bot.core.session import Session
 from bot.emulator.completion import CompletionService, ModelAnswer
 from bot.folder import read_folder
+from bot.runtime.model_calls import ModelBreaker
 from bot.simulation.phone import ShownMessage
 from bot.steps import brief as briefs
 from bot.steps import tool_calls, tools

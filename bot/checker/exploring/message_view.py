@@ -16,7 +16,7 @@ from bot.core.messages import (
     TextMessage,
 )
 from bot.flow.library import Library
-from bot.steps.step_results import ReplyId
+from bot.steps.step_kind import ReplyId
 
 
 @dataclass(frozen=True, slots=True)

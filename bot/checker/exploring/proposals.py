@@ -41,7 +41,7 @@ from bot.engine.turn_context import TurnContext
 from bot.flow.definition import Flow, Step
 from bot.flow.library import Library
 from bot.steps.call_step import UNDECLARED
-from bot.steps.step_results import Reply, ReplyId
+from bot.steps.step_kind import Reply, ReplyId
 from bot.types.structured_types import LocationVariable, MediaVariable
 from bot.types.type_registry import Answer as Written
 from bot.types.type_registry import Variable

@@ -7,9 +7,8 @@ from bot.checker.graph.traversal import reachable
 from bot.expressions.abstract_texts import AbstractText
 from bot.expressions.abstract_values import LOST, AbstractValues
 from bot.expressions.templates import Expression, Template
-from bot.flow.definition import Step
+from bot.flow.definition import ResolvedTransition, Step
 from bot.flow.library import Library
-from bot.flow.machine import ResolvedTransition
 from bot.flow.target_checks import failing_flows
 from bot.steps.step_facts import RestFor
 from bot.steps.step_options import uses_on_leaving
