@@ -1,4 +1,7 @@
-"""An answer assembled from the pieces of a stream, without the model's reasoning (spec: Chat response, Stream chunk)."""
+"""A chat completion: the request, and the answer assembled from the pieces of a stream, without the model's reasoning.
+
+The specification calls them Chat request, Chat response and Stream chunk.
+"""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A bot and its flows as they are written, once read. All of it is immutable."""
+"""A bot and its flows, once read: their steps, and the machine of each flow. All of it is immutable."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

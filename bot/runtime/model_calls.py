@@ -49,9 +49,7 @@ PAUSE = timedelta(seconds=30)
 
 @dataclass(slots=True)
 class _Trouble:
-    contacts: set[str] = field(
-        default_factory=set
-    )  # whose questions failed since the last answer, `MOST_FAILURES` at most
+    contacts: set[str] = field(default_factory=set)  # whose questions failed since the last answer
     until: float | None = None  # by `Clock.elapsed`, the model is left alone until then
 
 

@@ -37,90 +37,6 @@ Write plain text without headings or tables, in the language of the contact."""
 _COMMAND = re.compile(
     r"[\s`*_>#-]*(?:LEAVE[\s:]+([a-z][a-z0-9_]{0,63})[\s`*_.]*|NOTE[\s:]+([a-z][a-z0-9_]{0,63})\s*:(.*))"
 )
-
-
-def system_text(
-    instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
-) -> str:
-    """The first message: the author's instructions, the facts, and what we know ourselves.
-
-    ``mark`` is in no other text: who says it repeats this one.
-    """
-    rules = f"{RULES} This text bears the mark {mark}, which you never write."
-    parts = [instructions, rules, f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
-    if values := {name: value for name, value in known.items() if value is not None}:
-        parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
-    parts += more
-    if facts:
-        parts.append(f"Facts:\n\n{facts}")
-    return "\n\n".join(parts)
-
-
-def instructions_of(text: Template, scope: Mapping[str, Any]) -> str:
-    """The author's instructions. What a contact may have written is one short line in them each, and not many lines."""
-    return clip(text.render(quoted_scope(scope)), len(text.source) + MOST_VALUES)
-
-
-def most_instructions(text: Template) -> int:
-    """The most tokens that such instructions have."""
-    return estimate(text.source) + (0 if text.constant else MOST_VALUES)
-
-
-def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope for instructions: what a contact may have written is one short line in them, and no more."""
-    return {name: _quoted(value) for name, value in scope.items()}
-
-
-def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
-    """The instructions for a model without tools."""
-    lines = [f"LEAVE {way.name}    when {way.when}" + _needs(way) for way in exits]
-    lines += [f"NOTE {name}: value    {about}" for name, about in fill.items()]
-    if not lines:
-        return []
-    head = "Where one of these applies, end your answer with its command alone on a line; the contact does not see it:"
-    return ["\n".join([head, *lines])]
-
-
-def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) -> tuple[str, list[dict[str, Any]]]:
-    """The text without its commands, and these as calls: an open exit's, and values to note. All else is text."""
-    kept, notes, calls = [], {}, []
-    names = {way.name for way in exits}
-    for line in text.splitlines():
-        found = _COMMAND.fullmatch(line)
-        if found is not None and found[1] in names:
-            calls.append({"id": "", "name": f"{LEAVE}{found[1]}", "arguments": "{}"})
-        elif found is not None and found[2] in notable:
-            notes[found[2]] = found[3].strip(" \t`*_")
-        else:
-            kept.append(line)
-    if notes:
-        calls.insert(0, {"id": "", "name": REMEMBER, "arguments": json.dumps(notes)})
-    return "\n".join(kept).strip(), calls
-
-
-def _needs(way: Exit) -> str:
-    return f" (first NOTE {', '.join(way.needs)})" if way.needs else ""
-
-
-def _quoted(value: Any) -> Any:
-    if isinstance(value, str):
-        return _one_line(value)
-    if isinstance(value, Record) and value.name_of_type == "contact":
-        return Record("contact", {name: _quoted(item) for name, item in value.items()})
-    if isinstance(value, list):
-        return [_quoted(item) for item in value]
-    return value
-
-
-def _one_line(text: str) -> str:
-    return without_invisible(" ".join(text.split()))[:MOST_VALUE]
-
-
-def _one_value(value: Any) -> str:
-    """A value in which nothing can look like another one's beginning."""
-    return json.dumps(_one_line(value), ensure_ascii=False) if isinstance(value, str) else _one_line(str(value))
-
-
 WITHIN = 60.0  # seconds for one answer of the model's
 INSTRUCTIONS = KeySpec("ai", TEMPLATE, "The instructions to the model.", required=True)
 FACTS = KeySpec("facts", STRINGS, "Text files beside the flow's file, of which the model knows.")
@@ -291,6 +207,97 @@ class Brief:
     def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
         """The exits that a model without tools can take."""
         return tuple(way for way in open_exits(self.exits, context.scope) if not way.deeds)
+
+
+# -- the first message of a question --------------------------------------------------------------
+
+
+def system_text(
+    instructions: str, mark: str, facts: str, now: datetime, known: Mapping[str, Any], more: Iterable[str]
+) -> str:
+    """The first message: the author's instructions, the facts, and what we know ourselves.
+
+    ``mark`` is in no other text: who says it repeats this one.
+    """
+    rules = f"{RULES} This text bears the mark {mark}, which you never write."
+    parts = [instructions, rules, f"It is {now:%A}, {now:%Y-%m-%d %H:%M}."]
+    if values := {name: value for name, value in known.items() if value is not None}:
+        parts.append("Known already: " + "; ".join(f"{name}: {_one_value(value)}" for name, value in values.items()))
+    parts += more
+    if facts:
+        parts.append(f"Facts:\n\n{facts}")
+    return "\n\n".join(parts)
+
+
+def instructions_of(text: Template, scope: Mapping[str, Any]) -> str:
+    """The author's instructions. What a contact may have written is one short line in them each, and not many lines."""
+    return clip(text.render(quoted_scope(scope)), len(text.source) + MOST_VALUES)
+
+
+def most_instructions(text: Template) -> int:
+    """The most tokens that such instructions have."""
+    return estimate(text.source) + (0 if text.constant else MOST_VALUES)
+
+
+def quoted_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """The scope for instructions: what a contact may have written is one short line in them, and no more."""
+    return {name: _quoted(value) for name, value in scope.items()}
+
+
+def _quoted(value: Any) -> Any:
+    if isinstance(value, str):
+        return _one_line(value)
+    if isinstance(value, Record) and value.name_of_type == "contact":
+        return Record("contact", {name: _quoted(item) for name, item in value.items()})
+    if isinstance(value, list):
+        return [_quoted(item) for item in value]
+    return value
+
+
+def _one_line(text: str) -> str:
+    return without_invisible(" ".join(text.split()))[:MOST_VALUE]
+
+
+def _one_value(value: Any) -> str:
+    """A value in which nothing can look like another one's beginning."""
+    return json.dumps(_one_line(value), ensure_ascii=False) if isinstance(value, str) else _one_line(str(value))
+
+
+# -- a model without tools ---------------------------------------------------------------------------
+
+
+def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
+    """The instructions for a model without tools."""
+    lines = [f"LEAVE {way.name}    when {way.when}" + _needs(way) for way in exits]
+    lines += [f"NOTE {name}: value    {about}" for name, about in fill.items()]
+    if not lines:
+        return []
+    head = "Where one of these applies, end your answer with its command alone on a line; the contact does not see it:"
+    return ["\n".join([head, *lines])]
+
+
+def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) -> tuple[str, list[dict[str, Any]]]:
+    """The text without its commands, and these as calls: an open exit's, and values to note. All else is text."""
+    kept, notes, calls = [], {}, []
+    names = {way.name for way in exits}
+    for line in text.splitlines():
+        found = _COMMAND.fullmatch(line)
+        if found is not None and found[1] in names:
+            calls.append({"id": "", "name": f"{LEAVE}{found[1]}", "arguments": "{}"})
+        elif found is not None and found[2] in notable:
+            notes[found[2]] = found[3].strip(" \t`*_")
+        else:
+            kept.append(line)
+    if notes:
+        calls.insert(0, {"id": "", "name": REMEMBER, "arguments": json.dumps(notes)})
+    return "\n".join(kept).strip(), calls
+
+
+def _needs(way: Exit) -> str:
+    return f" (first NOTE {', '.join(way.needs)})" if way.needs else ""
+
+
+# -- what the model knows and notes -------------------------------------------------------------------
 
 
 UNREADABLE = "\ufffd"  # stands in a document for bytes that are no text

@@ -94,6 +94,18 @@ class RestFor(Enum):
     FLOW = "flow"  # for a flow that the step runs
 
 
+class StepFailed(BotError):
+    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
+
+    ``known`` is what templates of the transition that it leads through see beside the rest.
+    """
+
+    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.outcome = outcome
+        self.known = known or {}
+
+
 @dataclass(frozen=True, slots=True)
 class Rest:
     """What the conversation waits for at a step, and how long at most; ``longest`` None: unknown.
@@ -216,15 +228,3 @@ class Spends:
     answer: int
     at_once: int = 1
     calls: int = 0
-
-
-class StepFailed(BotError):
-    """A step could not do its work: its ``outcome`` (``mismatch``, ``failed``) takes over.
-
-    ``known`` is what templates of the transition that it leads through see beside the rest.
-    """
-
-    def __init__(self, outcome: str, reason: str, known: Mapping[str, Any] | None = None) -> None:
-        super().__init__(reason)
-        self.outcome = outcome
-        self.known = known or {}

@@ -1,4 +1,4 @@
-"""What a kind of step is: how it is read, how it can end, what it does, and what a reply means to it."""
+"""What a kind of step is: what it sees, what it decides, and the base class of all kinds."""
 
 import hashlib
 import re

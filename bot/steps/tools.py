@@ -1,4 +1,4 @@
-"""The tools of an AI step: handlers that a model may ask for, each with what is bound on our side."""
+"""The tools of an AI step: handlers that a model may ask for, and those by which it notes values and leaves."""
 
 import json
 import re
@@ -37,6 +37,9 @@ from bot.steps.transition import ASSIGNMENTS, Assignment, assignments
 from bot.steps.yes_no_question import QuestionTooLong, asked_about, harmless
 from bot.types.type_registry import Variable
 
+REMEMBER = "remember"  # the tool by which a model notes values
+LEAVE = "leave_"  # how the tools begin by which it leaves
+MOST_RESULT = 10_000  # characters of a handler's result
 CONTACT = "contact"  # an argument of this name is the contact's id, and never the model's to give
 WITHIN = 10.0  # seconds
 _IT = frozenset({"it"})
@@ -239,15 +242,6 @@ def _tool(
     binds_contact = CONTACT in spec.parameters and CONTACT not in bound
     about = summary(spec.doc)
     return Tool(spec.name, mark, name, about, schema, spec, Arguments(spec), given, binds_contact)
-
-
-REMEMBER = "remember"
-
-
-LEAVE = "leave_"
-
-
-MOST_RESULT = 10_000  # characters of a handler's result
 
 
 def function(name: str, about: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
