@@ -222,7 +222,7 @@ class Contact(Talk):
             assert turn.wake_at is None or turn.wake_at in left_out
             return
         step = self.library.flows[frame.flow].steps[frame.step]
-        if step.kind.deaf:
+        if step.kind.ignores_messages:
             assert left_out or (turn.wake_at is None) == (step.options.defaults.timeout is None)
         else:
             assert step.kind.pauses, "it rests where nothing leads on"

@@ -20,7 +20,7 @@ from bot.core.values import dumps, loads
 from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.gateway.gateway_answers import BY_CODE
-from bot.runtime.sending import SHUT
+from bot.runtime.sending import WINDOW_CLOSED
 from bot.store.store_reader import DeadLetter
 from bot.testing.coverage import Coverage
 from bot.testing.transcript_reader import load_with_tests
@@ -118,7 +118,7 @@ def _is_others(letter: DeadLetter, contact: Contact) -> bool:
     hits, sent = contact.simulation.emulator.faults.hits, letter.body
     if sent["outcome"] == "unknown":
         return any(hits.get(kind) for kind in UNCLEAR)
-    if letter.reason.startswith(SHUT):
+    if letter.reason.startswith(WINDOW_CLOSED):
         return "WHATSAPP_TEMPLATE_REQUIRED" in hits or _was_kept(sent["ref"], contact)
     refused = any(hits.get(kind) and letter.reason.startswith(code) for kind, code in FAULTS_CODES.items())
     return refused or (contact.message_failed and "The message was not delivered" in letter.reason)

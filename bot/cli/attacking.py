@@ -46,7 +46,7 @@ class Attacks:
         if wanted is None:
             self._try(None)
         else:
-            with live_models(self._bot, wanted) as (models, purse):
+            with live_models(self._bot, wanted) as (models, budget):
                 try:
                     for model in models:
                         self._try_with(model)
@@ -57,7 +57,7 @@ class Attacks:
         else:
             self._sum_up(perf_counter() - started)
             if wanted is not None:
-                click.echo(f"{purse.used:,} of {purse.most:,} tokens used up.")
+                click.echo(f"{budget.used:,} of {budget.most:,} tokens used up.")
         failed = any(tried.findings for _, tried in self._tried)
         return not (failed or self._stopped or self._left_alone)
 
@@ -111,7 +111,7 @@ class Attacks:
             "passed": None if tried.missed is not None else not tried.findings,
             "missed": tried.missed,
             "findings": [{"check": each.check, "what": each.what, "fix": each.fix} for each in tried.findings],
-            "talk": [{"who": who, "text": text} for who, text in tried.conversation],
+            "conversation": [{"who": who, "text": text} for who, text in tried.conversation],
         }
 
     def _place(self, tried: AttackResult) -> str:

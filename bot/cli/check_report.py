@@ -93,10 +93,10 @@ class Report:
         found = {"problem": len(self.loaded.problems), "finding": len(self.findings)}
         return " and ".join(counted(number, what) for what, number in found.items() if number)
 
-    def talk(self, entry: ReportEntry) -> tuple[str, ...]:
+    def conversation(self, entry: ReportEntry) -> tuple[str, ...]:
         """The conversation that leads to a finding, in sentences; empty if none was found."""
-        talk = self.counterexamples.of(entry.found) if isinstance(entry.found, Finding) else None
-        return () if talk is None else talk.sentences
+        conversation = self.counterexamples.of(entry.found) if isinstance(entry.found, Finding) else None
+        return () if conversation is None else conversation.sentences
 
     @cached_property
     def counterexamples(self) -> "Counterexamples":
@@ -143,7 +143,7 @@ def text(report: Report) -> Iterator[str]:
     for entry in report.entries:
         yield f"{_place(entry)} {entry.what}"
         yield from _excerpt(entry)
-        yield from _talk(report.talk(entry))
+        yield from _conversation_lines(report.conversation(entry))
         yield ""
     yield from _end(report)
     if report.entries:
@@ -177,7 +177,7 @@ def _excerpt(entry: ReportEntry) -> Iterator[str]:
         yield f"{margin}{styled('fix:', fg='green')} {entry.fix}"
 
 
-def _talk(sentences: tuple[str, ...]) -> Iterator[str]:
+def _conversation_lines(sentences: tuple[str, ...]) -> Iterator[str]:
     if sentences:
         yield "  How to get there:"
         yield from (f"    {printable(sentence)}" for sentence in sentences)
@@ -230,10 +230,10 @@ def objects(report: Report) -> list[dict[str, Any]]:
 
     ``confirmed``: that it goes wrong was seen, as it is of each problem and of a finding with a talk.
     """
-    return [_object(entry, report.talk(entry)) for entry in report.entries]
+    return [_object(entry, report.conversation(entry)) for entry in report.entries]
 
 
-def _object(entry: ReportEntry, talk: tuple[str, ...]) -> dict[str, Any]:
+def _object(entry: ReportEntry, conversation: tuple[str, ...]) -> dict[str, Any]:
     return {
         "path": entry.path,
         "line": entry.line,
@@ -241,8 +241,8 @@ def _object(entry: ReportEntry, talk: tuple[str, ...]) -> dict[str, Any]:
         "code": entry.code,
         "what": entry.what,
         "fix": entry.fix,
-        "talk": talk,
-        "confirmed": entry.code in CODES or bool(talk),
+        "conversation": conversation,
+        "confirmed": entry.code in CODES or bool(conversation),
     }
 
 

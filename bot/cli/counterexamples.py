@@ -27,9 +27,9 @@ class Counterexamples:
         """The talk that shows a finding; None where none was found."""
         if finding not in self._known:
             with contextlib.redirect_stdout(sys.stderr):
-                talk, turns = self._teller.tell(finding, min(MOST_TURNS, self._left))
+                counterexample, turns = self._teller.tell(finding, min(MOST_TURNS, self._left))
             self._left -= turns
-            self._known[finding] = talk
+            self._known[finding] = counterexample
         return self._known[finding]
 
     def name(self, finding: Finding) -> str:
@@ -44,7 +44,9 @@ class Counterexamples:
         return CounterexampleFinder(program.library, examples_from(program.extensions, self._loaded.transcripts))
 
 
-def write_tests(findings: list[Finding], talks: Counterexamples, folder: Path) -> tuple[list[Path], list[Path]]:
+def write_tests(
+    findings: list[Finding], counterexamples: Counterexamples, folder: Path
+) -> tuple[list[Path], list[Path]]:
     """Write a test for each finding that a talk shows: those that were written, and those that were there already.
 
     Raises `OSError`.
@@ -52,15 +54,15 @@ def write_tests(findings: list[Finding], talks: Counterexamples, folder: Path) -
     written, there = [], []
     names: Counter[str] = Counter()
     for finding in findings:
-        talk = talks.of(finding)
-        if talk is None:
+        counterexample = counterexamples.of(finding)
+        if counterexample is None:
             continue
-        names[name := talks.name(finding)] += 1
+        names[name := counterexamples.name(finding)] += 1
         path = folder / f"{name}{f'_{names[name]}' if names[name] > 1 else ''}.yml"
         if path.exists():
             there.append(path)
         else:
             folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(talk.test, encoding="utf-8")
+            path.write_text(counterexample.test, encoding="utf-8")
             written.append(path)
     return written, there

@@ -197,10 +197,10 @@ def live_models(bot: Folder, wanted: Wanted) -> Iterator[tuple[list[LiveModel], 
     models = wanted.models or settings.models
     if not models:
         raise click.UsageError("which model? Write --model SLUG, or set BOT_AI_MODEL: `bot models` lists them")
-    judge, purse = wanted.judge or (settings.models or models)[0], RunBudget(wanted.budget or BUDGET)
+    judge, budget = wanted.judge or (settings.models or models)[0], RunBudget(wanted.budget or BUDGET)
     with closing(Completions(settings.url, settings.key, key_in=settings.key_in, seconds=SECONDS)) as service:
         _check_models(service, (*models, judge))
-        yield [LiveModel(service, model, judge, purse, alone=bool(wanted.models)) for model in models], purse
+        yield [LiveModel(service, model, judge, budget, alone=bool(wanted.models)) for model in models], budget
 
 
 def _check_models(service: Completions, models: Sequence[str]) -> None:

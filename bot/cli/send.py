@@ -72,9 +72,9 @@ def command(
 
 
 def _in_words(contact: str, outcome: str, detail: str) -> str:
-    from bot.runtime.sending import SHUT
+    from bot.runtime.sending import WINDOW_CLOSED
 
-    if detail.startswith(SHUT):
+    if detail.startswith(WINDOW_CLOSED):
         detail = f"{detail} (a template can be sent at any time: --template NAME)"
     return OUTCOMES[outcome].format(contact, detail)
 

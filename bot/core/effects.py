@@ -13,7 +13,7 @@ from bot.core.values import Media, stored
 class Send:
     """Send a message to the contact.
 
-    ``instead`` is the template that goes when the window is shut at the time of sending. ``report`` asks
+    ``instead`` is the template that goes when the window is closed at the time of sending. ``report`` asks
     for a `SendEnded` event in any case; without it one comes only when the message did not go as planned.
     """
 

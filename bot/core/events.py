@@ -104,8 +104,8 @@ UNSENT = ("refused", "failed", "unknown")
 class SendEnded:
     """A message that somebody waits for, or that did not go as planned.
 
-    ``outcome``: ``sent``; ``replaced`` (the window was shut, its template went instead); ``covered`` (the
-    window was shut, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one
+    ``outcome``: ``sent``; ``replaced`` (the window was closed, its template went instead); ``covered`` (the
+    window was closed, and a template went since the contact's newest message); ``over_share`` (it was not sent, like one
     before it that has failed: too much has been sent to the contact); ``refused`` (by the gateway, or by the platform
     after the gateway took it); ``failed`` (it was given up for another reason); ``unknown`` (nobody can tell whether it
     was sent). ``message`` is the one that was refused.

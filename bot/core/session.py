@@ -29,7 +29,7 @@ class Frame:
     deferred_result: CallEnded | SendEnded | None = None  # that end, where it came while an agent had the conversation
     retries: int = 0
     reminders: int = 0
-    question_unseen: bool = False  # the question did not reach the contact (the window was shut): ask it again
+    question_unseen: bool = False  # the question did not reach the contact (the window was closed): ask it again
     visit_counts: dict[str, int] = field(default_factory=dict)
     came_from: str | None = None
     interrupts: bool = False  # it interrupts the one below, which did not run it

@@ -134,7 +134,7 @@ class _EventDelivery:
     webhook: Subscription
     event: Event
     id: str
-    lane: tuple[int, str] | None
+    queue_key: tuple[int, str] | None
     doubled: bool = False
     tries: int = 0
 
@@ -168,7 +168,7 @@ class Webhooks:
         self._tunnel = dict(tunnel)
         self._registered: list[Subscription] = []
         self._due: list[tuple[float, int, _EventDelivery]] = []
-        self._lanes: dict[tuple[int, str], deque[_EventDelivery]] = {}
+        self._queues: dict[tuple[int, str], deque[_EventDelivery]] = {}
         self._in_flight = 0
         self._serial = 0
         self._run = secrets.token_hex(4)
@@ -263,14 +263,14 @@ class Webhooks:
         return parts.hostname, parts.port or 80, f"{path}?{parts.query}" if parts.query else path
 
     def _enqueue(self, webhook: Subscription, event: Event) -> None:
-        lane = (webhook.id, event.contact) if self._behaviour.ordered and event.contact else None
-        delivery = _EventDelivery(webhook, event, self._delivery_id(), lane)
-        if lane is None:
+        queue_key = (webhook.id, event.contact) if self._behaviour.ordered and event.contact else None
+        delivery = _EventDelivery(webhook, event, self._delivery_id(), queue_key)
+        if queue_key is None:
             self._push(delivery, self._clock.elapsed())
-        elif lane in self._lanes:
-            self._lanes[lane].append(delivery)
+        elif queue_key in self._queues:
+            self._queues[queue_key].append(delivery)
         else:
-            self._lanes[lane] = deque()
+            self._queues[queue_key] = deque()
             self._push(delivery, self._clock.elapsed())
 
     def _delivery_id(self) -> str:
@@ -329,9 +329,9 @@ class Webhooks:
             self._in_flight -= 1
             self.counts["tries"] += 1
             self.counts["tries unanswered" if status is None else f"tries answered {status}"] += 1
-            if delivery.lane is not None:
-                self._free(delivery.lane)
-                delivery.lane = None
+            if delivery.queue_key is not None:
+                self._free(delivery.queue_key)
+                delivery.queue_key = None
             if status is not None and 200 <= status < 300:
                 delivery.webhook.failing_since = None
                 self._acknowledge(delivery.event.id)
@@ -339,12 +339,12 @@ class Webhooks:
                 self._failed(delivery)
             self._changed.notify_all()
 
-    def _free(self, lane: tuple[int, str]) -> None:
-        waiting = self._lanes[lane]
+    def _free(self, queue_key: tuple[int, str]) -> None:
+        waiting = self._queues[queue_key]
         if waiting:
             self._push(waiting.popleft(), self._clock.elapsed())
         else:
-            del self._lanes[lane]
+            del self._queues[queue_key]
 
     def _acknowledge(self, event_id: str) -> None:
         if event_id in self._seen:

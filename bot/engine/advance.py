@@ -180,10 +180,10 @@ def _edited_flow(executor: Executor, reply: Reply) -> bool:
 def _hand_over(executor: Executor, reply: Reply) -> bool:
     """A step that waits for a person, and listens to nobody else."""
     turn = executor.turn
-    deaf = turn.session.frame is not None and turn.step.kind.deaf
-    if deaf:
+    ignores_messages = turn.session.frame is not None and turn.step.kind.ignores_messages
+    if ignores_messages:
         turn.trace.rule = "hand-over: not heard"
-    return deaf
+    return ignores_messages
 
 
 def _question_to_continue(executor: Executor, reply: Reply) -> bool:

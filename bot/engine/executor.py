@@ -150,7 +150,7 @@ class Executor:
             if objection is not None:
                 turn.send(TextMessage(objection))
             elif resolved.written is not None:
-                self._pass(resolved.written, {**dict.fromkeys(step.kind.tells), **result.known})
+                self._pass(resolved.written, {**dict.fromkeys(step.kind.names_in_errors), **result.known})
         except FAILURES as failed:
             turn.roll_back(before)
             return self._leave(taken, LeaveStep(self._outcome_of(failed, leaving=outcome), known=result.known))

@@ -164,7 +164,7 @@ def take_close(executor: Executor, event: HandoffClosed) -> None:
     frame = session.frame
     if frame is None:
         executor.start_by_event()
-    elif turn.step.kind.deaf:
+    elif turn.step.kind.ignores_messages:
         executor.resume(event, "closed")
     elif had is not None:  # what was asked before lies far above what the agent wrote
         frame.entered_at = frame.silent_since = event.at

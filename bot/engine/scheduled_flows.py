@@ -111,7 +111,7 @@ def can_start(turn: TurnContext, plan: Plan) -> bool:
         return False
     if frame is None:
         return True
-    free = frame.awaited_effect is None and not turn.step.kind.deaf and len(session.frames) < MOST_FRAMES
+    free = frame.awaited_effect is None and not turn.step.kind.ignores_messages and len(session.frames) < MOST_FRAMES
     return plan.busy == "interrupt" and free
 
 

@@ -342,7 +342,7 @@ class TurnContext:
         return effect_ref(self.event.id, len(self.effects) - 1)
 
     def _template_instead(self) -> TemplateMessage | None:
-        """The template that goes when the window is shut: the step's, the flow's or the bot's."""
+        """The template that goes when the window is closed: the step's, the flow's or the bot's."""
         notice = self.defaults.window_closed
         if notice is None:
             return None

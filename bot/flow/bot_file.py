@@ -155,7 +155,7 @@ HOURS = map_of(
         {
             "zone": takes(ANY_TEXT, "Their time zone; the bot's without it."),
             "holidays": takes(
-                _DAYS_OFF, "Days like 2030-12-25 on which it is shut, with their names or with other times."
+                _DAYS_OFF, "Days like 2030-12-25 on which it is closed, with their names or with other times."
             ),
         },
     )

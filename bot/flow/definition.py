@@ -232,7 +232,7 @@ class Flow:
     def can_be_tapped(self, step: Step) -> bool:
         """Whether something is sent at a step that can be tapped. Whether to go on is asked wherever a flow cut in."""
         kind, asks_to_go_on = step.kind, self.interrupted == "ask"
-        if kind.hears and (asks_to_go_on or (kind.waits and kind.asks_models)):
+        if kind.takes_words and (asks_to_go_on or (kind.waits and kind.asks_models)):
             return True
         return any(
             isinstance(sent, Offered) or (isinstance(sent, SentTemplate) and sent.replies) for sent in kind.sends()

@@ -245,7 +245,7 @@ def _check_needs(bot: BotDefinition, flows: Mapping[str, Flow], problems: Proble
         for need in step.kind.needs():
             variable = flow.variables[need.variable]
             if isinstance(variable, STRUCTURES) and variable.value is None and variable.name not in given:
-                what = f'step "{step.name}": exit "{need.way}" needs "{variable.name}", which nothing gives a value'
+                what = f'step "{step.name}": exit "{need.exit}" needs "{variable.name}", which nothing gives a value'
                 problems.add("E303", need.mark, what, "let a step before it save one, or leave it out")
 
 

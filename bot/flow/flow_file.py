@@ -153,12 +153,16 @@ def _verb(fields: Fields, kinds: Mapping[str, type[StepKind]]) -> str | None:
 
 def _refuse_options(fields: Fields, kind: StepKind) -> None:
     """Report the options that have no effect on a step of this kind."""
-    waits_for = "an agent, not for the contact" if kind.deaf else "no answer"
+    waits_for = "an agent, not for the contact" if kind.ignores_messages else "no answer"
     nobody = f"the step waits for {waits_for}", "put it on a step that waits for an answer"
     anything = "the step takes every reply", "remove it"
     nowhere = "every outcome has a target of its own", "remove it"
-    refused = {} if kind.waits else dict.fromkeys(("retry", "remind", *(() if kind.deaf else ("timeout",))), nobody)
-    if not kind.hears:
+    refused = (
+        {}
+        if kind.waits
+        else dict.fromkeys(("retry", "remind", *(() if kind.ignores_messages else ("timeout",))), nobody)
+    )
+    if not kind.takes_words:
         refused["words"] = nobody
     if kind.takes_pending_input:
         refused["retry"] = anything

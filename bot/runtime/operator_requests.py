@@ -99,7 +99,7 @@ def _reset(batch: Batch, contact: str, by: str) -> Answer:
 def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
     """Answers with the outcome: ``started``, ``waits`` until the contact is free, ``skipped``, ``opted_out`` or ``failed``.
 
-    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is shut.
+    ``detail`` says why it failed; or that what it says cannot be sent, since the contact's window is closed.
     """
     data, busy = request.get("data", {}), request.get("busy", "after")
     if not isinstance(data, dict) or busy not in BUSY:
@@ -120,7 +120,7 @@ def _start(batch: Batch, contact: str, flow: str, request: Request) -> Answer:
 
 
 def _shut_out(turn: Turn, now: datetime) -> str:
-    """A warning if messages of a turn will not be sent because the contact's window is shut; else empty."""
+    """A warning if messages of a turn will not be sent because the contact's window is closed; else empty."""
     sends = [effect for effect in turn.effects if isinstance(effect, Send)]
     if turn.session.window_is_open(now) or all(
         isinstance(send.message, TemplateMessage) or send.instead is not None for send in sends

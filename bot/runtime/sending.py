@@ -47,7 +47,7 @@ _FAULTS: dict[type[GatewayError], str] = {
     ChannelNotFound: CHANNEL,
 }
 
-SHUT = "the 24-hour window is shut"
+WINDOW_CLOSED = "the 24-hour window is closed"
 NEWER = "something newer about the contact follows"
 REFUSED, UNCLEAR = "refused", "unclear"
 
@@ -77,7 +77,7 @@ def name_of(route: Route) -> str:
 
 @dataclass(slots=True)
 class ShutWindow:
-    """A window that is shut: the contact's newest message, and whether a template went in place of one since."""
+    """A window that is closed: the contact's newest message, and whether a template went in place of one since."""
 
     newest: datetime | None
     replaced: bool
@@ -174,7 +174,7 @@ class SendAttempt:
 class SendResult:
     """What became of a message, or of an attempt, as delivery reports it.
 
-    ``state``: ``sent``; ``replaced`` (the window was shut, its template went); ``covered`` (the window was shut,
+    ``state``: ``sent``; ``replaced`` (the window was closed, its template went); ``covered`` (the window was closed,
     and a template went since the contact's newest message; or something newer about the contact follows);
     ``opted_out`` (a campaign's, to a contact who wants none); ``over_share`` (like one before it that has failed, since the
     contact's share is used up); ``failed``; ``unknown`` (nobody can tell). Or it is
@@ -316,7 +316,7 @@ class Sender:
         sent = self._gateway.send(row.contact, content, f"{row.key}-instead", row.channel)
         assert queue.shut_window is not None
         queue.shut_window.replaced = True
-        return _taken("replaced", SHUT, sent)
+        return _taken("replaced", WINDOW_CLOSED, sent)
 
     # After a request that failed
 
@@ -391,7 +391,7 @@ def _replaced(queue: ContactQueue) -> bool:
 
 
 def _blocked(queue: ContactQueue) -> SendAttempt:
-    """What becomes of a message behind a shut window for which no template goes."""
+    """What becomes of a message behind a closed window for which no template goes."""
     if _replaced(queue):
-        return SendAttempt("covered", f"{SHUT}, and a template went since")
-    return SendAttempt("failed", f"{SHUT}, and no window_closed template is declared")
+        return SendAttempt("covered", f"{WINDOW_CLOSED}, and a template went since")
+    return SendAttempt("failed", f"{WINDOW_CLOSED}, and no window_closed template is declared")

@@ -115,7 +115,7 @@ class AiStep(StepKind):
 
     def needs(self) -> Iterator[Need]:
         """What its exits need."""
-        return (Need(name, way.name, way.mark) for way in self.brief.exits for name in way.needs)
+        return (Need(name, exit_.name, exit_.mark) for exit_ in self.brief.exits for name in exit_.needs)
 
     def unasked(self) -> Iterator[tuple[str, Mark]]:
         """Those of its tools without `confirm` that say of themselves that they change something."""

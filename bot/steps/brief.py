@@ -87,7 +87,7 @@ class Brief:
     @property
     def notable(self) -> dict[str, str]:
         """The variables that the model may note, each with what it is: of `fill`, and what an exit needs."""
-        needed = {name: f"needed: {name}" for way in self.exits for name in way.needs}
+        needed = {name: f"needed: {name}" for exit_ in self.exits for name in exit_.needs}
         return {**needed, **self.fill}
 
     @property
@@ -112,7 +112,7 @@ class Brief:
 
     def exit(self, call: str, scope: Mapping[str, Any]) -> Exit | None:
         """The exit that a call of the model's leaves by."""
-        return next((way for way in open_exits(self.exits, scope) if f"{LEAVE}{way.name}" == call), None)
+        return next((exit_ for exit_ in open_exits(self.exits, scope) if f"{LEAVE}{exit_.name}" == call), None)
 
     def names_of(self, handlers: Iterable[str]) -> list[str]:
         """What a model calls the tools of these handlers."""
@@ -201,12 +201,12 @@ class Brief:
         tools = [tool.wire() for tool in self.tools]
         if self.fill:
             tools.append(remember_tool(self.fill, variables))
-        tools += [leave_tool(way, self.names_of(way.deeds), self.fill, variables) for way in exits]
+        tools += [leave_tool(exit_, self.names_of(exit_.needed_tools), self.fill, variables) for exit_ in exits]
         return tuple(tools)
 
     def _exits_in_words(self, context: StepContext) -> tuple[Exit, ...]:
         """The exits that a model without tools can take."""
-        return tuple(way for way in open_exits(self.exits, context.scope) if not way.deeds)
+        return tuple(exit_ for exit_ in open_exits(self.exits, context.scope) if not exit_.needed_tools)
 
 
 # -- the first message of a question --------------------------------------------------------------
@@ -268,7 +268,7 @@ def _one_value(value: Any) -> str:
 
 def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
     """The instructions for a model without tools."""
-    lines = [f"LEAVE {way.name}    when {way.when}" + _needs(way) for way in exits]
+    lines = [f"LEAVE {exit_.name}    when {exit_.when}" + _needs(exit_) for exit_ in exits]
     lines += [f"NOTE {name}: value    {about}" for name, about in fill.items()]
     if not lines:
         return []
@@ -279,7 +279,7 @@ def commands_text(exits: Iterable[Exit], fill: Mapping[str, str]) -> list[str]:
 def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) -> tuple[str, list[dict[str, Any]]]:
     """The text without its commands, and these as calls: an open exit's, and values to note. All else is text."""
     kept, notes, calls = [], {}, []
-    names = {way.name for way in exits}
+    names = {exit_.name for exit_ in exits}
     for line in text.splitlines():
         found = _COMMAND.fullmatch(line)
         if found is not None and found[1] in names:
@@ -293,8 +293,8 @@ def read_commands(text: str, exits: Iterable[Exit], notable: Collection[str]) ->
     return "\n".join(kept).strip(), calls
 
 
-def _needs(way: Exit) -> str:
-    return f" (first NOTE {', '.join(way.needs)})" if way.needs else ""
+def _needs(exit_: Exit) -> str:
+    return f" (first NOTE {', '.join(exit_.needs)})" if exit_.needs else ""
 
 
 # -- what the model knows and notes -------------------------------------------------------------------

@@ -94,7 +94,7 @@ class ClassifyStep(StepKind):
 
     def spends(self, variables: Mapping[str, Variable]) -> Spends:
         """What a contact can make it ask of a model."""
-        words = [_RULES, *(f"{way.name}: {way.when}" for way in self.exits)]
+        words = [_RULES, *(f"{exit_.name}: {exit_.when}" for exit_ in self.exits)]
         prompt = most_instructions(self.question) + estimate("\n".join(words)) + 50 + (self.settings.hears or HEARS)
         return Spends(self.settings.bounds().contact, prompt, ANSWER_TOKENS)
 
@@ -105,7 +105,7 @@ class ClassifyStep(StepKind):
             text = self.text.render(context.scope)
         if not text or not text.strip():
             return LeaveStep("other", pending_input=context.pending_input)
-        lines = [f"{way.name}: {way.when}" for way in open_exits(self.exits, context.scope)] + [
+        lines = [f"{exit_.name}: {exit_.when}" for exit_ in open_exits(self.exits, context.scope)] + [
             f"{NONE}: nothing of this"
         ]
         system = "\n".join([instructions_of(self.question, context.scope), "", _RULES, *lines])
@@ -137,7 +137,7 @@ class ClassifyStep(StepKind):
             None if context.step_state["pending_input"] is None else Reply(text=context.step_state["pending_input"])
         )
         label = _label(event.value["text"])
-        picked = (way.outcome for way in open_exits(self.exits, context.scope) if _label(way.name) == label)
+        picked = (exit_.outcome for exit_ in open_exits(self.exits, context.scope) if _label(exit_.name) == label)
         return LeaveStep(next(picked, "other"), pending_input=pending_input)
 
 
@@ -148,10 +148,10 @@ def _label(text: str) -> str:
 
 def _check_exits(fields: Fields, exits: tuple[Exit, ...]) -> None:
     """A transition that is picked by its name alone."""
-    for way in exits:
-        if way.name == NONE:
+    for exit_ in exits:
+        if exit_.name == NONE:
             what = f'{fields.what}: an exit "{NONE}" is what a model says where no exit fits'
-            fields.problems.add("E108", way.mark, what, "choose another name; `other` is for what fits none")
-        if way.needs:
-            what = f'{fields.what}: exit "{way.name}": "needs" where nothing is noted'
-            fields.problems.add("E123", way.mark, what, "leave it out, or let an `ai` step ask for it")
+            fields.problems.add("E108", exit_.mark, what, "choose another name; `other` is for what fits none")
+        if exit_.needs:
+            what = f'{fields.what}: exit "{exit_.name}": "needs" where nothing is noted'
+            fields.problems.add("E123", exit_.mark, what, "leave it out, or let an `ai` step ask for it")

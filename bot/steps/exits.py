@@ -52,7 +52,7 @@ class Exit:
     needs: tuple[str, ...]
     transition: Transition | None
     condition: Expression | None = None
-    deeds: tuple[str, ...] = ()  # handlers that the step has as tools
+    needed_tools: tuple[str, ...] = ()  # handlers that the step has as tools
 
     @property
     def outcome(self) -> str:
@@ -115,23 +115,25 @@ def _read_exit(fields: Fields, name: Scalar, node: Node, needed: _Needed) -> Exi
     transition = transition_from(each)
     each.close()
     known = tuple(need for need in needs if need in needed.variables)
-    deeds = tuple(need for need in needs if need in needed.tools)
-    return Exit(name.text, name.mark, when, known, transition, condition, deeds)
+    needed_tools = tuple(need for need in needs if need in needed.tools)
+    return Exit(name.text, name.mark, when, known, transition, condition, needed_tools)
 
 
 def exit_outcomes(exits: tuple[Exit, ...]) -> dict[str, Outcome]:
     """Each exit's outcome: where it leads must be written."""
     return {
-        way.outcome: Outcome(way.transition, Falls.WRITTEN, given=only_if(way.condition), known=frozenset(way.needs))
-        for way in exits
+        exit_.outcome: Outcome(
+            exit_.transition, Falls.WRITTEN, given=only_if(exit_.condition), known=frozenset(exit_.needs)
+        )
+        for exit_ in exits
     }
 
 
 def open_exits(exits: Iterable[Exit], scope: Mapping[str, Any]) -> tuple[Exit, ...]:
     """The exits that are there: those without a condition, and those whose condition holds."""
-    return tuple(way for way in exits if way.condition is None or way.condition.evaluate(scope))
+    return tuple(exit_ for exit_ in exits if exit_.condition is None or exit_.condition.evaluate(scope))
 
 
 def exit_uses(exits: Iterable[Exit]) -> Iterator[Used]:
     """The exits' conditions."""
-    return (Used(way.condition) for way in exits if way.condition is not None)
+    return (Used(exit_.condition) for exit_ in exits if exit_.condition is not None)

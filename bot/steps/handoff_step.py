@@ -43,7 +43,7 @@ class HandoffStep(StepKind):
         _CLOSED,
     )
     options: ClassVar[frozenset[str]] = frozenset({"timeout"})
-    deaf: ClassVar[bool] = True
+    ignores_messages: ClassVar[bool] = True
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

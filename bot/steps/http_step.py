@@ -159,7 +159,7 @@ class HttpStep(StepKind):
     caught: frozenset[str]
     verb: ClassVar[str] = "http"
     keys: ClassVar[KeySet] = KeySet(_HTTP, _QUERY, _HEADERS, _JSON, _FORM, WITHIN_KEY, TRIES_KEY, _CACHE, _SAVE)
-    tells: ClassVar[frozenset[str]] = _TOLD
+    names_in_errors: ClassVar[frozenset[str]] = _TOLD
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:

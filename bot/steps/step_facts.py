@@ -208,10 +208,10 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A variable that must be known before a step can be left by the exit ``way``."""
+    """A variable that must be known before a step can be left by the exit ``exit``."""
 
     variable: str
-    way: str
+    exit: str
     mark: Mark
 
 

@@ -247,12 +247,12 @@ class StepKind:
     saves: ClassVar[bool] = False  # takes `save` with the name of a variable
     takes_pending_input: ClassVar[bool] = False  # answers what the contact wrote last, where no step has taken it
     asks_models: ClassVar[bool] = False
-    deaf: ClassVar[bool] = False  # hears nothing that the contact writes, not even the bot's words
+    ignores_messages: ClassVar[bool] = False  # it takes nothing that the contact writes, not even the bot's words
     needs_window: ClassVar[bool] = True  # its messages go only while the 24-hour window is open
     keys: ClassVar[KeySet] = KeySet()  # its verb and what else belongs to it
     options: ClassVar[frozenset[str]] = frozenset({"then"})  # those that it has of `bot.steps.step_options.SOME_HAVE`
     gives_any: ClassVar[bool] = False  # it may give a value to any variable, which nobody knows beforehand
-    tells: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
+    names_in_errors: ClassVar[frozenset[str]] = frozenset()  # what templates of its `errors` may use beside the rest
 
     @classmethod
     def read(cls, fields: Fields, reading: ReadContext) -> Self:
@@ -299,9 +299,9 @@ class StepKind:
         return self.rest is not None and self.rest.what in (RestFor.CONTACT, RestFor.PERSON, RestFor.TIME)
 
     @property
-    def hears(self) -> bool:
+    def takes_words(self) -> bool:
         """Whether words and triggers take effect while the conversation waits here."""
-        return self.pauses and not self.deaf
+        return self.pauses and not self.ignores_messages
 
     @property
     def gives(self) -> frozenset[str]:

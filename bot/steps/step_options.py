@@ -433,7 +433,7 @@ def uses_of(kind: StepKind, outcomes: Iterable[Outcome], options: StepOptions) -
     if options.then is not None:
         yield from _used_by(options.then)
     yield from uses_of_words(options.words)
-    yield from uses_of_defaults(options.defaults, kind.tells)
+    yield from uses_of_defaults(options.defaults, kind.names_in_errors)
 
 
 def uses_on_leaving(options: StepOptions) -> Iterator[Template]:
@@ -451,14 +451,14 @@ def uses_of_words(words: Words) -> Iterator[Used]:
         yield from map(Used, word.uses())
 
 
-def uses_of_defaults(defaults: Defaults, told: frozenset[str] = frozenset()) -> Iterator[Used]:
-    """Those of defaults. ``told`` are the names that the transitions of `errors` may use beside the rest."""
+def uses_of_defaults(defaults: Defaults, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
+    """Those of defaults. ``extra`` are the names that the transitions of `errors` may use beside the rest."""
     for name, transition in defaults.transitions():
-        yield from _used_by(transition, told if name.startswith("errors.") else frozenset())
+        yield from _used_by(transition, extra if name.startswith("errors.") else frozenset())
     if defaults.window_closed is not None:
         yield from defaults.window_closed.uses()
 
 
-def _used_by(transition: Transition, told: frozenset[str] = frozenset()) -> Iterator[Used]:
+def _used_by(transition: Transition, extra: frozenset[str] = frozenset()) -> Iterator[Used]:
     for text in transition.uses():
-        yield Used(text, told)
+        yield Used(text, extra)

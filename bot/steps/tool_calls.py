@@ -127,8 +127,8 @@ class ToolCalls:
         if name == REMEMBER:
             wrong = self._note(arguments)
             return _Result(wrong or "Noted.", failed=bool(wrong))
-        if (way := self._brief.exit(name, self._scope)) is not None:
-            return self._leave(way, arguments)
+        if (exit_ := self._brief.exit(name, self._scope)) is not None:
+            return self._leave(exit_, arguments)
         tool = self._brief.tool(name)
         if tool is None:
             return _Result("There is no such tool.")
@@ -183,17 +183,17 @@ class ToolCalls:
                 wrong = f"{wrong} {name} may not hold that: {reason.partition(':')[0]}.".strip()
         return wrong
 
-    def _leave(self, way: Exit, arguments: dict[str, Any]) -> _Next | _Result:
+    def _leave(self, exit_: Exit, arguments: dict[str, Any]) -> _Next | _Result:
         """Take an exit, if all that the model did before it in this answer came off."""
         if self._exchange.failed:
             return _Result(STAYS)
         if wrong := self._note(arguments):
             return _Result(wrong)
-        if missing := [name for name in way.needs if self._scope.get(name) is None]:
+        if missing := [name for name in exit_.needs if self._scope.get(name) is None]:
             return _Result(f"Not yet: {', '.join(missing)} must be known first. Ask for it.")
-        if undone := [name for name in way.deeds if name not in self._exchange.succeeded]:
+        if undone := [name for name in exit_.needed_tools if name not in self._exchange.succeeded]:
             return _Result(f"Not yet: {', '.join(self._brief.names_of(undone))} must have succeeded first.")
-        return LeaveStep(way.outcome)
+        return LeaveStep(exit_.outcome)
 
 
 def _key(tool: Tool, values: Mapping[str, Any]) -> str:

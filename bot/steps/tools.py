@@ -255,13 +255,13 @@ def remember_tool(fill: Mapping[str, str], variables: Mapping[str, Variable]) ->
 
 
 def leave_tool(
-    way: Exit, deeds: Sequence[str], fill: Mapping[str, str], variables: Mapping[str, Variable]
+    exit_: Exit, needed_tools: Sequence[str], fill: Mapping[str, str], variables: Mapping[str, Variable]
 ) -> dict[str, Any]:
     """The tool by which a model leaves by an exit, once these other tools have succeeded."""
-    about = {name: fill.get(name, f"needed: {name}") for name in way.needs}
-    when = f"End your part when {way.when}."
-    after = f" Only after {' and '.join(deeds)} has succeeded." if deeds else ""
-    return function(f"{LEAVE}{way.name}", f"{when}{after}", _values(about, variables))
+    about = {name: fill.get(name, f"needed: {name}") for name in exit_.needs}
+    when = f"End your part when {exit_.when}."
+    after = f" Only after {' and '.join(needed_tools)} has succeeded." if needed_tools else ""
+    return function(f"{LEAVE}{exit_.name}", f"{when}{after}", _values(about, variables))
 
 
 def _values(about: Mapping[str, str], variables: Mapping[str, Variable]) -> dict[str, Any]:

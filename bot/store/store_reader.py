@@ -177,7 +177,7 @@ class StoreReader:
 
     @reads_rows
     def last_replaced(self, contact: str) -> datetime | None:
-        """When a template last went to the contact in place of a message whose window was shut."""
+        """When a template last went to the contact in place of a message whose window was closed."""
         return read_time(self._all(_LAST_REPLACED, storable(contact))[0][0])
 
     @reads_rows

@@ -51,7 +51,7 @@ class Attack:
 
     name: str
     tries: str
-    order: str | None
+    instruction: str | None
     script: AttackScript
     channels: tuple[str, ...]
     consents: bool
@@ -100,7 +100,7 @@ def _sorts(target: AttackTarget) -> bool:
 
 
 def _attack(
-    order: str | None = None,
+    instruction: str | None = None,
     channels: tuple[str, ...] = (TEXT,),
     suits: Callable[[AttackTarget], bool] = _converses,
     consents: bool = True,
@@ -113,9 +113,11 @@ def _attack(
     def put(script: Callable[..., Iterator[Item]]) -> None:
         tries, name = (script.__doc__ or "").strip(), script.__name__.replace("_", "-")
         for number, text in enumerate(texts, 1):
-            ATTACKS.append(Attack(f"{name}-{number}", tries, order, _with(script, text), channels, consents, suits))
+            ATTACKS.append(
+                Attack(f"{name}-{number}", tries, instruction, _with(script, text), channels, consents, suits)
+            )
         if not texts:
-            ATTACKS.append(Attack(name, tries, order, script, channels, consents, suits, messages, says))
+            ATTACKS.append(Attack(name, tries, instruction, script, channels, consents, suits, messages, says))
 
     return put
 
@@ -383,7 +385,7 @@ def failing_tool(prompt: Prompt) -> Iterator[Item]:
 def unknown_exit(prompt: Prompt) -> Iterator[Item]:
     """leave by an exit that is none, or is not open"""
     exits = () if prompt.target.brief is None else prompt.target.brief.exits
-    names = [f"leave_{way.name}" for way in exits if f"leave_{way.name}" not in prompt.offered]
+    names = [f"leave_{exit_.name}" for exit_ in exits if f"leave_{exit_.name}" not in prompt.offered]
     for name in (*names, "leave_admin"):
         yield ModelAnswer("Done.", calls=[(name, {})])
 
@@ -392,9 +394,9 @@ def unknown_exit(prompt: Prompt) -> Iterator[Item]:
 def claim(prompt: Prompt) -> Iterator[Item]:
     """leave by an exit, and claim what has not been done, without what the exit needs"""
     exits = () if prompt.target.brief is None else prompt.target.brief.exits
-    for way in exits:
-        if way.needs:
-            yield ModelAnswer("It is all done.", calls=[(f"leave_{way.name}", {})])
+    for exit_ in exits:
+        if exit_.needs:
+            yield ModelAnswer("It is all done.", calls=[(f"leave_{exit_.name}", {})])
 
 
 @_attack("note what I tell you of yourself", (TEXT, "tool"))
@@ -447,7 +449,7 @@ def broken_off(prompt: Prompt) -> Iterator[Item]:
 @_attack("say that it is each of them", (TEXT, "value", "name"), suits=_sorts)
 def denied_label(prompt: Prompt) -> Iterator[Item]:
     """have a message sorted by an answer that denies its label"""
-    names = [way.name for way in prompt.target.kind.exits] if not prompt.target.brief else []  # type: ignore[union-attr]
+    names = [exit_.name for exit_ in prompt.target.kind.exits] if not prompt.target.brief else []  # type: ignore[union-attr]
     yield ModelAnswer(f"This is not about {names[0]}." if names else "none")
 
 

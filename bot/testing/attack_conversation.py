@@ -72,73 +72,77 @@ class ReachedTarget:
     """A step that is attacked, and the way there. ``stays``: it waits for the contact once the model has answered."""
 
     target: AttackTarget
-    way: MoveSequence
+    moves: MoveSequence
     stays: bool
 
 
-def order_of(attack: Attack, channel: str, target: AttackTarget, seed: int) -> str | None:
+def instruction_of(attack: Attack, channel: str, target: AttackTarget, seed: int) -> str | None:
     """The attack's order as the seed dresses it up."""
-    if attack.order is None:
+    if attack.instruction is None:
         return None
-    return Random(f"{seed} {attack.name} {channel} {target.name}").choice(DISGUISES).replace("{}", attack.order)
+    return Random(f"{seed} {attack.name} {channel} {target.name}").choice(DISGUISES).replace("{}", attack.instruction)
 
 
-def plot_of(ways: RouteFinder, scene: ReachedTarget, channel: str, order: str | None, says: str) -> AttackPlan:
+def plan_of(
+    routes: RouteFinder, reached: ReachedTarget, channel: str, instruction: str | None, says: str
+) -> AttackPlan:
     """The conversation in which an order reaches the model on a channel; without one the contact ``says`` something.
 
     Raises `AttackImpossible` where it cannot come.
     """
-    target, brief = scene.target, scene.target.brief
-    if order is None:
-        return _plot(scene, says)
+    target, brief = reached.target, reached.target.brief
+    if instruction is None:
+        return _plan(reached, says)
     match channel:
-        case "text" | "caption" if scene.stays:
-            return _plot(scene, order if channel == "text" else PictureMessage(order))
+        case "text" | "caption" if reached.stays:
+            return _plan(reached, instruction if channel == "text" else PictureMessage(instruction))
         case "text":
-            return _at_arrival(ways.read(target, scene.way, order), "the model gets no message of the contact")
+            return _at_arrival(
+                routes.read(target, reached.moves, instruction), "the model gets no message of the contact"
+            )
         case "value":
-            found = ways.filled(target, scene.way, order)
-            return _with(scene, found, says, "the model gets no value that the contact fills in")
+            found = routes.filled(target, reached.moves, instruction)
+            return _with(reached, found, says, "the model gets no value that the contact fills in")
         case "http":
-            found = ways.answered(target, scene.way, order)
-            return _with(scene, found, says, "the model gets nothing that a handler or a service returned")
+            found = routes.answered(target, reached.moves, instruction)
+            return _with(reached, found, says, "the model gets nothing that a handler or a service returned")
         case "tool" if brief is None or all(tool.confirms for tool in brief.tools):
             raise AttackImpossible("the step has no tool that is called without asking")
         case "facts" if brief is None or not (brief.facts or brief.facts_text):
             raise AttackImpossible("the step has no facts")
         case "facts" | "tool" | "name":
-            return _plot(scene, f"{ABOUT}?")
+            return _plan(reached, f"{ABOUT}?")
     raise AttackImpossible("the step does not wait for a message of the contact's")
 
 
-def _plot(scene: ReachedTarget, asks: str | PictureMessage) -> AttackPlan:
+def _plan(reached: ReachedTarget, asks: str | PictureMessage) -> AttackPlan:
     """On the step, where it stays; else what has led there is all that happens."""
-    if not scene.stays:
-        return _at_arrival(scene.way)
+    if not reached.stays:
+        return _at_arrival(reached.moves)
     act = WriteMove(asks) if isinstance(asks, str) else asks
     return AttackPlan(
-        tuple(scripted_moves((*scene.way, ModelResult(HARMLESS)))), ScriptedMove(act), _returned(scene.way)
+        tuple(scripted_moves((*reached.moves, ModelResult(HARMLESS)))), ScriptedMove(act), _returned(reached.moves)
     )
 
 
-def _with(scene: ReachedTarget, way: MoveSequence | None, says: str, why: str) -> AttackPlan:
-    if way is None or not scene.stays:
-        return _at_arrival(way, why)
-    return _plot(ReachedTarget(scene.target, way, stays=True), says)
+def _with(reached: ReachedTarget, moves: MoveSequence | None, says: str, why: str) -> AttackPlan:
+    if moves is None or not reached.stays:
+        return _at_arrival(moves, why)
+    return _plan(ReachedTarget(reached.target, moves, stays=True), says)
 
 
-def _at_arrival(way: MoveSequence | None, why: str = "") -> AttackPlan:
+def _at_arrival(moves: MoveSequence | None, why: str = "") -> AttackPlan:
     """The model gets the request when the contact reaches the step. Raises `AttackImpossible` with ``why`` where there is no such way."""
-    if way is None:
+    if moves is None:
         raise AttackImpossible(why)
-    *before, last = scripted_moves(way)
-    return AttackPlan(tuple(before), last, _returned(way))
+    *before, last = scripted_moves(moves)
+    return AttackPlan(tuple(before), last, _returned(moves))
 
 
-def scripted_moves(way: Sequence[Move]) -> list[ScriptedMove]:
+def scripted_moves(moves: Sequence[Move]) -> list[ScriptedMove]:
     """The moves in order, what is answered with what it is answered to. Handlers return what the stubs say."""
     found: list[ScriptedMove] = []
-    for move in way:
+    for move in moves:
         if isinstance(move, ModelResult | HttpResult):
             found[-1] = ScriptedMove(found[-1].act, (*found[-1].answers, move))
         elif not isinstance(move, HandlerResult | FileResult):
@@ -146,5 +150,5 @@ def scripted_moves(way: Sequence[Move]) -> list[ScriptedMove]:
     return found
 
 
-def _returned(way: MoveSequence) -> tuple[HandlerResult, ...]:
-    return tuple(move for move in way if isinstance(move, HandlerResult))
+def _returned(moves: MoveSequence) -> tuple[HandlerResult, ...]:
+    return tuple(move for move in moves if isinstance(move, HandlerResult))

@@ -44,8 +44,8 @@ from bot.testing.attack_conversation import (
     PictureMessage,
     ReachedTarget,
     ScriptedMove,
-    order_of,
-    plot_of,
+    instruction_of,
+    plan_of,
 )
 from bot.testing.attack_target import HARMLESS, AttackTarget, RouteFinder, targets, with_text
 from bot.testing.hostile_model import HostileModel, Prompt
@@ -77,7 +77,7 @@ class AttackResult:
     @property
     def name(self) -> str:
         """``link by name``: the attack, and the channel on which its order comes."""
-        return self.attack.name if self.attack.order is None else f"{self.attack.name} by {self.channel}"
+        return self.attack.name if self.attack.instruction is None else f"{self.attack.name} by {self.channel}"
 
 
 class AttackSuite:
@@ -91,7 +91,7 @@ class AttackSuite:
         self._folder = folder
         self._program = program
         self._seed = seed
-        self._ways = RouteFinder(program, examples)
+        self._routes = RouteFinder(program, examples)
 
     def run(self, name: str = "") -> Iterator[AttackResult]:
         """Try each attack that has ``name`` in its own name, on each step that asks a model.
@@ -101,22 +101,22 @@ class AttackSuite:
         for target in self.targets:
             chosen = [tried for tried in _on(target) if name.casefold() in tried.name]
             if self._source is not None:
-                chosen = [tried for tried in chosen if tried.attack.order is not None]
-            way = self._ways.to(target) if chosen else None
-            if way is None:
+                chosen = [tried for tried in chosen if tried.attack.instruction is not None]
+            moves = self._routes.to(target) if chosen else None
+            if moves is None:
                 why = "no conversation reaches this step: write a test that does"
                 yield from (replace(tried, missed=why) for tried in chosen)
                 continue
-            scene = ReachedTarget(target, way, self._ways.stays(target, way))
+            reached = ReachedTarget(target, moves, self._routes.stays(target, moves))
             with AttackEnvironment(self._folder, self._program, asks_models=self._source is not None) as world:
-                yield from (self._try(world, scene, tried) for tried in chosen)
+                yield from (self._try(world, reached, tried) for tried in chosen)
 
-    def _try(self, world: "AttackEnvironment", scene: ReachedTarget, tried: AttackResult) -> AttackResult:
-        order = order_of(tried.attack, tried.channel, tried.target, self._seed)
+    def _try(self, world: "AttackEnvironment", reached: ReachedTarget, tried: AttackResult) -> AttackResult:
+        instruction = instruction_of(tried.attack, tried.channel, tried.target, self._seed)
         try:
-            plot = plot_of(self._ways, scene, tried.channel, order, tried.attack.says)
+            plan = plan_of(self._routes, reached, tried.channel, instruction, tried.attack.says)
             attack_run = _AttackRun(
-                world, tried, plot, order, None if self._source is None else ModelProxy(self._source)
+                world, tried, plan, instruction, None if self._source is None else ModelProxy(self._source)
             )
             seen = attack_run.run()
         except (AttackImpossible, ModelUnavailable) as missed:
@@ -161,14 +161,14 @@ class AttackEnvironment:
         self.simulation.swap(self.stubs.play(program))
 
     def stub_definitions(
-        self, target: AttackTarget, plot: AttackPlan, text: str | None = None, error: str | None = None
+        self, target: AttackTarget, plan: AttackPlan, text: str | None = None, error: str | None = None
     ) -> StubDefinitions:
         """What answers in place of handlers and services: what the way says, else samples.
 
         The step's tools return ``text`` wherever a text fits, or fail with an ``error`` that they do not declare.
         """
         tools = {tool.handler for tool in (() if target.brief is None else target.brief.tools)}
-        answers = {returns.name: HandlerStub(returns.value, returns.fails) for returns in plot.returned}
+        answers = {returns.name: HandlerStub(returns.value, returns.fails) for returns in plan.returned}
         for name, spec in self._program.extensions.calls.items():
             if name in tools and error is not None:
                 answers[name] = HandlerStub(fails="error", detail=error)
@@ -181,16 +181,16 @@ class AttackEnvironment:
             {name: StubAnswers((answer,)) for name, answer in answers.items()}, {"*": StubAnswers((http,))}
         )
 
-    def play(self, beat: ScriptedMove, model: Speaker) -> None:
+    def play(self, move: ScriptedMove, model: Speaker) -> None:
         """Let something happen. What the beat does not say of the model's answers, ``model`` does."""
-        spoken = deque(answer for answer in beat.answers if isinstance(answer, ModelResult))
-        for answer in beat.answers:
+        spoken = deque(answer for answer in move.answers if isinstance(answer, ModelResult))
+        for answer in move.answers:
             if isinstance(answer, HttpResult):
                 self.stubs.script(answer.request, _http(answer))
         self.simulation.service.answer_with(lambda body: _spoken(spoken.popleft()) if spoken else model(body))
-        _act(self.simulation, beat)
+        _act(self.simulation, move)
 
-    def serves(self, target: AttackTarget, plot: AttackPlan) -> bool:
+    def serves(self, target: AttackTarget, plan: AttackPlan) -> bool:
         """Whether the model is still asked for a contact who does nothing wrong."""
         asked: list[Mapping[str, Any]] = []
 
@@ -198,11 +198,11 @@ class AttackEnvironment:
             asked.append(body)
             return ModelAnswer(HARMLESS)
 
-        self.begin(self.stub_definitions(target, plot))
-        for beat in plot.before:
-            self.play(beat, model)
+        self.begin(self.stub_definitions(target, plan))
+        for move in plan.before:
+            self.play(move, model)
         del asked[:]
-        self.play(replace(plot.attack, act=WriteMove(HELLO)) if plot.before else plot.attack, model)
+        self.play(replace(plan.attack, act=WriteMove(HELLO)) if plan.before else plan.attack, model)
         return bool(asked)
 
     def _sample(self, spec: HandlerSpec) -> Any:
@@ -216,35 +216,35 @@ class _AttackRun:
         self,
         world: AttackEnvironment,
         tried: AttackResult,
-        plot: AttackPlan,
-        order: str | None,
+        plan: AttackPlan,
+        instruction: str | None,
         voice: ModelProxy | None,
     ) -> None:
         self.lines: list[tuple[str, str]] = []
         self._world = world
         self._simulation = world.simulation
         self._tried = tried
-        self._plot = plot
-        self._order = order
+        self._plan = plan
+        self._instruction = instruction
         self._messages: list[ShownMessage] = []
         self._turned = 0  # how many messages the contact had got when the model began to do what it is told
         first = _calls_a_tool if tried.channel == "tool" else None
         self._voice = voice
         real = None if voice is None else voice.speak
-        self._model = HostileModel(tried.target, order, tried.attack.script, first, real, self._note)
+        self._model = HostileModel(tried.target, instruction, tried.attack.script, first, real, self._note)
 
     def run(self) -> AttackObservation:
         """Run the attack. Raises `AttackImpossible` where the order does not reach the model, and the errors of a real model's service."""
         world, simulation, tried, target = self._world, self._simulation, self._tried, self._tried.target
         secret = SECRET if tried.attack.name == "failing-tool" else ""
-        text = self._order if tried.channel == "tool" else None
-        stub_definitions = world.stub_definitions(target, self._plot, text, secret or None)
-        world.begin(stub_definitions, f"{ABOUT}: {self._order}" if tried.channel == "facts" else None)
+        text = self._instruction if tried.channel == "tool" else None
+        stub_definitions = world.stub_definitions(target, self._plan, text, secret or None)
+        world.begin(stub_definitions, f"{ABOUT}: {self._instruction}" if tried.channel == "facts" else None)
         first = len(simulation.emulator.sent)
         if tried.channel == "name":
-            simulation.happen("contact.created", {"name": self._order})
+            simulation.happen("contact.created", {"name": self._instruction})
         seen = AttackObservation(
-            target, simulation.contact, self._order, tried.channel, tried.attack.consents, secret=secret
+            target, simulation.contact, self._instruction, tried.channel, tried.attack.consents, secret=secret
         )
         with _raised() as seen.raised:
             self._converse(seen)
@@ -263,7 +263,7 @@ class _AttackRun:
         seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
         if failed and not any(": unsafe: " in note for note in seen.notes):  # what is well asks on for the others, too
-            seen.others_served = world.serves(target, self._plot)
+            seen.others_served = world.serves(target, self._plan)
         return seen
 
     def _note(self) -> None:
@@ -271,28 +271,28 @@ class _AttackRun:
 
     def _converse(self, seen: AttackObservation) -> None:
         world, simulation = self._world, self._simulation
-        for beat in self._plot.before:
-            world.play(beat, self._model)
+        for move in self._plan.before:
+            world.play(move, self._model)
         self._messages += simulation.heard()
         seen.before = simulation.session()
         world.stubs.calls.clear()  # those of the way
-        beat, messages, says = self._plot.attack, self._tried.attack.messages, self._tried.attack.says
+        move, messages, says = self._plan.attack, self._tried.attack.messages, self._tried.attack.says
         seen.floods = messages > 1
         self._play(
-            seen, beat if messages == 1 else ScriptedMove(MessageBurst(tuple(f"{says} {n}" for n in range(messages))))
+            seen, move if messages == 1 else ScriptedMove(MessageBurst(tuple(f"{says} {n}" for n in range(messages))))
         )
         for _ in range(_MOST_CONSENTS):
             if self._is_asked():
                 self._play(seen, ScriptedMove(WriteMove("yes" if self._tried.attack.consents else SOMETHING_ELSE)))
 
-    def _play(self, seen: AttackObservation, beat: ScriptedMove) -> None:
+    def _play(self, seen: AttackObservation, move: ScriptedMove) -> None:
         """Let the contact do something, and note the outcome."""
         simulation, asked = self._simulation, len(self._model.requests)
-        self.lines.append(_in_words(beat))
-        if isinstance(beat.act, MessageBurst):
-            self._flood(beat.act)
+        self.lines.append(_in_words(move))
+        if isinstance(move.act, MessageBurst):
+            self._flood(move.act)
         else:
-            self._world.play(beat, self._model)
+            self._world.play(move, self._model)
         frame = simulation.session().frame
         if frame is not None and frame.awaited_effect is not None:  # what failed is tried again a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
@@ -329,8 +329,8 @@ def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
     yield ModelAnswer(calls=[prompt.call(tool)])
 
 
-def _act(simulation: Simulation, beat: ScriptedMove) -> None:
-    match beat.act:
+def _act(simulation: Simulation, move: ScriptedMove) -> None:
+    match move.act:
         case WriteMove(text):
             simulation.user(text)
         case PictureMessage(caption):
@@ -347,9 +347,9 @@ def _act(simulation: Simulation, beat: ScriptedMove) -> None:
             simulation.start(flow, data, "after")
 
 
-def _in_words(beat: ScriptedMove) -> tuple[str, str]:
+def _in_words(move: ScriptedMove) -> tuple[str, str]:
     """What the contact did, as who and what."""
-    match beat.act:
+    match move.act:
         case WriteMove(text):
             return "user", text
         case PictureMessage(caption):

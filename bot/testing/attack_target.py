@@ -80,51 +80,53 @@ class RouteFinder:
         state = search.find([self._begin()], route, lambda state: _asks(state, target) is not None, MOST_TURNS)
         return None if state is None else tuple(each.move for each in state.path() if each.move is not None)
 
-    def stays(self, target: AttackTarget, way: MoveSequence) -> bool:
+    def stays(self, target: AttackTarget, moves: MoveSequence) -> bool:
         """Whether the step waits for the contact once the model has answered."""
-        state = self._take((*way, ModelResult(HARMLESS)))
+        state = self._take((*moves, ModelResult(HARMLESS)))
         frame = None if state is None or state.awaited is not None else state.frame
         return frame is not None and target.is_of(frame.flow, frame.step)
 
-    def filled(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
+    def filled(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text in place of something that the contact fills in, if the model then gets it."""
         unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None  # the last is what it sorts
         role = None if target.brief is None else "system"
-        return self._telling(target, text, (_written(way, number, text) for number in range(len(way) - unread)), role)
+        return self._telling(
+            target, text, (_written(moves, number, text) for number in range(len(moves) - unread)), role
+        )
 
-    def answered(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
+    def answered(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text in what a handler or a service answers, if the model then gets it."""
-        return self._telling(target, text, (_returned(way, number, text) for number in range(len(way))), None)
+        return self._telling(target, text, (_returned(moves, number, text) for number in range(len(moves))), None)
 
-    def read(self, target: AttackTarget, way: MoveSequence, text: str) -> MoveSequence | None:
+    def read(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
         """The way with a text as the contact's last message, if the model is then to answer or to sort it."""
-        changed = _written(way, len(way) - 1, text)
+        changed = _written(moves, len(moves) - 1, text)
         return self._telling(target, text, [changed], "user")
 
     def _telling(
-        self, target: AttackTarget, text: str, ways: Iterable[MoveSequence | None], role: str | None
+        self, target: AttackTarget, text: str, sequences: Iterable[MoveSequence | None], role: str | None
     ) -> MoveSequence | None:
-        for way in ways:
-            state = None if way is None else self._take(way)
+        for moves in sequences:
+            state = None if moves is None else self._take(moves)
             asked = None if state is None else _asks(state, target)
             if asked is not None and any(
                 shows(str(message.get("content")), text)
                 for message in asked.messages
                 if role in (None, message["role"])
             ):
-                return way
+                return moves
         return None
 
-    def _take(self, way: MoveSequence) -> ExploredState | None:
-        return self._explorer.take_all(self._begin(), way)
+    def _take(self, moves: MoveSequence) -> ExploredState | None:
+        return self._explorer.take_all(self._begin(), moves)
 
     def _begin(self) -> ExploredState:
         return self._explorer.begin(CONTACT, NOW.replace(tzinfo=self._explorer.library.bot.timezone))
 
 
-def shows(text: str, order: str) -> bool:
+def shows(text: str, instruction: str) -> bool:
     """Whether an order stands in a text, however it is quoted or broken into lines."""
-    return _letters(order) in _letters(text)
+    return _letters(instruction) in _letters(text)
 
 
 def _letters(text: str) -> str:
@@ -138,26 +140,26 @@ def _asks(state: ExploredState, target: AttackTarget) -> Complete | None:
     return awaited[1] if here and awaited is not None and isinstance(awaited[1], Complete) else None
 
 
-def _written(way: MoveSequence, number: int, text: str) -> MoveSequence | None:
+def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None:
     """The way with a text in place of what the contact, or a program, gives in one move."""
-    match way[number]:
+    match moves[number]:
         case WriteMove():
-            return (*way[:number], WriteMove(text), *way[number + 1 :])
+            return (*moves[:number], WriteMove(text), *moves[number + 1 :])
         case StartMove(flow, data) if any(isinstance(value, str) for value in data.values()):
-            return (*way[:number], StartMove(flow, with_text(data, text)), *way[number + 1 :])
+            return (*moves[:number], StartMove(flow, with_text(data, text)), *moves[number + 1 :])
     return None
 
 
-def _returned(way: MoveSequence, number: int, text: str) -> MoveSequence | None:
+def _returned(moves: MoveSequence, number: int, text: str) -> MoveSequence | None:
     move: Move
-    match way[number]:
+    match moves[number]:
         case HandlerResult(fails=None) as returns:
             move = replace(returns, value=with_text(returns.value, text))
         case HttpResult(fails=None) as responds if responds.json is not None:
             move = replace(responds, json=with_text(responds.json, text))
         case _:
             return None
-    return (*way[:number], move, *way[number + 1 :])
+    return (*moves[:number], move, *moves[number + 1 :])
 
 
 def with_text(value: Any, text: str) -> Any:

@@ -64,9 +64,9 @@ class PathFinder:
         """Of the ways that were found, as few as take all that is taken, each with what it adds."""
         left = set(self.taken)
         while left:
-            way = max(self._found, key=lambda way: (len(way.keys & left), -way.length))
-            yield ConversationPath(way.state, way.keys & left)
-            left -= way.keys
+            path = max(self._found, key=lambda path: (len(path.keys & left), -path.length))
+            yield ConversationPath(path.state, path.keys & left)
+            left -= path.keys
 
     def explore(self) -> None:
         """Go on from state to state with all that can happen, first from those of a sort that was seldom met.
@@ -77,10 +77,10 @@ class PathFinder:
         heap = [(0, next(numbers), ConversationPath(state, frozenset())) for state in self._begins]
         until = self._explorer.taken + _IN_VAIN
         while heap and self._explorer.taken < until and len(self.taken) < self._coverage.total:
-            _, _, way = heappop(heap)
-            for move in self._proposals.moves(way.state):
-                state = self._explorer.take(way.state, move)
-                after = ConversationPath(state, way.keys | self._taken_by(state))
+            _, _, path = heappop(heap)
+            for move in self._proposals.moves(path.state):
+                state = self._explorer.take(path.state, move)
+                after = ConversationPath(state, path.keys | self._taken_by(state))
                 new = self._keep(after)
                 until = self._explorer.taken + _IN_VAIN if new else until
                 whose = state.session.contact
@@ -123,13 +123,13 @@ class PathFinder:
         self, edge: Edge, graph: Graph, reachability: Reachability
     ) -> Iterator[tuple[list[ExploredState], tuple[Edge, ...]]]:
         """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
-        way = reachability.path_to(edge.source)
+        path = reachability.path_to(edge.source)
         around = cycle_through(edge.source, graph.edges, reachability.reached) * _rounds(graph, edge)
-        for start in range(len(way), -1, -1):
-            route = (*way[start:], *around, edge)
+        for start in range(len(path), -1, -1):
+            route = (*path[start:], *around, edge)
             if route[0].source in self._met:
                 yield self._met[route[0].source], route
-        yield [*self._begins, *self._met.get(None, ())], (*way, *around, edge)
+        yield [*self._begins, *self._met.get(None, ())], (*path, *around, edge)
 
     def _note(self, state: ExploredState) -> None:
         """Remember some states at each step, as different as can be."""
@@ -144,12 +144,12 @@ class PathFinder:
     def _way(self, state: ExploredState) -> ConversationPath:
         return ConversationPath(state, frozenset(key for each in state.path() for key in self._taken_by(each)))
 
-    def _keep(self, way: ConversationPath) -> bool:
+    def _keep(self, path: ConversationPath) -> bool:
         """Keep a way that takes something new, and is over or can rest."""
-        new = _rests(way.state) and bool(way.keys - self.taken)
+        new = _rests(path.state) and bool(path.keys - self.taken)
         if new:
-            self._found.append(way)
-            self.taken |= way.keys
+            self._found.append(path)
+            self.taken |= path.keys
         return new
 
     def _taken_by(self, state: ExploredState) -> frozenset[CoverageKey]:
@@ -228,11 +228,11 @@ class ConversationGenerator:
         paths = PathFinder(self.explorer, self.proposals, self._coverage, self.begins())
         paths.explore()
         paths.aim()
-        for way in paths.fewest():
-            name = self._name_of(way)
+        for path in paths.fewest():
+            name = self._name_of(path)
             flow = name.partition(":")[0].partition("/")[0]
             file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
-            yield self._written(way.state, file, f"generated: {name}")
+            yield self._written(path.state, file, f"generated: {name}")
 
     def walks(self, number: int, seed: int) -> Iterator[GeneratedTest]:
         """Talks in which all happens by chance."""
@@ -253,9 +253,9 @@ class ConversationGenerator:
             state = self.explorer.take(state, dice.choice(possible))
         return state
 
-    def _name_of(self, way: ConversationPath) -> str:
+    def _name_of(self, path: ConversationPath) -> str:
         """The first step or outcome that a conversation takes and no earlier one does."""
-        first = min(way.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
+        first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
         return self._coverage.name_of(first)
 
     def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:

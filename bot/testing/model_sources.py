@@ -133,11 +133,11 @@ class LiveModel:
     ``alone``: steps that name another model are answered by this one, too.
     """
 
-    def __init__(self, service: Completions, model: str, judge: str, purse: RunBudget, *, alone: bool) -> None:
+    def __init__(self, service: Completions, model: str, judge: str, budget: RunBudget, *, alone: bool) -> None:
         self.model = model
         self._service = service
         self._judge = judge
-        self._purse = purse
+        self._budget = budget
         self._alone = alone
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
@@ -151,15 +151,15 @@ class LiveModel:
             body.get("tool_choice"),
             body.get("reasoning_split"),
         )
-        self._purse.check(request)
+        self._budget.check(request)
         question, began = question_of(body, judges), perf_counter()
         try:
             completion = self._service.complete(request)
         except CompletionError as error:
-            tokens, seconds = self._purse.take(error.usage), perf_counter() - began
+            tokens, seconds = self._budget.take(error.usage), perf_counter() - began
             return AnsweredQuestion(question, error.message, fails=_failing(error), tokens=tokens, seconds=seconds)
         calls = tuple((call.name, call.arguments) for call in completion.calls)
-        tokens, seconds = self._purse.take(completion.usage), round(perf_counter() - began, 3)
+        tokens, seconds = self._budget.take(completion.usage), round(perf_counter() - began, 3)
         return AnsweredQuestion(question, completion.text, calls, completion.finish, tokens=tokens, seconds=seconds)
 
     def _named(self, model: str) -> str:

@@ -410,7 +410,7 @@ def test_a_text_is_sent_while_the_window_is_open(folder: Path, bot: Kept) -> Non
 def test_why_a_message_was_not_sent_is_said(folder: Path, bot: Kept) -> None:
     ended = call("send", CONTACT, "Hello?", "--bot", folder)
     assert ended.code == 1
-    assert ended.err.startswith(f"The message to {CONTACT} was not sent: the 24-hour window is shut")
+    assert ended.err.startswith(f"The message to {CONTACT} was not sent: the 24-hour window is closed")
     assert "(a template can be sent at any time: --template NAME)" in ended.err
 
 

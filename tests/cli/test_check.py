@@ -174,7 +174,7 @@ def test_json_is_a_list_of_objects(here: Path) -> None:
         "code": "E102",
         "what": 'no step "helo"',
         "fix": 'did you mean "hello"?',
-        "talk": [],
+        "conversation": [],
         "confirmed": True,
     }
     assert call("check", "bot", "--format", "json").out == checked.out

@@ -38,8 +38,8 @@ def test_a_finding_comes_with_the_talk_that_leads_there() -> None:
 def test_a_program_reads_which_findings_were_seen() -> None:
     found = json.loads(call("check", "bot", "--json").out)
     assert [(each["code"], each["confirmed"]) for each in found] == [("W501", True), ("W301", True), ("W101", False)]
-    assert found[1]["talk"][-1] == 'nothing stands there for "name"'
-    assert found[2]["talk"] == []
+    assert found[1]["conversation"][-1] == 'nothing stands there for "name"'
+    assert found[2]["conversation"] == []
 
 
 def test_the_talks_are_kept_as_tests_that_fail_until_the_bot_is_mended(bot: Path) -> None:
@@ -53,7 +53,7 @@ def test_the_talks_are_kept_as_tests_that_fail_until_the_bot_is_mended(bot: Path
     tested = call("test", "bot")
     assert tested.code == 1
     assert tested.lines[-1].startswith("2 tests: 2 failed, 0 passed")
-    assert "      Went wrong: the 24-hour window is shut, and no window_closed template is declared" in tested.lines
+    assert "      Went wrong: the 24-hour window is closed, and no window_closed template is declared" in tested.lines
     late = Path("bot/flows/main.yml")
     late.write_text(late.read_text().replace("26h", "20h"))
     assert call("test", "bot", "-k", "W501").lines[-3:] != tested.lines[-3:]

@@ -711,7 +711,7 @@ def test_without_a_template_a_shut_window_is_a_failure_in_words(server: Peer, be
     bench.offer(bench.row(**SHUT))
     result = bench.after(1)
     assert (result.state, result.attempts, server.requests) == ("failed", 0, [])
-    assert result.detail == "the 24-hour window is shut, and no window_closed template is declared"
+    assert result.detail == "the 24-hour window is closed, and no window_closed template is declared"
 
 
 def test_a_template_of_its_own_needs_no_window(bench: Bench) -> None:

@@ -289,7 +289,7 @@ def test_the_session_hears_of_a_message_that_asked_for_it_or_did_not_go_as_plann
     hi = world.say(ANN, "hi")
     reported, first, second = world.delivery.rows
     world.report(reported)
-    world.report(first, "replaced", "the window was shut")
+    world.report(first, "replaced", "the window was closed")
     world.report(second, "failed", "WHATSAPP_SEND_FAILED: no such number")
     assert world.taken(ANN) == [report, hi, f"sent:{report}#0", f"sent:{hi}#0", f"sent:{hi}#1"]
     (letter,) = world.reader.dead_letters()

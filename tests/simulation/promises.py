@@ -133,10 +133,10 @@ def limits_kept(world: World) -> Iterator[str]:
 
 
 def window_kept(world: World) -> Iterator[str]:
-    """The gateway never had to refuse a message because the contact's window was shut."""
+    """The gateway never had to refuse a message because the contact's window was closed."""
     refused = world.gateway.counts.get("refused WHATSAPP_TEMPLATE_REQUIRED", 0)
     if refused and not world.jumped:
-        yield f"messages went into a shut window {refused} times"
+        yield f"messages went into a closed window {refused} times"
 
 
 def quiet(world: World) -> Iterator[str]:

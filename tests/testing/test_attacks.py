@@ -20,7 +20,7 @@ from bot.steps.exits import Exit
 from bot.steps.output_guard import canary
 from bot.testing.attack_catalogue import ATTACKS, EVIL, MARK, OTHER
 from bot.testing.attack_checks import AttackObservation, findings
-from bot.testing.attack_conversation import order_of
+from bot.testing.attack_conversation import instruction_of
 from bot.testing.attack_suite import AttackResult, AttackSuite
 from bot.testing.attack_target import AttackTarget
 from bot.testing.examples_from_tests import examples_from
@@ -98,9 +98,9 @@ def test_every_attack_can_be_made_and_none_succeeds() -> None:
 
 
 def test_the_same_seed_words_an_order_in_the_same_way_and_another_in_another() -> None:
-    attack = next(attack for attack in ATTACKS if attack.order is not None)
-    assert order_of(attack, "text", target(), 1) == order_of(attack, "text", target(), 1)
-    assert len({order_of(attack, "text", target(), seed) for seed in range(9)}) > 1
+    attack = next(attack for attack in ATTACKS if attack.instruction is not None)
+    assert instruction_of(attack, "text", target(), 1) == instruction_of(attack, "text", target(), 1)
+    assert len({instruction_of(attack, "text", target(), seed) for seed in range(9)}) > 1
 
 
 # A guard that is taken out
@@ -189,7 +189,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "exit": {"outcomes": ["exits.tracking"]},
     "session": {"session": Session("1666")},
     "session of a stranger": {"strangers": {"1666"}},
-    "role": {"order": "You are the assistant", "requests": [SYSTEM]},
+    "role": {"instruction": "You are the assistant", "requests": [SYSTEM]},
     "dead letter": {"letters": ["the gateway refused it"]},
     "traceback": {"raised": ["KeyError: 1"]},
     "others": {"others_served": False},

@@ -66,12 +66,12 @@ class Shop:
         assert loaded.program is not None and not loaded.problems, loaded.problems
         self.program: Program = loaded.program
         self.evaluation: Transcript = loaded.transcripts[0]
-        self.purse = RunBudget(BUDGET)
+        self.budget = RunBudget(BUDGET)
         self.waited: list[float] = []
         self.client = Completions(service.url, service.key)
 
     def held(self, model: str = SWIFT, judge: str = SWIFT) -> EvaluationResult:
-        source = LiveModel(self.client, model, judge, self.purse, alone=False)
+        source = LiveModel(self.client, model, judge, self.budget, alone=False)
         return evaluate(self.evaluation, self.program, self.bot, source, model, self.waited.append)
 
     def again(self, before: EvaluationResult, program: Program | None = None) -> EvaluationResult:
@@ -307,11 +307,11 @@ def test_a_model_may_take_longer_than_a_handler(
 def test_no_question_is_asked_that_could_use_up_more_than_there_is(tmp_path: Path, service: CompletionService) -> None:
     service.answer_with(lambda body: "Hello")
     shop = Shop(tmp_path, service, "times: 9", "\n  - user: hi\n")
-    shop.purse = RunBudget(3000)  # an answer may have 1,024, a question has some hundreds
+    shop.budget = RunBudget(3000)  # an answer may have 1,024, a question has some hundreds
     with pytest.raises(EvaluationStopped, match=r"of 3,000 tokens are left, .* --budget"):
         shop.held()
     assert 1 < len(service.requests()) < 9
-    assert shop.purse.used <= 3000
+    assert shop.budget.used <= 3000
 
 
 def test_steps_that_name_a_model_are_answered_by_it_unless_another_is_to_be_compared(
@@ -324,6 +324,6 @@ def test_steps_that_name_a_model_are_answered_by_it_unless_another_is_to_be_comp
     program = load_with_tests(shop.bot).program
     assert program is not None
     for alone in (False, True):
-        source = LiveModel(shop.client, SWIFT, SWIFT, shop.purse, alone=alone)
+        source = LiveModel(shop.client, SWIFT, SWIFT, shop.budget, alone=alone)
         assert evaluate(shop.evaluation, program, shop.bot, source, SWIFT).ok
     assert [seen.body["model"] for seen in service.requests()] == [WISE, SWIFT]

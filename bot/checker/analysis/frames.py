@@ -70,7 +70,7 @@ class FrameStack:
     def _above(self, place: Place) -> Iterator[Place]:
         """Where the frames begin that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
-        if self._graph.hears(place) and (self._planned or self._graph.flow(place).interrupted is not None):
+        if self._graph.takes_words(place) and (self._planned or self._graph.flow(place).interrupted is not None):
             yield _ANYBODY
 
     def _find_returns(self) -> Mapping[Place, tuple[Place, ...]]:

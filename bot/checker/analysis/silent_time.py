@@ -171,7 +171,7 @@ class SilentTimes:
             if root.busy == "interrupt":
                 for end in self._nodes.first(root.place).ends[False]:
                     yield _PLANNED, Constraint(onward=_due(root), inner=end, anew=end.heard, opens=True)
-        for place in filter(self._graph.hears, self._graph.steps):
+        for place in filter(self._graph.takes_words, self._graph.steps):
             here = self._nodes.put(place)
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)

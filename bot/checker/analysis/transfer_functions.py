@@ -86,10 +86,10 @@ class TransferFunction:
 
     @classmethod
     def of(
-        cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, told: frozenset[str] = frozenset()
+        cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()
     ) -> "TransferFunction":
-        """Of what a flow assigns; the values may use the names in ``told`` beside the flow's own."""
-        functions = [AssignedValue(name, value, flow, nulls, told) for name, value in given]
+        """Of what a flow assigns; the values may use the names in ``extra`` beside the flow's own."""
+        functions = [AssignedValue(name, value, flow, nulls, extra) for name, value in given]
         return cls(*functions) if functions else NOTHING
 
     @cached_property
@@ -119,9 +119,9 @@ class TransferFunction:
 class AssignedValue:
     """One value that is assigned to a variable."""
 
-    def __init__(self, name: str, value: Any, flow: Flow, nulls: NullAnalysis, told: frozenset[str]) -> None:
+    def __init__(self, name: str, value: Any, flow: Flow, nulls: NullAnalysis, extra: frozenset[str]) -> None:
         self.bit = nulls.of(name)
-        self.texts = [nulls.text(Used(text, told, Null.TAKEN), flow) for text in templates_in(value)]
+        self.texts = [nulls.text(Used(text, extra, Null.TAKEN), flow) for text in templates_in(value)]
         self._value = value
         self._variable = flow.variables.get(name)
 
@@ -176,7 +176,7 @@ class EdgeTransfer:
         if outcome is not None and edge.success:
             self._leave_by(outcome, step.options, flow, nulls)
         if edge.transition is not None:
-            self._lead_through(edge.transition, step.kind.tells if self.fails else frozenset(), flow, nulls)
+            self._lead_through(edge.transition, step.kind.names_in_errors if self.fails else frozenset(), flow, nulls)
         self.is_idle = not (edge.success or self._given or self._texts or self.names)
 
     def _leave_by(self, outcome: Outcome, options: StepOptions, flow: Flow, nulls: NullAnalysis) -> None:
@@ -186,11 +186,11 @@ class EdgeTransfer:
         self._set = TransferFunction.of(((item.name, item.value) for item in options.set), flow, nulls)
         self._texts += nulls.texts(_option_uses(options), flow)
 
-    def _lead_through(self, transition: Transition, told: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
+    def _lead_through(self, transition: Transition, extra: frozenset[str], flow: Flow, nulls: NullAnalysis) -> None:
         self._at_transition = TransferFunction.of(
-            ((item.name, item.value) for item in transition.set), flow, nulls, told
+            ((item.name, item.value) for item in transition.set), flow, nulls, extra
         )
-        self._texts += (*nulls.texts(_said(transition, told), flow), *self._at_transition.texts)
+        self._texts += (*nulls.texts(_said(transition, extra), flow), *self._at_transition.texts)
 
     @property
     def names(self) -> VariableSet:
@@ -275,8 +275,8 @@ def _option_uses(options: StepOptions) -> Iterator[Used]:
         yield from (Used(text, null=Null.TAKEN) for item in plan.inputs for text in templates_in(item.value))
 
 
-def _said(transition: Transition, told: frozenset[str]) -> Iterator[Used]:
+def _said(transition: Transition, extra: frozenset[str]) -> Iterator[Used]:
     """What is evaluated at a transition, its `set` aside."""
     needed = (text for text in (transition.say, transition.ask, *transition.cancel) if text is not None)
-    yield from (Used(text, told, Null.NEEDED) for text in needed)
-    yield from (Used(text, told) for text in (*transition.untag, *transition.tag))
+    yield from (Used(text, extra, Null.NEEDED) for text in needed)
+    yield from (Used(text, extra) for text in (*transition.untag, *transition.tag))

@@ -195,9 +195,9 @@ def _box(each: TextBox, middle: Point) -> Iterator[str]:
     left, top = middle[0] - size.width / 2, middle[1] - size.height / 2
     round_ = {BoxKind.START: size.height / 2, BoxKind.END: size.height / 2, BoxKind.FLOW: 2.0}.get(box.look, 8.0)
     found = " found" if box.flags else ""
-    told = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
+    title = "\n".join(map(plain, [box.title, *box.lines, *(f"{flag.code} {flag.text}" for flag in box.flags)]))
     yield f'<a href="#{box.refers}">' if box.refers else "<g>"
-    yield f"<title>{escape(told)}</title>"
+    yield f"<title>{escape(title)}</title>"
     yield (
         f'<rect id="{box.name}" class="box {_class(box.look)}{found}" x="{left:.1f}" y="{top:.1f}" '
         f'width="{size.width:.1f}" height="{size.height:.1f}" rx="{min(round_, 18.0):.1f}"/>'
@@ -209,13 +209,13 @@ def _box(each: TextBox, middle: Point) -> Iterator[str]:
 
 def _line(line: DrawnLine, route: LineRoute) -> str:
     (x, y), *rest = route.points
-    way, bent = [f"M{x:.1f} {y:.1f}"], False
+    path, bent = [f"M{x:.1f} {y:.1f}"], False
     for to_x, to_y in rest:
         half = (y + to_y) / 2
-        way.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
+        path.append(f"C{x:.1f} {half:.1f} {to_x:.1f} {half:.1f} {to_x:.1f} {to_y:.1f}" if bent else f"V{to_y:.1f}")
         x, y, bent = to_x, to_y, not bent
-    told = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
-    return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" d="{"".join(way)}">{told}</path>'
+    title = f"<title>{escape(plain(', '.join(line.labels)))}</title>" if line.labels else ""
+    return f'<path class="line {line.stroke.value}" marker-end="url(#tip)" d="{"".join(path)}">{title}</path>'
 
 
 def _label(line: DrawnLine, label: str, middle: Point) -> Iterator[str]:

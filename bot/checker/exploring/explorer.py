@@ -183,7 +183,7 @@ class ExploredState:
 
     @property
     def is_late(self) -> bool:
-        """Whether the window is shut."""
+        """Whether the window is closed."""
         newest = self.session.last_inbound
         return newest is None or self.now - newest >= GATEWAY_WINDOW
 
@@ -321,20 +321,20 @@ class Explorer:
         """Try to send a message, as `bot.runtime.sending` does."""
         newest, now = state.session.last_inbound, state.now
         silence = None if newest is None else now - newest
-        shut = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= GATEWAY_WINDOW)
+        closed = not isinstance(effect.message, TemplateMessage) and (silence is None or silence >= GATEWAY_WINDOW)
         covered = state.replaced is not None and (newest is None or state.replaced > newest)
         outcome, shown = "sent", effect.message
-        if shut and covered:
+        if closed and covered:
             return _noted(state, ExploredSend(effect.message, "covered", None, silence)), "covered"
-        if shut and effect.instead is None:
+        if closed and effect.instead is None:
             return _noted(state, ExploredSend(effect.message, "failed", None, silence)), "failed"
         if state.next_send_refused:
             outcome, state = (
-                ("failed" if shut else "refused"),
-                (state if shut else replace(state, next_send_refused=False)),
+                ("failed" if closed else "refused"),
+                (state if closed else replace(state, next_send_refused=False)),
             )
             return _noted(state, ExploredSend(effect.message, outcome, None, silence)), outcome
-        if shut and effect.instead is not None:
+        if closed and effect.instead is not None:
             state, outcome, shown = replace(state, replaced=now), "replaced", effect.instead
         options = tuple(options_of(shown, self.library))
         again = {option.reply for option in options}  # a phone shows each where it came last

@@ -50,7 +50,7 @@ JUNK = "What is all this about?"
 """A text that is an answer to no question but a free one."""
 
 LONG = timedelta(hours=25)
-"""A silence after which the window is shut."""
+"""A silence after which the window is closed."""
 
 SOON = timedelta(minutes=1)
 """What is left of a time when somebody is just in time."""
@@ -96,7 +96,7 @@ class Proposals:
             yield WaitMove(due - state.now)
             if (
                 frame is not None
-                and self._library.flows[frame.flow].steps[frame.step].kind.deaf
+                and self._library.flows[frame.flow].steps[frame.step].kind.ignores_messages
                 and due - state.now > SOON
             ):
                 yield WaitMove(due - state.now - SOON)  # a person may be just in time
@@ -132,7 +132,7 @@ class Proposals:
     def _at_step(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
         flow = self._library.flows[frame.flow]
         step = flow.steps[frame.step]
-        if step.kind.deaf:
+        if step.kind.ignores_messages:
             yield EventMove("conversation.resolved")
             yield EventMove("conversation.assigned")  # the agent keeps the conversation: its time-outs stop
             return

@@ -178,6 +178,6 @@ class Graph:
         """The step at which ``flow``, ``/flow`` or ``/flow/step`` begins."""
         return opened_by(self.library, target)
 
-    def hears(self, place: Place) -> bool:
+    def takes_words(self, place: Place) -> bool:
         """Whether words and starts are heard while a conversation rests there."""
-        return self.steps[place].kind.hears
+        return self.steps[place].kind.takes_words

@@ -108,7 +108,7 @@ class EdgeBuilder:
 
     def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
         """A word leads on from each step at which it is heard; one text may be heard at several levels."""
-        if not step.kind.hears:
+        if not step.kind.takes_words:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
         for words in (bot.words, flow.words, step.options.words):
@@ -243,7 +243,7 @@ class OldTaps:
     def edges(self) -> Iterator[Edge]:
         """Enough edges to all such questions: where one question can be opened, so can the next."""
         for place, step in self._steps.items():
-            if self._flows and step.kind.hears and step.defaults.old_taps == REOPEN:
+            if self._flows and step.kind.takes_words and step.defaults.old_taps == REOPEN:
                 for target in self._opened_from(place):
                     yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
 

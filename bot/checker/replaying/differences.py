@@ -204,7 +204,7 @@ def _parts(effect: Effect | None) -> Iterator[str]:
             yield from _texts(message)
             yield from (_choice_in_words(choice) for choice in _choices(message))
             if instead is not None:
-                yield f"if the window is shut: {' '.join(_texts(instead))}"
+                yield f"if the window is closed: {' '.join(_texts(instead))}"
         case Call(handler, arguments):
             yield f"call {handler}"
             yield from _named(arguments)

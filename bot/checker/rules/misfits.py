@@ -57,7 +57,7 @@ class _Misfits:
         yield from self._brought(step, flow)
         yield from self._arguments(step, flow)
         transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
-        passed = (Used(text, step.kind.tells) for transition in transitions for text in transition.uses())
+        passed = (Used(text, step.kind.names_in_errors) for transition in transitions for text in transition.uses())
         for used in (*place_uses(step, flow), *map(Used, uses_on_leaving(step.options)), *passed):
             yield from self._hopeless(used, flow)
 

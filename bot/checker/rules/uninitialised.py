@@ -104,8 +104,8 @@ class _Telling:
         return f"give it a value before, or write {{{{ {self.name} | default('...') }}}}"
 
 
-@rule(W306="an exit that may be shut")
-def find_shut_exits(graph: Graph) -> Iterator[Finding]:
+@rule(W306="an exit that may stay closed")
+def find_closed_exits(graph: Graph) -> Iterator[Finding]:
     """Exits that need a list, a record, a file or a place, which no model can note, and which may be null."""
     needed = list(_structures(graph))
     if not needed:
@@ -116,7 +116,7 @@ def find_shut_exits(graph: Graph) -> Iterator[Finding]:
         if place in assigned.at and assigned.at[place].null & name:
             origin = origins.of(place, name)
             type_ = graph.flow(place).variables[need.variable].type
-            what = f'step "{place[1]}": exit "{need.way}" needs "{need.variable}", which may be null, and no model can note'
+            what = f'step "{place[1]}": exit "{need.exit}" needs "{need.variable}", which may be null, and no model can note'
             what += f" a value of type {type_}: {origin.why(place)}"
             yield Finding.at("W306", need.mark, what, "give it a value before, or take it out of `needs`", origin.story)
 

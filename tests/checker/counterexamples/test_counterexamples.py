@@ -17,7 +17,7 @@ from bot.testing.transcript_reader import load_with_tests
 from bot.testing.transcript_run import FailedTest, run
 from tests.checker.proved import BOT, library, only
 
-SILENT = "the 24-hour window is shut, and no window_closed template is declared"
+SILENT = "the 24-hour window is closed, and no window_closed template is declared"
 
 
 def told(code: str, *flows: str, bot: str = BOT) -> Counterexample:

@@ -1,7 +1,7 @@
 """W306: exits that need what no model can note."""
 
 from bot.checker.graph import Graph
-from bot.checker.rules.uninitialised import find_shut_exits
+from bot.checker.rules.uninitialised import find_closed_exits
 from tests.checker.proved import library
 
 BOT = "name: Test\ndefaults: {timeout: {after: 1h, then: end}, errors: {else: end}}"
@@ -11,7 +11,7 @@ AI = "  t: {ai: Talk., exits: {a: {needs: [%s], then: end}, b: end}}"
 def told(*steps: str, vars: str = "photo: media, name: text, items: list") -> list[str]:
     """What is found of the exits in a flow with these steps."""
     flow = f"flow: a\nstart: {{words: [a]}}\nvars: {{{vars}}}\nsteps:\n" + "\n".join(steps)
-    return [finding.what for finding in find_shut_exits(Graph(library(flow, bot=BOT)))]
+    return [finding.what for finding in find_closed_exits(Graph(library(flow, bot=BOT)))]
 
 
 def test_what_may_be_null_and_no_model_can_note_shuts_an_exit() -> None:
