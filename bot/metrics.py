@@ -4,12 +4,15 @@ Each process has a registry of its own. Counting takes microseconds and no file;
 limits, alarms) is looked up when somebody asks.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 
 from prometheus_client import CONTENT_TYPE_LATEST as CONTENT_TYPE
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from bot.alarms import Alarm
+from bot.store.commit import Commit
+from bot.store.rows import LogRow
 
 __all__ = ["CONTENT_TYPE", "EngineMetrics", "WebMetrics"]
 
@@ -70,19 +73,17 @@ class EngineMetrics(_Metrics):
         self._oldest = self._gauge("bot_queue_oldest_seconds", "Age of what has waited longest, by queue.", "queue")
         self._left = self._gauge("bot_limit_left", "Requests that the gateway's limits leave.", "window")
 
-    def turn(self, event: str, seconds: float) -> None:
-        """A turn was made."""
-        self._turns.labels(event).inc()
-        self._turn_seconds.observe(seconds)
-
-    def committed(self, events: int, seconds: float) -> None:
-        """So many events and results were committed together."""
-        self._commit_events.observe(events)
+    def committed(self, commit: Commit, rows: Sequence[LogRow], results: int, at: datetime, seconds: float) -> None:
+        """A pass took rows of the log and so many results, and has committed. ``at`` is when it began, ``seconds`` how long it took."""
+        self._commit_events.observe(len(rows) + results)
         self._commit_seconds.observe(seconds)
-
-    def waited(self, seconds: float) -> None:
-        """An event was taken so long after its acknowledgement."""
-        self._waited.observe(max(0.0, seconds))
+        for row in rows:
+            self._waited.observe(max(0.0, (at - row.received_at).total_seconds()) + seconds)
+        for event, _, micros in commit.turns:
+            self._turns.labels(type(event).__name__).inc()
+            self._turn_seconds.observe(micros / 1e6)
+        for what, _, _ in commit.dead_letters:
+            self._letters.labels(what).inc()
 
     def sent(self, priority: int, outcome: str, seconds: float | None) -> None:
         """A message was tried; ``seconds`` after it was decided on it was done, None if it is not."""
@@ -98,10 +99,6 @@ class EngineMetrics(_Metrics):
         """A model used up tokens."""
         self._tokens.labels(model, "prompt").inc(prompt)
         self._tokens.labels(model, "completion").inc(completion)
-
-    def dead_letter(self, what: str) -> None:
-        """Something was given up."""
-        self._letters.labels(what).inc()
 
     def text(
         self,

@@ -1,22 +1,18 @@
 """One cycle of the engine: gather what there is, take it, commit, hand it on. No threads and no waiting here.
 
-Below it stand the in-flight window, which says which rows delivery and performers have, and the metrics of commits.
+Below it stands the in-flight window, which says which rows delivery and performers have.
 """
 
-import hashlib
-import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from bot.alarms import Alarms
 from bot.clock import SMALLEST_STEP, Clock, ExpiryTime, Steps
 from bot.core import values
-from bot.core.effects import Fetch, Send
+from bot.core.effects import Fetch
 from bot.core.events import STARTS, Event, StatusReported
-from bot.core.text import in_letters
-from bot.core.turn import StepTaken, Turn
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, Batch, RequestRefused, place_of
 from bot.runtime.broadcasting import ALARM, cancel, fill_outbox, take_back_paused, why_paused
@@ -29,13 +25,12 @@ from bot.runtime.engine_input import (
     with_contact,
 )
 from bot.runtime.operator_requests import Answer, Request, operate
-from bot.store.commit import Commit
 from bot.store.crash_quarantine import ORDINARY
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader
 from bot.store.integrity import check_pair
 from bot.store.rows import CallRow, LogRow, OutboxRow
-from bot.telemetry import TURNS
+from bot.telemetry import log_turns, turn_log
 
 R = TypeVar("R", bound=OutboxRow | CallRow)
 R_contra = TypeVar("R_contra", bound=OutboxRow | CallRow, contravariant=True)
@@ -111,7 +106,7 @@ class EngineCycle:
         read: Read,
         delivery: SendConsumer,
         performers: Consumer[CallRow],
-        metrics: "CommitMetrics",
+        metrics: EngineMetrics,
         alarms: Alarms,
         dead_letter_hooks: Callable[[], Collection[str]] = tuple,
     ) -> None:
@@ -214,7 +209,11 @@ class EngineCycle:
         batch.call_dead_letter_hooks(self._dead_letter_hooks())
         worked = self._commit(batch)
         if worked:
-            self._metrics.committed(batch.commit, incoming, rows, batch.now, self._clock.elapsed() - started)
+            seconds = self._clock.elapsed() - started
+            self._metrics.committed(batch.commit, rows, len(incoming), batch.now, seconds)
+            incoming.count(self._metrics)
+            if turn_log.isEnabledFor(logging.INFO):
+                log_turns(batch.commit.turns, self._store.store_id)
         return worked, answers
 
     def question(self, request: Request) -> Answer:
@@ -428,73 +427,3 @@ class InFlightWindow(Generic[R]):
             self._some_left = self._some_left or len(taken) < len(new)
             self._given.update(row.id for row in taken)
             self._consumer.offer(taken)
-
-
-_TRIES = ("retry", "held")
-turn_log = logging.getLogger(TURNS)
-
-
-class CommitMetrics:
-    """Counts and logs commits. ``store_id`` makes the names of contacts in the log, which are no numbers."""
-
-    def __init__(self, metrics: EngineMetrics, store_id: str) -> None:
-        self._metrics = metrics
-        self._store_id = store_id
-
-    def committed(
-        self, commit: Commit, results: EngineInput, rows: Sequence[LogRow], at: datetime, seconds: float
-    ) -> None:
-        """A cycle has committed: the results and the log's ``rows`` that it took, ``at`` its time, in ``seconds``."""
-        metrics = self._metrics
-        metrics.committed(len(rows) + len(results), seconds)
-        for row in rows:
-            metrics.waited(max((at - row.received_at).total_seconds(), 0.0) + seconds)
-        for sent in results.sent:
-            took = None if sent.state in _TRIES else max((sent.at - sent.row.created_at).total_seconds(), 0.0)
-            metrics.sent(sent.row.priority, sent.state, took)
-        for called in results.called:
-            if called.outcome != "said":
-                metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
-            for used in called.usage:
-                metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
-        for what, _, _ in commit.dead_letters:
-            metrics.dead_letter(what)
-        logs = turn_log.isEnabledFor(logging.INFO)
-        for event, turn, micros in commit.turns:
-            metrics.turn(type(event).__name__, micros / 1e6)
-            if logs:
-                _log(self._name_of(event.contact), event, turn, micros)
-
-    def _name_of(self, contact: str) -> str:
-        return in_letters(hashlib.sha256(f"{self._store_id} {contact}".encode()).hexdigest())
-
-
-def _log(name: str, event: Event, turn: Turn, micros: int) -> None:
-    """``name`` is the contact's here, also within the ids that the bot itself gives to events."""
-    sends = sum(isinstance(effect, Send) for effect in turn.effects)
-    fields: dict[str, Any] = {
-        "contact": name,
-        "event": type(event).__name__,
-        "event_id": event.id.replace(event.contact, name),
-        "rule": turn.trace.rule,
-        "steps": list(_path(turn.trace.steps)),
-        "sends": sends,
-        "calls": len(turn.effects) - sends,
-        "wake_at": None if turn.wake_at is None else turn.wake_at.isoformat(timespec="seconds"),
-        "failed": turn.failure is not None,
-        "microseconds": micros,
-    }
-    turn_log.info(
-        "turn %s", " ".join(f"{name}={_shown(value)}" for name, value in fields.items()), extra={"fields": fields}
-    )
-
-
-def _path(steps: Sequence[StepTaken]) -> Iterator[str]:
-    """Each step by its flow and name, with the outcome by which it was left: ``order.size:answer``."""
-    for step in steps:
-        yield f"{step.flow}.{step.step}" + ("" if step.outcome is None else f":{step.outcome}")
-
-
-def _shown(value: Any) -> str:
-    text = ">".join(value) if isinstance(value, list) else "" if value is None else str(value)
-    return json.dumps(text, ensure_ascii=False) if " " in text else text or "-"

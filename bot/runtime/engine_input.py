@@ -15,6 +15,7 @@ from bot.core.events import (
     SendEnded,
     StatusReported,
 )
+from bot.metrics import EngineMetrics
 from bot.runtime.batch import Batch
 from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_result
 from bot.runtime.operator_requests import Request
@@ -48,6 +49,18 @@ class EngineInput:
         del self.sent[: len(taken.sent)]
         del self.called[: len(taken.called)]
         del self.requests[: len(taken.requests)]
+
+    def count(self, metrics: EngineMetrics) -> None:
+        """Count these results: they have been committed."""
+        for sent in self.sent:
+            tried_again = sent.state in ("retry", "held")
+            seconds = None if tried_again else (sent.at - sent.row.created_at).total_seconds()
+            metrics.sent(sent.row.priority, sent.state, seconds)
+        for called in self.called:
+            if called.outcome != "said":
+                metrics.called(type(called.row.effect).__name__.lower(), called.outcome)
+            for used in called.usage:
+                metrics.used(used.model, used.prompt_tokens, used.completion_tokens)
 
 
 def handle_send_result(batch: Batch, result: SendResult) -> None:

@@ -12,7 +12,7 @@ from bot.clock import Clock, deadline_of
 from bot.core.errors import BotError
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import Advance, place_of
-from bot.runtime.engine_cycle import CommitMetrics, Consumer, EngineCycle, Read, SendConsumer
+from bot.runtime.engine_cycle import Consumer, EngineCycle, Read, SendConsumer
 from bot.runtime.engine_input import EngineInput
 from bot.runtime.operator_requests import QUESTIONS, Answer, Request
 from bot.runtime.performers import CallResult
@@ -70,7 +70,7 @@ class EngineLoop:
         self._read = read
         self._alarms = alarms
         self._gathering = gathering
-        self._observer = CommitMetrics(metrics, store.store_id)
+        self._metrics = metrics
         self._changed = threading.Condition()
         self._incoming = EngineInput()
         self._answers: list[Future[Answer]] = []  # one for each of the incoming requests
@@ -94,7 +94,7 @@ class EngineLoop:
             self._read,
             delivery,
             performers,
-            self._observer,
+            self._metrics,
             self._alarms,
             lambda: self.dead_letter_hooks,
         )
