@@ -24,115 +24,9 @@ if TYPE_CHECKING:
     from bot.simulation.phone import ShownMessage
     from bot.simulation.simulation import Simulation
 
-if TYPE_CHECKING:
-    from bot.program import Program
-    from bot.simulation.simulation import Simulation
-
-
 PROMPT = "you: "
-_CLEAR_LINE = "\r\033[K"
-
-
-class Screen:
-    """Asks for lines and prints, from any thread."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        self._lock = threading.Lock()
-        self._asking = False
-        if self._is_terminal:
-            import readline
-
-            self._typed = readline.get_line_buffer
-
-    def ask(self) -> str | None:
-        """The next line; None at the end of the input, and on Ctrl-C."""
-        if not self._is_terminal:
-            line = sys.stdin.readline()
-            if line:
-                self.print(PROMPT + line.rstrip("\n"))
-            return line or None
-        self._asking = True
-        try:
-            return input(PROMPT)
-        except (EOFError, KeyboardInterrupt):
-            click.echo()
-            return None
-        finally:
-            self._asking = False
-
-    def print(self, *lines: str) -> None:
-        """Print lines; what is being typed moves below them."""
-        with self._lock:
-            if self._asking:
-                click.echo(_CLEAR_LINE, nl=False)
-            for line in lines:
-                click.echo(line)
-            if self._asking:
-                click.echo(PROMPT + self._typed(), nl=False)
-            sys.stdout.flush()
-
-
 WATCH_SECONDS = 0.5  # between two looks at the bot's files
-
-
-class BotFiles:
-    """The bot's files, and whether they were saved since they were loaded last."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._loaded = 0
-
-    def load(self) -> "Program":
-        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
-        from bot.program import load_program
-
-        self._loaded = fingerprint(self.path)
-        return load_program(read_folder(self.path))
-
-    def changed(self) -> bool:
-        """Whether a file was saved since then."""
-        return fingerprint(self.path) != self._loaded
-
-
-class FlowReloader:
-    """Loads the flows again when a file is saved: looks now and then, and before each line is taken."""
-
-    def __init__(self, files: BotFiles, simulation: "Simulation", screen: Screen) -> None:
-        self._files = files
-        self._simulation = simulation
-        self._screen = screen
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="reload")
-
-    def __enter__(self) -> "FlowReloader":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._ending.set()
-        self._thread.join()
-
-    def look(self) -> None:
-        """Load the flows again if a file was saved; with problems the old ones go on."""
-        from bot.program import FaultyBot
-
-        with self._lock:
-            if not self._files.changed():
-                return
-            try:
-                self._simulation.swap(self._files.load())
-            except FaultyBot as error:
-                self._screen.print(*problem_lines(self._files.path, error.problems))
-            except NoBot as error:
-                self._screen.print(styled(str(error), fg="red"))
-            else:
-                self._screen.print(styled("The flows are loaded again.", dim=True))
-
-    def _watch(self) -> None:
-        while not self._ending.wait(WATCH_SECONDS):
-            self.look()
+_CLEAR_LINE = "\r\033[K"
 
 
 @click.command("chat")
@@ -177,11 +71,11 @@ def command(ctx: click.Context, folder: Path | None, ai: bool, file: Path | None
         ctx.exit(1)
     load_env(path)
     models = read_model_service(os.environ, read_folder(path).settings()) if ai else None
-    _hold(program, files, models, file)
+    _run(program, files, models, file)
 
 
-def _hold(program: "Program", files: BotFiles, models: ModelService | None, file: Path | None) -> None:
-    """Hold the conversation, and write it to the file, if there is one."""
+def _run(program: "Program", files: "BotFiles", models: ModelService | None, file: Path | None) -> None:
+    """Run the chat, and append it to the file, if one is given."""
     from bot.clock import MovableClock
     from bot.simulation.simulation import Simulation
     from bot.testing.recorded_chat import RecordedSimulation
@@ -201,7 +95,7 @@ def _hold(program: "Program", files: BotFiles, models: ModelService | None, file
 
 
 def _record(tests: str, file: Path) -> str:
-    """Write tests behind those that stand in a file; what there is to say about it."""
+    """Append tests to a file. Returns the line to print."""
     if not tests:
         return "The chat has no messages, so nothing was recorded."
     there = file.stat().st_size if file.exists() else 0
@@ -210,35 +104,8 @@ def _record(tests: str, file: Path) -> str:
     return f"The chat is in {file} as a test."
 
 
-class _Choices:
-    """Prints the bot's messages, and knows by number what the contact can choose from since it last wrote."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._shown: list[tuple[str, bool]] = []  # title, and whether it is a list's row
-
-    def show(self, message: "ShownMessage") -> None:
-        """Print a message with its numbered choices. Called on the emulator's threads, one message at a time."""
-        lines = [f"{styled('bot:', fg='cyan') if number == 0 else '    '} {line}"
-                 for number, line in enumerate(message_lines(message))]  # fmt: skip
-        about = {row.title: row.description for row in message.rows}
-        if message.opens:
-            lines.append(f"     [{styled(message.opens, bold=True)}]")
-        for number, title in enumerate(message.choices, start=len(self._shown) + 1):
-            lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
-        self._shown += [(title, bool(message.rows)) for title in message.choices]
-        self._screen.print(*lines)
-
-    def take(self, text: str) -> tuple[str, bool] | None:
-        """The choice that a number or a title means, if any; from here on nothing is numbered any more."""
-        shown, self._shown = self._shown, []
-        if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= len(shown):
-            return shown[int(text[:4]) - 1]
-        return next((choice for choice in shown if choice[0].casefold() == text.casefold()), None)
-
-
 class _Command(NamedTuple):
-    """A line that is for the chat itself."""
+    """A command of the chat itself, as `/wait`."""
 
     usage: str
     about: str
@@ -246,15 +113,17 @@ class _Command(NamedTuple):
 
 
 class _Chat:
-    """The conversation: takes line by line, from a person or a file."""
+    """The chat: takes the lines that a person types or a file has."""
 
-    def __init__(self, simulation: "Simulation", screen: Screen, choices: _Choices, reloads: FlowReloader) -> None:
+    def __init__(
+        self, simulation: "Simulation", screen: "Screen", choices: "_Choices", reloads: "FlowReloader"
+    ) -> None:
         self._simulation = simulation
         self._screen = screen
         self._choices = choices
         self._reloads = reloads
         self._traced: set[str] = set()
-        self._told: Counter[str] = Counter()
+        self._reported: Counter[str] = Counter()
         self._going = True
 
     def run(self) -> None:
@@ -286,11 +155,11 @@ class _Chat:
         (self._simulation.pick if is_row else self._simulation.tap)(title)
 
     def _complain(self) -> None:
-        """Say what went wrong since the last time: nobody else would."""
+        """Print the problems since the last line. In a chat no log shows them."""
         complaints = Counter(self._simulation.complaints())
-        for complaint in (complaints - self._told).elements():
+        for complaint in (complaints - self._reported).elements():
             self._screen.print(styled(f"Problem: {complaint}", fg="red"))
-        self._told = complaints
+        self._reported = complaints
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -366,5 +235,131 @@ COMMANDS = {
 }
 
 
+class _Choices:
+    """Prints the bot's messages and numbers their choices. The numbers begin again after each line of the contact's."""
+
+    def __init__(self, screen: "Screen") -> None:
+        self._screen = screen
+        self._shown: list[tuple[str, bool]] = []  # title, and whether it is a list's row
+
+    def show(self, message: "ShownMessage") -> None:
+        """Print a message with its numbered choices. Called on the emulator's threads, one message at a time."""
+        lines = [f"{styled('bot:', fg='cyan') if number == 0 else '    '} {line}"
+                 for number, line in enumerate(message_lines(message))]  # fmt: skip
+        about = {row.title: row.description for row in message.rows}
+        if message.opens:
+            lines.append(f"     [{styled(message.opens, bold=True)}]")
+        for number, title in enumerate(message.choices, start=len(self._shown) + 1):
+            lines.append(f"     {styled(str(number), fg='cyan', bold=True)}  {title}{_beside(about.get(title))}")
+        self._shown += [(title, bool(message.rows)) for title in message.choices]
+        self._screen.print(*lines)
+
+    def take(self, text: str) -> tuple[str, bool] | None:
+        """The choice with this number or title, None if there is none. Forgets all numbers."""
+        shown, self._shown = self._shown, []
+        if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= len(shown):
+            return shown[int(text[:4]) - 1]
+        return next((choice for choice in shown if choice[0].casefold() == text.casefold()), None)
+
+
 def _beside(about: str | None) -> str:
     return styled(f"  {about}", dim=True) if about else ""
+
+
+class Screen:
+    """The terminal: asks for lines, and prints from any thread."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        self._lock = threading.Lock()
+        self._asking = False
+        if self._is_terminal:
+            import readline
+
+            self._typed = readline.get_line_buffer
+
+    def ask(self) -> str | None:
+        """The next line; None at the end of the input, and on Ctrl-C."""
+        if not self._is_terminal:
+            line = sys.stdin.readline()
+            if line:
+                self.print(PROMPT + line.rstrip("\n"))
+            return line or None
+        self._asking = True
+        try:
+            return input(PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            click.echo()
+            return None
+        finally:
+            self._asking = False
+
+    def print(self, *lines: str) -> None:
+        """Print lines; what is being typed moves below them."""
+        with self._lock:
+            if self._asking:
+                click.echo(_CLEAR_LINE, nl=False)
+            for line in lines:
+                click.echo(line)
+            if self._asking:
+                click.echo(PROMPT + self._typed(), nl=False)
+            sys.stdout.flush()
+
+
+class BotFiles:
+    """The bot's files, and whether they were saved since they were loaded last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._loaded = 0
+
+    def load(self) -> "Program":
+        """Load the bot. Raises `bot.program.FaultyBot` and `NoBot`."""
+        from bot.program import load_program
+
+        self._loaded = fingerprint(self.path)
+        return load_program(read_folder(self.path))
+
+    def changed(self) -> bool:
+        """Whether a file was saved since the bot was loaded."""
+        return fingerprint(self.path) != self._loaded
+
+
+class FlowReloader:
+    """Loads the flows again when a file is saved. It looks every half second, and before each line."""
+
+    def __init__(self, files: BotFiles, simulation: "Simulation", screen: Screen) -> None:
+        self._files = files
+        self._simulation = simulation
+        self._screen = screen
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="reload")
+
+    def __enter__(self) -> "FlowReloader":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Load the flows again if a file was saved. If they have problems, the old ones stay."""
+        from bot.program import FaultyBot
+
+        with self._lock:
+            if not self._files.changed():
+                return
+            try:
+                self._simulation.swap(self._files.load())
+            except FaultyBot as error:
+                self._screen.print(*problem_lines(self._files.path, error.problems))
+            except NoBot as error:
+                self._screen.print(styled(str(error), fg="red"))
+            else:
+                self._screen.print(styled("The flows are loaded again.", dim=True))
+
+    def _watch(self) -> None:
+        while not self._ending.wait(WATCH_SECONDS):
+            self.look()

@@ -28,154 +28,19 @@ from bot.cli.output import counted, echo_json
 from bot.core.errors import BotError
 from bot.lang.problems import did_you_mean
 
-PATIENCE = 15.0  # seconds for the web process to do its part
-LOOK_SECONDS = 0.1
-
-
-@click.command("export", short_help="Print all data about a contact.")
-@click.argument("contact")
-@bot_option
-def export(contact: str, folder: Path | None) -> None:
-    """Print all data about CONTACT as JSON: the rows of the store's two files by table, and the files that it sent.
-
-    The gateway is not asked: `bot contacts list` shows what it keeps.
-
-    \b
-      $ bot contacts export 6281234567890 > contact.json
-
-    Exit code 0: success. 1: there is no data about the contact.
-    """
-    contact = number(contact)
-    rows, files = _kept(store_of(folder)[1], contact)
-    echo_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
-
-
-@click.command("erase", short_help="Erase all data about a contact.")
-@click.argument("contact")
-@bot_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def erase(contact: str, folder: Path | None, yes: bool) -> None:
-    """Erase all data about CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
-
-    What waits to be sent to it is not sent. It goes through the running server; if none runs, it is done at once.
-    The command ends when all is gone. If the contact writes again, it is somebody whom the bot has never met: also
-    an opt-out is forgotten. The gateway keeps its own contact, and backups keep theirs.
-
-    \b
-      $ bot contacts erase 6281234567890
-
-    Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
-    """
-    from bot.local_socket import NotRunning
-
-    contact, store = number(contact), store_of(folder)[1]
-    rows, files = _kept(store, contact)
-    what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
-    if not yes:
-        click.confirm(f"Erase {what} of {contact} for good?", abort=True)
-    try:
-        ask_server(store, {"do": "erase", "contact": contact})
-        _wait_until_gone(store, contact)
-    except NotRunning:
-        _erase_here(store, contact)
-    click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
-
-
-def _kept(store: Path, contact: str) -> tuple[dict[str, list[dict[str, object]]], list[Path]]:
-    from bot.store import contact_data as kept
-
-    if not contact.isdecimal():
-        raise CommandRefused(f'"{contact}" is no number: write its digits, with the country code')
-    rows, files = kept.export_contact(store, contact), kept.kept_files(store, contact)
-    if not rows and not files:
-        raise CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
-    return rows, files
-
-
-def _wait_until_gone(store: Path, contact: str) -> None:
-    from bot.store.store_reader import StoreReader
-
-    until = monotonic() + PATIENCE
-    with closing(StoreReader(store)) as reader:
-        while any(contact == pending for pending, _ in reader.erasures()):
-            if monotonic() > until:
-                raise CommandRefused(
-                    f"{contact} is erased from {store.name}, and its events will be as soon as the web process can: "
-                    "`bot doctor` says when nothing waits to be erased any more"
-                )
-            sleep(LOOK_SECONDS)
-
-
-def _erase_here(store: Path, contact: str) -> None:
-    """Do both writers' parts under both locks. The log first: if this is cut short, it is only to be asked again."""
-    from bot.clock import SystemClock
-    from bot.store.engine_store import Store
-    from bot.store.inbox import InboxReader, InboxWriter
-
-    clock = SystemClock()
-    with (
-        closing(Store(store)) as engine,
-        closing(InboxWriter(store, clock)) as inbox,
-        closing(InboxReader(store)) as log,
-    ):
-        upto = log.last_seq()
-        for known_as in engine.numbers_of(contact):
-            inbox.erase(log.of_contact(known_as, upto))
-        engine.erase(contact, upto, clock.now())
-        engine.finish_erasures(log.has_of)
-
-
 COLUMNS = ("phone", "name", "email", "tags")
-
-
-@dataclass(frozen=True, slots=True)
-class ContactRow:
-    """A line of the file: what it says of a contact, None or nothing where it is silent."""
-
-    line: int
-    phone: str
-    name: str | None
-    email: str | None
-    tags: tuple[str, ...]
-
-
-def read_book(path: Path) -> list[ContactRow]:
-    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``."""
-    table = read_table(path)
-    strange = [name for name in table.columns if name not in COLUMNS]
-    if strange:
-        problems = (f'no use for a column "{name}" ({did_you_mean(name, COLUMNS, "take it out")})' for name in strange)
-        raise CommandRefused("\n".join(f"{path}:1: there is {problem}" for problem in problems))
-    return [_entry(row) for row in table.rows]
-
-
-def written_book(contacts: Iterable[Mapping[str, Any]]) -> str:
-    """The gateway's contacts as the text of a file."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for contact in contacts:
-        cells = (contact["name"], contact["email"], ";".join(contact["tags"]))
-        writer.writerow((contact["phone"], *(guarded(cell or "") for cell in cells)))
-    return text.getvalue()
-
-
-def _entry(row: CsvRow) -> ContactRow:
-    name, email, tags = (row.cells.get(column) or "" for column in COLUMNS[1:])
-    each = dict.fromkeys(tag.strip() for tag in tags.split(";"))
-    return ContactRow(row.line, row.phone, name or None, email or None, tuple(tag for tag in each if tag))
-
-
-Contact = Mapping[str, Any]
+PATIENCE = 15.0  # seconds that an erasure may take in the web process
+LOOK_SECONDS = 0.1
 _WIDTHS = (16, 24, 28, 1)
+Contact = Mapping[str, Any]
 
 
-class _InThisOrder(click.Group):
+class _OrderedGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
 
-@click.group("contacts", cls=_InThisOrder)
+@click.group("contacts", cls=_OrderedGroup)
 def command() -> None:
     """The gateway's contacts (list, pull, push), and this bot's data about one contact (export, erase).
 
@@ -245,7 +110,7 @@ def push(ctx: click.Context, file: Path, folder: Path | None, as_json: bool) -> 
     with reach_gateway(folder) as ask:
         there = {contact["phone"]: contact for contact in _all(ask)}
         wanted = [(entry, _merged(entry, there.get(entry.phone))) for entry in entries]
-        changes = [(entry, contact) for entry, contact in wanted if not _is_so(contact, there.get(entry.phone))]
+        changes = [(entry, contact) for entry, contact in wanted if not _is_unchanged(contact, there.get(entry.phone))]
         new = sum(entry.phone not in there for entry, _ in changes)
         if not as_json:
             click.echo(f"{new} new, {len(changes) - new} to change, {len(entries) - len(changes)} unchanged.")
@@ -258,12 +123,95 @@ def push(ctx: click.Context, file: Path, folder: Path | None, as_json: bool) -> 
     ctx.exit(1 if refused else 0)
 
 
-command.add_command(export)
-command.add_command(erase)
+@command.command("export", short_help="Print all data about a contact.")
+@click.argument("contact")
+@bot_option
+def export(contact: str, folder: Path | None) -> None:
+    """Print all data about CONTACT as JSON: the rows of the store's two files by table, and the files that it sent.
+
+    The gateway is not asked: `bot contacts list` shows what it keeps.
+
+    \b
+      $ bot contacts export 6281234567890 > contact.json
+
+    Exit code 0: success. 1: there is no data about the contact.
+    """
+    contact = number(contact)
+    rows, files = _kept(store_of(folder)[1], contact)
+    echo_json({"contact": contact, **rows, "files": [str(file.resolve()) for file in files]})
+
+
+@command.command("erase", short_help="Erase all data about a contact.")
+@click.argument("contact")
+@bot_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(contact: str, folder: Path | None, yes: bool) -> None:
+    """Erase all data about CONTACT: conversation, trace, messages, events, usage, and the files that it sent.
+
+    Messages that wait are not sent. A running server erases the data; if none runs, the command does it itself.
+    The command ends when all is erased. If the contact writes again, the bot does not know it: an opt-out is
+    forgotten, too. The contact at the gateway and your backups stay as they are.
+
+    \b
+      $ bot contacts erase 6281234567890
+
+    Exit code 0: all is gone. 1: nothing is kept of the contact, or something is not gone yet.
+    """
+    from bot.local_socket import NotRunning
+
+    contact, store = number(contact), store_of(folder)[1]
+    rows, files = _kept(store, contact)
+    what = f"{counted(sum(map(len, rows.values())), 'row')} and {counted(len(files), 'file')}"
+    if not yes:
+        click.confirm(f"Erase {what} of {contact} for good?", abort=True)
+    try:
+        ask_server(store, {"do": "erase", "contact": contact})
+        _wait_until_gone(store, contact)
+    except NotRunning:
+        _erase_here(store, contact)
+    click.echo(f"{what} of {contact} are erased. The gateway's own contact and your backups are not touched.")
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRow:
+    """A line of the file: a contact with what is written of it. An empty cell is None, or no tags."""
+
+    line: int
+    phone: str
+    name: str | None
+    email: str | None
+    tags: tuple[str, ...]
+
+
+def read_book(path: Path) -> list[ContactRow]:
+    """Read a file. Raises `CommandRefused` with every problem, as ``file:line: what is wrong``."""
+    table = read_table(path)
+    strange = [name for name in table.columns if name not in COLUMNS]
+    if strange:
+        problems = (f'no use for a column "{name}" ({did_you_mean(name, COLUMNS, "take it out")})' for name in strange)
+        raise CommandRefused("\n".join(f"{path}:1: there is {problem}" for problem in problems))
+    return [_entry(row) for row in table.rows]
+
+
+def written_book(contacts: Iterable[Mapping[str, Any]]) -> str:
+    """The text of a CSV file with these contacts."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for contact in contacts:
+        cells = (contact["name"], contact["email"], ";".join(contact["tags"]))
+        writer.writerow((contact["phone"], *(guarded(cell or "") for cell in cells)))
+    return text.getvalue()
+
+
+def _entry(row: CsvRow) -> ContactRow:
+    name, email, tags = (row.cells.get(column) or "" for column in COLUMNS[1:])
+    each = dict.fromkeys(tag.strip() for tag in tags.split(";"))
+    return ContactRow(row.line, row.phone, name or None, email or None, tuple(tag for tag in each if tag))
 
 
 def _all(ask: Ask) -> list[Contact]:
-    """Every contact once: one that comes in meanwhile moves others to the next page."""
+    """All contacts, each once. One that is added between two requests moves another to the next page."""
     contacts: dict[str, Contact] = {contact["phone"]: contact for contact in pages(ask, "contacts")}
     return list(contacts.values())
 
@@ -275,7 +223,7 @@ def _merged(entry: ContactRow, there: Contact | None) -> dict[str, Any]:
     return {"phone": entry.phone, "name": name, "email": email, "tags": tags}
 
 
-def _is_so(contact: Contact, there: Contact | None) -> bool:
+def _is_unchanged(contact: Contact, there: Contact | None) -> bool:
     if there is None:
         return False
     wanted, known = ((c["name"], c["email"], list(c["tags"])) for c in (contact, there))
@@ -283,7 +231,7 @@ def _is_so(contact: Contact, there: Contact | None) -> bool:
 
 
 def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tuple[ContactRow, str]]:
-    """Have each contact put; returns what the gateway refused, and why."""
+    """Create or change contacts at the gateway. Returns the lines that the gateway refused, and why."""
     refused = []
     done = 0
     on_screen = sys.stderr.isatty()
@@ -298,3 +246,47 @@ def _put(ask: Ask, changes: list[tuple[ContactRow, dict[str, Any]]]) -> list[tup
             rest = f"{done} of {len(changes)} are done: run the command again to continue"
             raise CommandRefused(f"{error}\n{rest}") from error
     return refused
+
+
+def _kept(store: Path, contact: str) -> tuple[dict[str, list[dict[str, object]]], list[Path]]:
+    from bot.store import contact_data as kept
+
+    if not contact.isdecimal():
+        raise CommandRefused(f'"{contact}" is no number: write its digits, with the country code')
+    rows, files = kept.export_contact(store, contact), kept.kept_files(store, contact)
+    if not rows and not files:
+        raise CommandRefused(f"nothing is kept of {contact} (`bot sessions` lists who has written)")
+    return rows, files
+
+
+def _wait_until_gone(store: Path, contact: str) -> None:
+    from bot.store.store_reader import StoreReader
+
+    until = monotonic() + PATIENCE
+    with closing(StoreReader(store)) as reader:
+        while any(contact == pending for pending, _ in reader.erasures()):
+            if monotonic() > until:
+                raise CommandRefused(
+                    f"{contact} is erased from {store.name}, and its events will be as soon as the web process can: "
+                    "`bot doctor` says when nothing waits to be erased any more"
+                )
+            sleep(LOOK_SECONDS)
+
+
+def _erase_here(store: Path, contact: str) -> None:
+    """Erase from both files of the store, the log first. If this is interrupted, the command can be run again."""
+    from bot.clock import SystemClock
+    from bot.store.engine_store import Store
+    from bot.store.inbox import InboxReader, InboxWriter
+
+    clock = SystemClock()
+    with (
+        closing(Store(store)) as engine,
+        closing(InboxWriter(store, clock)) as inbox,
+        closing(InboxReader(store)) as log,
+    ):
+        upto = log.last_seq()
+        for known_as in engine.numbers_of(contact):
+            inbox.erase(log.of_contact(known_as, upto))
+        engine.erase(contact, upto, clock.now())
+        engine.finish_erasures(log.has_of)

@@ -26,16 +26,30 @@ from bot.program import Program
 from bot.testing.coverage import Coverage, CoverageKey
 from bot.testing.transcript_reader import NOW
 
-VISITS_OVER = "visits.else"
-_ALIKE = 4  # states that are gone on from, of those at the same steps with much the same known
-_IN_VAIN = 2500  # turns after which nothing new is expected of trying everything
-_MET = 6  # states that are remembered at a step
-_AIMS, _AIMED = 4, 600  # ways that are tried to one thing that was not taken yet, and the turns that are spent on each
+BEGINS = (
+    (NOW, CONTACT),
+    (datetime(2030, 5, 11, 23, 0), "15555550101"),  # a Saturday, at night
+    (datetime(2030, 5, 7, 15, 0), "15555550102"),
+    (datetime(2030, 5, 8, 8, 0), "15555550103"),
+)
+"""When conversations begin, and with which contact: opening hours and shares differ."""
+WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
+"""The files of tests that belong to no flow: no flow has such a name."""
+_MOST_MOVES = 12  # of a walk
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedTest:
+    """A test as YAML: the file that it is written to, its name and its document."""
+
+    file: str
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationPath:
-    """A conversation, and all that it takes."""
+    """A conversation, and the steps and outcomes that it takes."""
 
     state: ExploredState
     keys: frozenset[CoverageKey]
@@ -46,8 +60,72 @@ class ConversationPath:
         return len(self.state.path())
 
 
+class ConversationGenerator:
+    """Makes the tests of one bot. The same bot, examples and seed always give the same tests.
+
+    ``explorer`` takes the turns, ``proposals`` propose what can happen next.
+    """
+
+    def __init__(self, program: Program, examples: Examples) -> None:
+        self._library = program.library
+        self.explorer = Explorer(program.library, program.extensions)
+        self.proposals = Proposals(Graph(program.library), examples)
+        self._coverage = Coverage(program.library)
+
+    def covering(self) -> Iterator[GeneratedTest]:
+        """A few short conversations that together take all steps and outcomes for which one was found."""
+        paths = PathFinder(self.explorer, self.proposals, self._coverage, self.begins())
+        paths.explore()
+        paths.aim()
+        for path in paths.fewest():
+            name = self._name_of(path)
+            flow = name.partition(":")[0].partition("/")[0]
+            file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
+            yield self._written(path.state, file, f"generated: {name}")
+
+    def walks(self, number: int, seed: int) -> Iterator[GeneratedTest]:
+        """Conversations in which each move is drawn at random."""
+        dice = Random(seed)
+        for nth in range(1, number + 1):
+            yield self._written(self._walk(dice), WALKS, f"generated: walk {nth} of seed {seed}")
+
+    def begins(self) -> list[ExploredState]:
+        """The states in which conversations begin."""
+        zone = self._library.bot.timezone
+        return [self.explorer.begin(contact, now.replace(tzinfo=zone)) for now, contact in BEGINS]
+
+    def _walk(self, dice: Random) -> ExploredState:
+        state = self.begins()[0]
+        moves = dice.randint(_MOST_MOVES // 2, _MOST_MOVES)
+        while len(state.path()) < moves or state.awaited is not None or state.next_send_refused:
+            possible = [move for move in self.proposals.moves(state) if move not in (WaitMove(LONG), RefusalMove())]
+            state = self.explorer.take(state, dice.choice(possible))
+        return state
+
+    def _name_of(self, path: ConversationPath) -> str:
+        """The first step or outcome, by its place in the files, that a conversation takes and no earlier one does."""
+        first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
+        return self._coverage.name_of(first)
+
+    def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:
+        head = heading(state, name, drew=self.explorer.drew, zone=self._library.bot.timezone)
+        frame = state.frame
+        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
+        return GeneratedTest(file, name, document(head, [*conversation_lines(state), {"expect": place}]))
+
+
+VISITS_OVER = "visits.else"
+_ALIKE = 4  # states at the same steps with similar variables from which the exploration continues
+_IN_VAIN = 2500  # turns without anything new after which the exploration ends
+_MET = 6  # states that are remembered at a step
+_AIMS, _AIMED = (
+    4,
+    600,
+)  # paths that are tried to one step or outcome that was not taken yet, and the turns for each path
+
+
 class PathFinder:
-    """Finds ways. ``taken`` is what they take together."""
+    """Finds conversations. ``taken`` are the steps and outcomes that all of them take together."""
 
     def __init__(
         self, explorer: Explorer, proposals: Proposals, coverage: Coverage, begins: Sequence[ExploredState]
@@ -61,7 +139,7 @@ class PathFinder:
         self.taken: set[CoverageKey] = set()
 
     def fewest(self) -> Iterator[ConversationPath]:
-        """Of the ways that were found, as few as take all that is taken, each with what it adds."""
+        """The fewest of the conversations that together take all of ``taken``, each with what it adds."""
         left = set(self.taken)
         while left:
             path = max(self._found, key=lambda path: (len(path.keys & left), -path.length))
@@ -69,7 +147,7 @@ class PathFinder:
             left -= path.keys
 
     def explore(self) -> None:
-        """Go on from state to state with all that can happen, first from those of a sort that was seldom met.
+        """Try all that can happen, state by state. States that are unlike those met before come first.
 
         It ends when many turns have taken nothing new.
         """
@@ -94,7 +172,7 @@ class PathFinder:
                     heappush(heap, (0 if new else 8 * alike[sort] + after.length, next(numbers), after))
 
     def aim(self) -> None:
-        """Look for what was not taken yet, one after the other: on from where a conversation has been, by the graph."""
+        """Search a path to each step and outcome that was not taken yet, by the graph, from a state that was met before."""
         graph = Graph(self._explorer.library)
         reachability = graph.analysis(Reachability)
         search = MoveSearch(self._explorer, self._proposals)
@@ -122,7 +200,7 @@ class PathFinder:
     def _routes(
         self, edge: Edge, graph: Graph, reachability: Reachability
     ) -> Iterator[tuple[list[ExploredState], tuple[Edge, ...]]]:
-        """The ways that lead over an edge, each from states that were met at its first step: the shortest first."""
+        """The paths that lead over an edge, the shortest first, each with the states from which it can begin."""
         path = reachability.path_to(edge.source)
         around = cycle_through(edge.source, graph.edges, reachability.reached) * _rounds(graph, edge)
         for start in range(len(path), -1, -1):
@@ -145,7 +223,7 @@ class PathFinder:
         return ConversationPath(state, frozenset(key for each in state.path() for key in self._taken_by(each)))
 
     def _keep(self, path: ConversationPath) -> bool:
-        """Keep a way that takes something new, and is over or can rest."""
+        """Keep a conversation that takes something new and waits for no result. Returns whether it was kept."""
         new = _rests(path.state) and bool(path.keys - self.taken)
         if new:
             self._found.append(path)
@@ -153,7 +231,7 @@ class PathFinder:
         return new
 
     def _taken_by(self, state: ExploredState) -> frozenset[CoverageKey]:
-        """What the last move has taken that counts."""
+        """The steps and outcomes that the last move has taken."""
         found: list[CoverageKey] = []
         for turn in state.turns:
             passed = [(step.flow, step.step, step.outcome) for step in turn.trace.steps]
@@ -172,7 +250,7 @@ def _rests(state: ExploredState) -> bool:
 
 
 def _sort(state: ExploredState) -> str:
-    """Where a conversation is, and of what is known only whether it is."""
+    """Where a conversation is, and which variables have a value; states with the same text are much alike."""
     frames = [_sort_of(frame) for frame in state.session.frames]
     session = state.session
     kept = [(name, _kind(value)) for name, value in session.kept_variables.items()]
@@ -187,79 +265,3 @@ def _sort_of(frame: Frame) -> tuple[object, ...]:
 
 def _kind(value: object) -> str:
     return "" if not value else str(value) if isinstance(value, bool) else type(value).__name__
-
-
-BEGINS = (
-    (NOW, CONTACT),
-    (datetime(2030, 5, 11, 23, 0), "15555550101"),  # a Saturday, at night
-    (datetime(2030, 5, 7, 15, 0), "15555550102"),
-    (datetime(2030, 5, 8, 8, 0), "15555550103"),
-)
-"""When conversations begin, and with which contact: opening hours and shares differ."""
-
-_MOST_MOVES = 12  # of a walk
-WALKS, OF_BOT = "test-walks.yml", "test-bot.yml"
-"""Files of what belongs to no flow: none has such a name."""
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedTest:
-    """A test as YAML: the file that it is to stand in, its name and its document."""
-
-    file: str
-    name: str
-    text: str
-
-
-class ConversationGenerator:
-    """Makes the tests of one bot. They depend on nothing but the bot, the hints and the seed.
-
-    ``explorer`` makes the turns, ``proposals`` say what could happen.
-    """
-
-    def __init__(self, program: Program, examples: Examples) -> None:
-        self._library = program.library
-        self.explorer = Explorer(program.library, program.extensions)
-        self.proposals = Proposals(Graph(program.library), examples)
-        self._coverage = Coverage(program.library)
-
-    def covering(self) -> Iterator[GeneratedTest]:
-        """Talks that take as much of the bot as is found, few and short."""
-        paths = PathFinder(self.explorer, self.proposals, self._coverage, self.begins())
-        paths.explore()
-        paths.aim()
-        for path in paths.fewest():
-            name = self._name_of(path)
-            flow = name.partition(":")[0].partition("/")[0]
-            file = f"test_{flow}.yml" if flow in self._library.flows else OF_BOT
-            yield self._written(path.state, file, f"generated: {name}")
-
-    def walks(self, number: int, seed: int) -> Iterator[GeneratedTest]:
-        """Talks in which all happens by chance."""
-        dice = Random(seed)
-        for nth in range(1, number + 1):
-            yield self._written(self._walk(dice), WALKS, f"generated: walk {nth} of seed {seed}")
-
-    def begins(self) -> list[ExploredState]:
-        """The states in which conversations begin."""
-        zone = self._library.bot.timezone
-        return [self.explorer.begin(contact, now.replace(tzinfo=zone)) for now, contact in BEGINS]
-
-    def _walk(self, dice: Random) -> ExploredState:
-        state = self.begins()[0]
-        moves = dice.randint(_MOST_MOVES // 2, _MOST_MOVES)
-        while len(state.path()) < moves or state.awaited is not None or state.next_send_refused:
-            possible = [move for move in self.proposals.moves(state) if move not in (WaitMove(LONG), RefusalMove())]
-            state = self.explorer.take(state, dice.choice(possible))
-        return state
-
-    def _name_of(self, path: ConversationPath) -> str:
-        """The first step or outcome that a conversation takes and no earlier one does."""
-        first = min(path.keys, key=lambda key: (key[1].path, key[1].line, key[1].column))
-        return self._coverage.name_of(first)
-
-    def _written(self, state: ExploredState, file: str, name: str) -> GeneratedTest:
-        head = heading(state, name, drew=self.explorer.drew, zone=self._library.bot.timezone)
-        frame = state.frame
-        place = {"flow": None} if frame is None else {"flow": frame.flow, "step": frame.step}
-        return GeneratedTest(file, name, document(head, [*conversation_lines(state), {"expect": place}]))

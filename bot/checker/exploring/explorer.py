@@ -55,81 +55,11 @@ from bot.flow.library import Library
 
 ExternalEffect = Call | Complete | Fetch | HttpRequest
 """Effects with a result that a step waits for."""
-
-_MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
-
-
-def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Event:
-    """The event that an act is. Raises `TypeError` for one that is none: for a wait, and for a fault."""
-    match act:
-        case WriteMove(text):
-            return MessageReceived(event_id, contact, now, now, "text", text)
-        case TapMove(reply, title):
-            return Tapped(event_id, contact, now, now, reply, title)
-        case SendMove(kind):
-            media = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
-            place = Location(PLACE["latitude"], PLACE["longitude"]) if kind == "location" else None
-            return MessageReceived(event_id, contact, now, now, kind, media=media, location=place)
-        case EventMove(event):
-            return _EVENTS[event](event_id, contact, now)
-        case StartMove(flow, data):
-            return StartRequested(event_id, contact, now, flow, dict(data))
-    raise TypeError(f"{act} is no event")
-
-
-def end_of(
-    answer: EffectResult, awaited: tuple[str, ExternalEffect], contact: str, now: datetime, results: Results
-) -> CallEnded:
-    """The end of what is awaited."""
-    ref, asked = awaited
-    outcome, value = _ended(answer, asked, results)
-    return CallEnded(f"call:{ref}", contact, now, ref, outcome, value)
-
-
-def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tuple[str, Any]:
-    match answer:
-        case HandlerResult(name, value, None):
-            return "done", results.of(name, value)
-        case HttpResult(status=status, fails=None):
-            value = {"status": status, "answer": answer.json if answer.text is None else answer.text}
-            return ("done" if 200 <= status < 300 else str(status)), value
-        case ModelResult(fails=None):
-            return "done", _said(answer)
-        case FileResult():
-            assert isinstance(asked, Fetch)
-            return "done", replace(asked.media, file=asked.media.kind, type=asked.media.kind)
-        case ModelResult(fails=str(failure)):
-            return _MODEL_FAILURES[failure], None
-        case HandlerResult(fails=str(failure)) | HttpResult(fails=str(failure)):
-            return failure, None
-    raise TypeError(f"{answer} is no answer")
-
-
-def _said(speaks: ModelResult) -> Mapping[str, Any]:
-    """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
-    calls = [
-        {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
-        for number, (name, arguments) in enumerate(speaks.calls)
-    ]
-    finish = "tool_calls" if calls else "stop"
-    return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
-
-
-_EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
-    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
-    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
-    "conversation.opened": ConversationOpened,
-    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
-    "conversation.resolved": HandoffClosed,
-    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
-    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
-    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
-    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
-}
-
-
 GATEWAY_WINDOW = timedelta(hours=24)
-"""How long the gateway itself takes free messages: longer than the bot sends them, so that what is late here is late for certain."""
+"""How long the gateway itself takes messages that are no templates. The bot stops a little earlier, so a message that is late here is
+always late."""
+_MOST_TURNS = 500  # of one move, until nothing happens any more
+_MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +83,7 @@ class ExploredSend:
 
 @dataclass(frozen=True, slots=True)
 class ExploredState:
-    """A conversation at rest, or waiting for the result of an effect. ``move`` led here from ``before`` in these ``turns``."""
+    """The state of a conversation after a move. ``move`` led here from ``before``, by ``turns``."""
 
     session: Session
     now: datetime
@@ -199,10 +129,6 @@ class ExploredState:
             found.append(state)
             state = state.before
         return found[::-1]
-
-
-_MOST_TURNS = 500  # that one move makes, until all rests
-_MOST_OPTIONS = 100  # that are remembered: as many as a contact can tap at the gateway
 
 
 class Explorer:
@@ -371,3 +297,75 @@ def _whole(duration: timedelta) -> timedelta:
 
 def _id(state: ExploredState) -> str:
     return f"e{state.number}"
+
+
+def event_of(act: InputMove, event_id: str, contact: str, now: datetime) -> Event:
+    """The event of a contact's or a program's move. Raises `TypeError` for a move that is no event: a wait, or a fault."""
+    match act:
+        case WriteMove(text):
+            return MessageReceived(event_id, contact, now, now, "text", text)
+        case TapMove(reply, title):
+            return Tapped(event_id, contact, now, now, reply, title)
+        case SendMove(kind):
+            media = Media(kind, f"https://files.example/{kind}") if kind in MEDIA_KINDS else None
+            place = Location(PLACE["latitude"], PLACE["longitude"]) if kind == "location" else None
+            return MessageReceived(event_id, contact, now, now, kind, media=media, location=place)
+        case EventMove(event):
+            return _EVENTS[event](event_id, contact, now)
+        case StartMove(flow, data):
+            return StartRequested(event_id, contact, now, flow, dict(data))
+    raise TypeError(f"{act} is no event")
+
+
+_EVENTS: Mapping[str, Callable[[str, str, datetime], Event]] = {
+    "contact.created": lambda i, c, context: ContactChanged(i, c, context, "contact.created"),
+    "contact.updated": lambda i, c, context: ContactChanged(i, c, context, "contact.updated"),
+    "conversation.opened": ConversationOpened,
+    "conversation.assigned": lambda i, c, context: ConversationAssigned(i, c, context, agent="Agent"),
+    "conversation.resolved": HandoffClosed,
+    "message.sent": lambda i, c, context: StatusReported(i, c, context, "sent", ("m",)),
+    "message.delivered": lambda i, c, context: StatusReported(i, c, context, "delivered", ("m",)),
+    "message.read": lambda i, c, context: StatusReported(i, c, context, "read", ("m",)),
+    "message.failed": lambda i, c, context: StatusReported(i, c, context, "failed", ("m",)),
+}
+
+
+def end_of(
+    answer: EffectResult, awaited: tuple[str, ExternalEffect], contact: str, now: datetime, results: Results
+) -> CallEnded:
+    """The event that ends the effect which a step waits for."""
+    ref, asked = awaited
+    outcome, value = _ended(answer, asked, results)
+    return CallEnded(f"call:{ref}", contact, now, ref, outcome, value)
+
+
+def _ended(answer: EffectResult, asked: ExternalEffect, results: Results) -> tuple[str, Any]:
+    match answer:
+        case HandlerResult(name, value, None):
+            return "done", results.of(name, value)
+        case HttpResult(status=status, fails=None):
+            value = {"status": status, "answer": answer.json if answer.text is None else answer.text}
+            return ("done" if 200 <= status < 300 else str(status)), value
+        case ModelResult(fails=None):
+            return "done", _said(answer)
+        case FileResult():
+            assert isinstance(asked, Fetch)
+            return "done", replace(asked.media, file=asked.media.kind, type=asked.media.kind)
+        case ModelResult(fails=str(failure)):
+            return _MODEL_FAILURES[failure], None
+        case HandlerResult(fails=str(failure)) | HttpResult(fails=str(failure)):
+            return failure, None
+    raise TypeError(f"{answer} is no answer")
+
+
+def _said(speaks: ModelResult) -> Mapping[str, Any]:
+    """What a model's answer is to a step (`bot.runtime.model_answer.answer_value`)."""
+    calls = [
+        {"id": f"c{number}", "name": name.replace(".", "_"), "arguments": dumps(arguments)}
+        for number, (name, arguments) in enumerate(speaks.calls)
+    ]
+    finish = "tool_calls" if calls else "stop"
+    return {"text": speaks.text, "said": 0, "calls": calls, "finish": finish, "model": "m", "tokens": 0}
+
+
+_MODEL_FAILURES = {"server_error": "down", "quota_exceeded": "quota", "model_no_tool_support": "no_tools"}
