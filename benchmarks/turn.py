@@ -18,12 +18,11 @@ from transitions import Machine
 
 from bot.core.events import MessageReceived
 from bot.core.session import Session
-from bot.core.values import dumps, loads
+from bot.core.values import dumps, json_text, loads
 from bot.engine.advance import advance
 from bot.folder import read_folder
 from bot.program import load_program
 from bot.store.commit import session_row, turn_row
-from bot.store.rows import json_text
 
 HERE = Path(__file__).parent
 CONTACT = "6281234567890"

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from bot.alarms import Alarm
 from bot.store.commit import Commit
-from bot.store.rows import LogRow
+from bot.store.inbox import LogRow
 
 __all__ = ["CONTENT_TYPE", "EngineMetrics", "WebMetrics"]
 

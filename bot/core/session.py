@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
+from bot.core.errors import BotError
 from bot.core.events import CallEnded, SendEnded
-from bot.core.values import stored
+from bot.core.values import loads, stored
 
 
 @stored
@@ -144,3 +145,22 @@ _fields_of_session = attrgetter(*(field.name for field in fields(Session)))
 def effect_ref(event_id: str, ordinal: int) -> str:
     """The name of a turn's n-th effect: stable over a repeat of the turn, known to the session."""
     return f"{event_id}#{ordinal}"
+
+
+class UnreadableSession(BotError):
+    """A session in the store that this version cannot read. ``state`` is its text."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("the session cannot be read by this version; the conversation starts anew")
+        self.state = state
+
+
+def read_session(state: str) -> Session:
+    """A session from its text. Raises `UnreadableSession`."""
+    try:
+        session = loads(state)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        raise UnreadableSession(state) from None
+    if not isinstance(session, Session):
+        raise UnreadableSession(state)
+    return session

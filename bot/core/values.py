@@ -10,7 +10,7 @@ import enum
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
 from typing import Any, TypeVar
@@ -246,6 +246,36 @@ def keepable(result: Any) -> Any:
 def loads(text: str | bytes) -> Any:
     """Read back what `dumps` wrote."""
     return _read(text if isinstance(text, str) else text.decode())
+
+
+def storable(value: str) -> str:
+    r"""The text with what UTF-8 cannot carry (half a surrogate pair) as ``\udxxx``, which in JSON means the same."""
+    return value.encode("utf-8", "backslashreplace").decode()
+
+
+def optional_storable(value: str | None) -> str | None:
+    """A text, or nothing, as the store keeps it."""
+    return None if value is None else storable(value)
+
+
+def json_text(value: Any) -> str:
+    """A value as the store keeps it. Raises `UnstorableValue`."""
+    return storable(dumps(value))
+
+
+def time_text(moment: datetime) -> str:
+    """A time as the store keeps it: in UTC with microseconds, so that it sorts as it reads."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def optional_time_text(moment: datetime | None) -> str | None:
+    """A time, or nothing, as the store keeps it."""
+    return None if moment is None else time_text(moment)
+
+
+def read_time(text: str | None) -> datetime | None:
+    """Read back what `optional_time_text` wrote."""
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _encode(value: Any) -> Any:

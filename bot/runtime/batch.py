@@ -12,26 +12,14 @@ from time import perf_counter_ns
 from bot.core.effects import Effect, Performed, PutContact, Send, Tell
 from bot.core.errors import BotError
 from bot.core.events import Event, MessageReceived, ResetRequested, StatusReported, Tapped, TimeReached
-from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, effect_ref
+from bot.core.session import OPTED_OUT, SENDING_WINDOW, Session, UnreadableSession, effect_ref, read_session
 from bot.core.turn import Turn
-from bot.core.values import UnstorableValue
+from bot.core.values import UnstorableValue, json_text, storable
 from bot.engine.advance import as_parked, merged
 from bot.store.commit import Commit
 from bot.store.crash_quarantine import EngineRun
 from bot.store.engine_store import Store
-from bot.store.rows import (
-    CAMPAIGN,
-    REPLY,
-    SYNC,
-    CallRow,
-    DueRow,
-    MessageStatus,
-    OutboxRow,
-    UnreadableSession,
-    json_text,
-    read_session,
-    storable,
-)
+from bot.store.rows import CAMPAIGN, REPLY, SYNC, CallRow, DueRow, MessageStatus, OutboxRow
 
 TRIED_FOR = {REPLY: timedelta(minutes=15), SYNC: timedelta(days=1), CAMPAIGN: timedelta(days=1)}
 """How long the bot tries to send a row, by its priority (decisions: "Sending")."""

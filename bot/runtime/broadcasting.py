@@ -12,6 +12,7 @@ from typing import Any
 from bot.core.effects import Send
 from bot.core.messages import TemplateMessage, violations
 from bot.core.session import effect_ref
+from bot.core.values import json_text
 from bot.gateway.gateway_answers import BY_CODE
 from bot.runtime.batch import Batch, RequestRefused, effect_key
 from bot.runtime.sending import UNCLEAR, SendResult
@@ -28,7 +29,8 @@ from bot.store.broadcast_rows import (
     RepeatedSend,
 )
 from bot.store.engine_tables import DeadSend
-from bot.store.rows import CAMPAIGN, OPERATOR, SentRow, json_text
+from bot.store.rows import CAMPAIGN, SentRow
+from bot.store.trace_rows import OPERATOR
 
 AHEAD = 100
 """How many messages of broadcasts are in the outbox at most."""

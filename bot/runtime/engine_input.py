@@ -1,8 +1,10 @@
-"""Results that come back from outside the engine: what they change in the store, and the events that they become."""
+"""What goes out of the engine and comes back: rows in flight, their results, and the events that these become."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Generic, Protocol, TypeVar
 
 from bot.core.effects import Complete, Send, Tell
 from bot.core.events import (
@@ -21,7 +23,138 @@ from bot.runtime.broadcasting import handle_campaign_failure, handle_campaign_re
 from bot.runtime.operator_requests import Request
 from bot.runtime.performers import CallResult
 from bot.runtime.sending import REFUSED, SendResult
-from bot.store.rows import CAMPAIGN, PLAIN, REPLY, CallRow, MessageStatus, OutboxRow, SentRow
+from bot.store.rows import CAMPAIGN, REPLY, CallRow, MessageStatus, OutboxRow, SentRow
+
+Read = Callable[[bytes, datetime], Event | None]
+"""Makes an event of an acknowledged body and the time it came, or None where it concerns no conversation."""
+
+PLAIN = "plain"
+"""The outcome of a message that was refused, and in whose place a plain text goes."""
+
+FAILED = "failed"
+_CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
+_READ_AT_ONCE = 256
+
+R = TypeVar("R", bound=OutboxRow | CallRow)
+R_contra = TypeVar("R_contra", bound=OutboxRow | CallRow, contravariant=True)
+
+
+# -- rows that are out --------------------------------------------------------------------------------
+
+
+class Consumer(Protocol[R_contra]):
+    """Delivery or the performers: processes rows on threads of its own, and reports the result of each."""
+
+    def offer(self, rows: Sequence[R_contra], /) -> None:
+        """Take rows to process."""
+        ...
+
+    def withdraw(self, contact: str, /) -> None:
+        """Forget the rows of a contact."""
+        ...
+
+    def idle(self) -> bool:
+        """True when nothing is being done or could be done now."""
+        ...
+
+
+class SendConsumer(Consumer[OutboxRow], Protocol):
+    """What a cycle asks of delivery."""
+
+    def room(self) -> int:
+        """How many more rows it can take."""
+        ...
+
+    def takes(self, rows: Sequence[OutboxRow]) -> list[OutboxRow]:
+        """Those of the rows that it takes now."""
+        ...
+
+    def takes_again(self) -> bool:
+        """Whether it would take some now that it did not take."""
+        ...
+
+    def take_back(self, ids: Set[int]) -> Set[int]:
+        """Forget rows that are not being sent, nor may have been. Returns those."""
+        ...
+
+
+class InFlightWindow(Generic[R]):
+    """The rows of a queue that its consumer has: given in the order of ids, and never more than the consumer has room for.
+
+    New rows are given directly as long as the consumer keeps up; else the rest stays in the file and is read when
+    there is room again. ``pending`` reads rows after an id from the file. ``takes`` returns the rows that the consumer
+    takes; ``takes_again`` says that some of the others can be offered once more: the file is read anew.
+    """
+
+    def __init__(
+        self,
+        pending: Callable[[int, int], list[R]],
+        consumer: Consumer[R],
+        room: Callable[[], int],
+        takes: Callable[[Sequence[R]], Sequence[R]] = lambda rows: rows,
+        takes_again: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._pending = pending
+        self._consumer = consumer
+        self._room = room
+        self._takes = takes
+        self._takes_again = takes_again
+        self._some_left = False
+        self._upto = 0
+        self._behind = True
+        self._given: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __contains__(self, id: int) -> bool:
+        return id in self._given
+
+    def add(self, rows: Sequence[R]) -> None:
+        """Rows have been committed."""
+        if rows and not self._behind:
+            room = self._room()
+            self._give(rows[:room])
+            self._behind = room < len(rows)
+
+    def refill(self) -> None:
+        """Read on from the file as far as there is room."""
+        if self._some_left and self._takes_again():
+            self._upto, self._behind, self._some_left = 0, True, False
+        while self._behind and (room := min(self._room(), _READ_AT_ONCE)) > 0:
+            rows = self._pending(self._upto, room)
+            self._give(rows)
+            self._behind = len(rows) == room
+
+    def adopt(self, rows: Iterable[R]) -> None:
+        """These were given before, by an earlier run: they are not given again, but their results are awaited."""
+        self._given.update(row.id for row in rows)
+
+    def done(self, ids: Iterable[int]) -> None:
+        """Rows are done with."""
+        self._given.difference_update(ids)
+
+    def done_upto(self, id: int) -> bool:
+        """True when nothing is left to do of the rows up to an id."""
+        return (
+            not self._some_left and (not self._behind or self._upto >= id) and all(given > id for given in self._given)
+        )
+
+    def idle(self) -> bool:
+        """True when nothing is left to do now."""
+        return not self._behind and (not self._given or self._consumer.idle())
+
+    def _give(self, rows: Sequence[R]) -> None:
+        if rows:
+            self._upto = rows[-1].id
+            new = [row for row in rows if row.id not in self._given]
+            taken = self._takes(new)
+            self._some_left = self._some_left or len(taken) < len(new)
+            self._given.update(row.id for row in taken)
+            self._consumer.offer(taken)
+
+
+# -- results that come back ---------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -129,8 +262,7 @@ def _add_usage(batch: Batch, result: CallResult) -> None:
         batch.commit.add_usage(result.row, flow, usage)
 
 
-FAILED = "failed"
-_CODE = re.compile(r"^[0-9A-Z_]{3,64}(?=:|$)")  # of the gateway's, before its words
+# -- what the gateway reports of a message afterwards -------------------------------------------------
 
 
 def handle_status(batch: Batch, event: StatusReported) -> None:
@@ -185,6 +317,9 @@ def _give_up(batch: Batch, sent: SentRow, status: MessageStatus) -> None:
         batch.commit.message_failed(sent, status.detail, code)
         if sent.priority == CAMPAIGN:
             handle_campaign_failure(batch, sent, code)
+
+
+# -- whose event it is --------------------------------------------------------------------------------
 
 
 def with_contact(batch: Batch, event: Event) -> Event | None:

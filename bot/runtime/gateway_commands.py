@@ -17,6 +17,7 @@ from uuid import uuid4
 from bot.alarms import Alarms
 from bot.clock import Clock
 from bot.core.errors import BotError
+from bot.core.values import json_text
 from bot.gateway.gateway_account import ContactPut, Page, RegisteredWebhook
 from bot.gateway.gateway_answers import GatewayError, GatewayRateLimited, GatewayRefused, GatewayUnauthorized, Rate
 from bot.gateway.gateway_client import Gateway
@@ -27,8 +28,9 @@ from bot.settings import AccountSettings
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.files import server_lock
-from bot.store.rows import GATEWAY_COMMAND, SYNC, json_text
+from bot.store.rows import SYNC
 from bot.store.store_reader import StoreReader
+from bot.store.trace_rows import GATEWAY_COMMAND
 
 PATIENCE = 60.0
 """Seconds that a command waits for a permit: in a minute there is one, unless a day's requests are used up."""

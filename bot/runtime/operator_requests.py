@@ -11,6 +11,7 @@ from bot.core.events import ResetRequested, StartRequested
 from bot.core.messages import Message, TemplateMessage, TextMessage, violations
 from bot.core.session import BUSY, effect_ref
 from bot.core.turn import Turn
+from bot.core.values import json_text
 from bot.runtime.batch import Batch, RequestRefused
 from bot.runtime.broadcasting import (
     TakeBack,
@@ -26,7 +27,8 @@ from bot.runtime.broadcasting import (
 from bot.runtime.gateway_commands import note_command
 from bot.store.broadcast_rows import RUNNING, TRYING
 from bot.store.engine_tables import DeadSend
-from bot.store.rows import OPERATOR, REPLY, SYNC, json_text
+from bot.store.rows import REPLY, SYNC
+from bot.store.trace_rows import OPERATOR
 
 QUESTIONS = ("status", "metrics")
 """Requests that change nothing: they are answered also while nothing can be written."""

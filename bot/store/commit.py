@@ -7,21 +7,10 @@ from typing import Any
 from bot.core.events import Event, MessageReceived, Tapped
 from bot.core.session import HAS_OPTED_OUT, Session
 from bot.core.turn import StepTaken, Trace, Turn
-from bot.core.values import Usage
+from bot.core.values import Usage, json_text, optional_storable, optional_time_text, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.broadcast_rows import RUNNING, Broadcast, RepeatedSend
-from bot.store.rows import (
-    CAMPAIGN,
-    CallRow,
-    MessageStatus,
-    OutboxRow,
-    SentRow,
-    json_text,
-    optional_storable,
-    optional_time_text,
-    storable,
-    time_text,
-)
+from bot.store.rows import CAMPAIGN, CallRow, MessageStatus, OutboxRow, SentRow
 from bot.store.trace_rows import STEP_FIELDS
 
 DEAD_LETTER_OUTCOMES = ("failed", "unknown")

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot.core import values
+from bot.core.values import json_text, storable, time_text
 from bot.store import trace_rows
 from bot.store.files import (
     contact_files,
@@ -21,7 +22,7 @@ from bot.store.files import (
     transaction,
     trouble_in_words,
 )
-from bot.store.rows import OPERATOR, json_text, storable, time_text
+from bot.store.trace_rows import OPERATOR
 
 _OWN = "contact = ?1"
 

@@ -6,25 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from bot.core import values
-from bot.core.session import Session
+from bot.core.session import Session, read_session
+from bot.core.values import json_text, read_time, storable, time_text
 from bot.store import broadcast_rows, contact_data, crash_quarantine, engine_tables
 from bot.store.commit import Commit
 from bot.store.contact_data import Withdrawn, numbers_of
 from bot.store.files import FileLock, close_writer, open_writer, reads_rows, transaction, trouble_in_words
-from bot.store.rows import (
-    GATEWAY_COMMAND,
-    CallRow,
-    DueRow,
-    MessageStatus,
-    OutboxRow,
-    ParkedRow,
-    SentRow,
-    json_text,
-    read_session,
-    read_time,
-    storable,
-    time_text,
-)
+from bot.store.rows import CallRow, DueRow, MessageStatus, OutboxRow, ParkedRow, SentRow
+from bot.store.trace_rows import GATEWAY_COMMAND
 
 KEPT = {
     "turns": timedelta(days=7),
@@ -133,12 +122,12 @@ class Store:
         return int(self._one(_META)[1])
 
     def session(self, contact: str) -> Session | None:
-        """A contact's session, if it has one. Raises `bot.store.rows.UnreadableSession`."""
+        """A contact's session, if it has one. Raises `bot.core.session.UnreadableSession`."""
         row = self._one(engine_tables.SESSION_STATE, storable(contact))
         return None if row is None else read_session(row[0])
 
     def states(self, contacts: Iterable[str]) -> dict[str, str | None]:
-        """The sessions of contacts as they are written, for `bot.store.rows.read_session`; None: they have none."""
+        """The sessions of contacts as they are written, for `bot.core.session.read_session`; None: they have none."""
         return self._of_all(engine_tables.SESSION_STATES_OF, contacts)
 
     def knows(self, contact: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
@@ -12,6 +13,7 @@ from typing import Any
 from bot.alarms import Alarms
 from bot.clock import Clock, ExpiryTime
 from bot.core.errors import BotError
+from bot.core.values import read_time, storable, time_text
 from bot.store.contact_data import IN_LOG
 from bot.store.files import (
     FileLock,
@@ -25,7 +27,6 @@ from bot.store.files import (
     trouble_in_words,
     trouble_of,
 )
-from bot.store.rows import Appended, LogRow, read_time, storable, time_text
 
 DUPLICATES_REMEMBERED = timedelta(days=7)
 _QUIET_SECONDS = 60.0
@@ -58,6 +59,31 @@ _OF_CONTACT = f"SELECT seq FROM log WHERE {IN_LOG} AND seq <= ?2"
 _LAST_RECEIVED = "SELECT received_at FROM log ORDER BY seq DESC LIMIT 1"
 _STALE_SO_FAR = "SELECT stale, stale_at FROM meta"
 _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One event as it was acknowledged. ``event_id`` and ``name`` are the envelope's; ``body`` is what came, raw."""
+
+    seq: int
+    event_id: str
+    name: str
+    contact: str | None
+    received_at: datetime
+    body: bytes
+    readable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An event is durable. ``seq`` is its place in the log; None when the log had it already."""
+
+    seq: int | None
+
+    @property
+    def duplicate(self) -> bool:
+        """True when the log had this event already, by its own id or the delivery's."""
+        return self.seq is None
 
 
 class InboxWriter:

@@ -1,84 +1,13 @@
-"""The rows that the store takes and gives, and how values are written in them.
-
-A time is text in UTC with microseconds, so that it sorts as it reads. A value is JSON by `bot.core.values`.
-"""
+"""The rows that the engine's file takes and gives: messages to send, calls to make, and what has become of them."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
-from bot.core import values
 from bot.core.effects import Performed, PutContact, Send
-from bot.core.errors import BotError
 from bot.core.events import MessageReceived, Tapped
-from bot.core.session import Session
-
-GATEWAY_COMMAND = "command"
-"""The rule of a trace line about a request that a command made to the gateway."""
-
-OPERATOR = "operator"
-"""The rule of a trace's line about what an operator did."""
-
-PLAIN = "plain"
-"""The outcome of a message that was refused, and in whose place a plain text goes."""
 
 REPLY, SYNC, CAMPAIGN = 0, 1, 2
 """The order in which messages go when not all can: a reply, a change of a contact at the gateway, a broadcast."""
-
-
-def storable(value: str) -> str:
-    r"""The text with what UTF-8 cannot carry (half a surrogate pair) as ``\udxxx``, which in JSON means the same."""
-    return value.encode("utf-8", "backslashreplace").decode()
-
-
-def optional_storable(value: str | None) -> str | None:
-    """A text, or nothing, as the store keeps it."""
-    return None if value is None else storable(value)
-
-
-def json_text(value: Any) -> str:
-    """A value as the store keeps it. Raises `bot.core.values.UnstorableValue`."""
-    return storable(values.dumps(value))
-
-
-def time_text(time: datetime) -> str:
-    """A time as the store keeps it."""
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def optional_time_text(time: datetime | None) -> str | None:
-    """A time, or nothing, as the store keeps it."""
-    return None if time is None else time_text(time)
-
-
-def read_time(text: str | None) -> datetime | None:
-    """Read back what `optional_time_text` wrote."""
-    return None if text is None else datetime.fromisoformat(text)
-
-
-@dataclass(frozen=True, slots=True)
-class LogRow:
-    """One event as it was acknowledged. ``event_id`` and ``name`` are the envelope's; ``body`` is what came, raw."""
-
-    seq: int
-    event_id: str
-    name: str
-    contact: str | None
-    received_at: datetime
-    body: bytes
-    readable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """An event is durable. ``seq`` is its place in the log; None when the log had it already."""
-
-    seq: int | None
-
-    @property
-    def duplicate(self) -> bool:
-        """True when the log had this event already, by its own id or the delivery's."""
-        return self.seq is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,22 +100,3 @@ class DueRow:
     contact: str
     visit: int
     wake_at: datetime
-
-
-class UnreadableSession(BotError):
-    """A session in the store that this version cannot read. ``state`` is its text."""
-
-    def __init__(self, state: str) -> None:
-        super().__init__("the session cannot be read by this version; the conversation starts anew")
-        self.state = state
-
-
-def read_session(state: str) -> Session:
-    """A session from its text. Raises `UnreadableSession`."""
-    try:
-        session = values.loads(state)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        raise UnreadableSession(state) from None
-    if not isinstance(session, Session):
-        raise UnreadableSession(state)
-    return session

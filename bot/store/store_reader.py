@@ -10,24 +10,15 @@ from typing import Any
 
 from bot.core import values
 from bot.core.effects import Effect
-from bot.core.session import Session
+from bot.core.session import Session, UnreadableSession, read_session
 from bot.core.turn import Conversation
+from bot.core.values import optional_storable, read_time, storable, time_text
 from bot.store import broadcast_rows, engine_tables, trace_rows
 from bot.store.contact_data import ERASING
 from bot.store.engine_tables import UsageSum
 from bot.store.files import open_reader, reads_rows, trouble_in_words
-from bot.store.rows import (
-    GATEWAY_COMMAND,
-    OPERATOR,
-    MessageStatus,
-    UnreadableSession,
-    optional_storable,
-    read_session,
-    read_time,
-    storable,
-    time_text,
-)
-from bot.store.trace_rows import TurnTraced
+from bot.store.rows import MessageStatus
+from bot.store.trace_rows import GATEWAY_COMMAND, OPERATOR, TurnTraced
 
 _AT_ONCE = 500  # sessions
 _LAST_REPLACED = "SELECT max(at) FROM sent WHERE contact = ? AND outcome = 'replaced'"
@@ -149,7 +140,7 @@ class StoreReader:
         ]
 
     def session(self, contact: str) -> Session | None:
-        """One contact's session with all its variables, if there is one. Raises `bot.store.rows.UnreadableSession`."""
+        """One contact's session with all its variables, if there is one. Raises `bot.core.session.UnreadableSession`."""
         rows = self._all(engine_tables.SESSION_STATE, storable(contact))
         return read_session(rows[0][0]) if rows else None
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from sqlite_utils import Database, Migrations
 
+from bot.core.values import time_text
 from bot.store.files import (
     ENGINE_FILE,
     INBOX_FILE,
@@ -24,7 +25,6 @@ from bot.store.files import (
     trouble_in_words,
 )
 from bot.store.integrity import StoresDiffer, check_both, check_pair, check_whole, is_empty
-from bot.store.rows import time_text
 
 _INBOX = """
     CREATE TABLE meta (

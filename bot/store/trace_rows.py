@@ -11,7 +11,8 @@ from bot.core.errors import BotError
 from bot.core.events import Event
 from bot.core.session import Session, effect_ref
 from bot.core.turn import Conversation, RecordedTurn
-from bot.store.rows import MessageStatus, json_text, optional_storable, read_time, storable
+from bot.core.values import json_text, optional_storable, read_time, storable
+from bot.store.rows import MessageStatus
 
 ADD_TURN = """
     INSERT INTO turns (at, contact, event_id, event, rule, steps, effects, notes, micros, session, wake_at)
@@ -21,6 +22,12 @@ LAST_TURNS = """
     SELECT at, event_id, event, rule, steps, effects, notes, micros FROM turns
     WHERE contact = ? ORDER BY id DESC LIMIT ?
 """
+
+GATEWAY_COMMAND = "command"
+"""The rule of a line about a request that a command made to the gateway."""
+
+OPERATOR = "operator"
+"""The rule of a line about what an operator did."""
 
 STEP_FIELDS = ("flow", "step", "outcome", "target", "conditions", "effects")
 

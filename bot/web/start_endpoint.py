@@ -14,11 +14,10 @@ from bot.core.errors import BotError
 from bot.core.events import STARTS, StartRequested
 from bot.core.session import BUSY
 from bot.core.text import digits, is_phone
-from bot.core.values import UnstorableValue
+from bot.core.values import UnstorableValue, json_text
 from bot.lang.problems import did_you_mean
 from bot.metrics import WebMetrics
 from bot.store.inbox import InboxBusy, InboxRefused, InboxWriter
-from bot.store.rows import json_text
 from bot.web.web_endpoints import RETRY_AFTER, json_answer
 
 KEYS = ("contact", "data", "busy", "id")

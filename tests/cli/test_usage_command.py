@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.store.rows import time_text
+from bot.core.values import time_text
 from bot.store.store_schema import migrate
 from tests.cli.terminal import call
 

@@ -20,8 +20,7 @@ from bot.core.turn import Turn
 from bot.core.values import Usage
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused, effect_key
-from bot.runtime.engine_cycle import AT_ONCE
-from bot.runtime.engine_loop import CUT_OFF, EngineLoop, EngineStopped
+from bot.runtime.engine_loop import AT_ONCE, CUT_OFF, EngineLoop, EngineStopped
 from bot.store.engine_store import Store
 from bot.store.files import StoreUnavailable, transaction
 from bot.store.inbox import InboxReader

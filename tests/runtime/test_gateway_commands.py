@@ -13,6 +13,7 @@ import pytest
 
 from bot.alarms import Alarms
 from bot.clock import MovableClock, SystemClock
+from bot.core.values import time_text
 from bot.emulator import Emulator
 from bot.gateway.gateway_answers import GatewayRateLimited, GatewayUnauthorized, OutcomeUnknown
 from bot.gateway.gateway_client import Gateway
@@ -22,7 +23,6 @@ from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.scheduler import CircuitBreakers
 from bot.settings import AccountSettings
 from bot.store.files import StoreLocked
-from bot.store.rows import time_text
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
 from tests.cli.keeping import START, kept

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.runtime import scheduler
-from bot.runtime.engine_cycle import InFlightWindow
+from bot.runtime.engine_input import InFlightWindow
 from bot.store.rows import CAMPAIGN, OutboxRow
 from tests.gateway.peer import Peer, accepted, peer, refused
 from tests.runtime.delivering import Bench

@@ -13,13 +13,13 @@ from bot.clock import MovableClock
 from bot.core.events import Event, StartRequested, TimeReached
 from bot.core.session import Session
 from bot.core.turn import Turn
+from bot.core.values import json_text
 from bot.engine.advance import advance
 from bot.metrics import EngineMetrics
 from bot.runtime.batch import RequestRefused
 from bot.runtime.engine_loop import EngineLoop
 from bot.store.engine_store import Store
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.rows import json_text
 from bot.store.store_reader import StoreReader
 from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import START, Hands, World, read

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bot.core.events import ConversationAssigned, HandoffClosed, SendEnded, StatusReported, Tapped
+from bot.core.values import time_text
 from bot.store.engine_store import Store
-from bot.store.rows import CAMPAIGN, OutboxRow, time_text
+from bot.store.rows import CAMPAIGN, OutboxRow
 from bot.store.store_schema import migrate
 from tests.runtime.engine_kit import START, World, begin, open_world
 from tests.runtime.engine_kit import sent as result_of

@@ -9,8 +9,8 @@ from unittest.mock import patch
 from bot.app import Engine
 from bot.runtime import batch
 from bot.runtime.delivery import Delivery
-from bot.runtime.engine_cycle import EngineCycle, InFlightWindow
-from bot.runtime.engine_loop import EngineLoop
+from bot.runtime.engine_input import InFlightWindow
+from bot.runtime.engine_loop import EngineCycle, EngineLoop
 from bot.runtime.rate_limiter import RateLimiter
 from bot.runtime.sending import Sender
 from bot.store.engine_tables import SEND_ENDED

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.clock import MovableClock
-from bot.store.inbox import InboxWriter
-from bot.store.rows import Appended
+from bot.store.inbox import Appended, InboxWriter
 
 START = datetime(2030, 5, 6, 9, 0, tzinfo=UTC)
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from bot.clock import MovableClock
+from bot.core.values import time_text
 from bot.store.contact_data import OF_CONTACT, export_contact, kept_files
 from bot.store.engine_store import Store
 from bot.store.files import contact_files, files_folder, inbox_path
 from bot.store.inbox import InboxReader, InboxWriter
-from bot.store.rows import time_text
 from bot.store.store_reader import StoreReader
 from tests.store.store_kit import START
 

@@ -12,13 +12,13 @@ import pytest
 
 from bot.core.effects import Complete, Send
 from bot.core.messages import TextMessage
-from bot.core.session import Frame, Session
+from bot.core.session import Frame, Session, UnreadableSession
 from bot.core.values import Record, Usage
 from bot.store.commit import Commit
 from bot.store.engine_store import Store
 from bot.store.engine_tables import USAGE_BY, UsageSum
 from bot.store.files import StoreDamaged
-from bot.store.rows import REPLY, CallRow, OutboxRow, UnreadableSession
+from bot.store.rows import REPLY, CallRow, OutboxRow
 from bot.store.store_reader import StoreReader
 from tests.store.store_kit import START
 

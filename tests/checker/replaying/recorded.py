@@ -5,8 +5,8 @@ from typing import Any
 from bot.core.events import Event
 from bot.core.session import Session
 from bot.core.turn import Conversation, Turn
+from bot.core.values import json_text, optional_time_text
 from bot.store.commit import turn_row
-from bot.store.rows import json_text, optional_time_text
 from bot.store.trace_rows import conversations
 
 
