@@ -124,6 +124,7 @@ class Engine:
             metrics=self._metrics,
             alarms=self.alarms,
         )
+        self.wake = self._loop.wake  # there is something to read in the inbox
         self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
         self._delivery = Delivery(
             gateway,
@@ -194,10 +195,6 @@ class Engine:
         self._http_calls.cache.clear()
         self._loop.advance = partial(advance, program.library)
         self._loop.dead_letter_hooks = self._python_calls.dead_letter_hooks
-
-    def wake(self) -> None:
-        """Say that there is something to read in the inbox."""
-        self._loop.wake()
 
     def operate(self, request: Request) -> Answer:
         """Do what an operator asks: see `bot.runtime.operator_requests.operate`; for ``{"do": "gateway"}``, `bot.runtime.gateway_commands`.

@@ -60,7 +60,8 @@ def read_flow(
     trigger = read_trigger(fields, variables)
     inner = fields.fields_meant("defaults")
     defaults = bot.defaults if inner is None else read_defaults(inner).over(bot.defaults)
-    known, handlers, kinds = {**bot.common, **variables}, extensions.handlers, all_kinds(extensions.verbs)
+    known, handlers = {**bot.common, **variables}, extensions.handlers
+    kinds = all_kinds(extensions.verbs) if extensions.verbs else KINDS
     reading = ReadContext("", problems, known, handlers, None, {}, documents, bot.ai, bot.services, bot.hours, kinds)
     steps, unreadable = _read_steps(fields, defaults, reading)
     interrupted = fields.choice("interrupted", INTERRUPTED)
