@@ -1,1 +1,1 @@
-"""The checker: what would go wrong in a bot that loads, found without serving it. `prove` is where it begins."""
+"""The checker: finds what would go wrong in a bot that loads, without serving it. `prove` is its entry point."""

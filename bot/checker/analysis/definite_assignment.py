@@ -22,13 +22,14 @@ from bot.checker.analysis.transfer_functions import (
 from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 
 By = EdgeTransfer | Root | None
-"""An edge, the flow that was opened, or (None) going back to a flow that rested."""
+"""How a conversation got to a step: by an edge, by a root that opened the flow, or (None) by a return to a flow that waited."""
 
 
 class Arrival(NamedTuple):
-    """How a conversation got to a step with a variable that is null: from where, and by what.
+    """How a conversation got to a step at which a variable is null: from which step, and by what.
 
-    ``null`` was known to be null there before: following that back never meets the same variable of a step twice.
+    ``null`` are the variables that were null at that step before. So a search backwards never meets the same variable
+    of a step twice.
     """
 
     place: Place
@@ -37,29 +38,31 @@ class Arrival(NamedTuple):
 
 
 class DefiniteAssignment:
-    """What may be null: ``at`` each step, when a conversation gets there."""
+    """The variables that may be null when a conversation gets to a step: ``at`` each step."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self.nulls = graph.analysis(NullAnalysis)
         self.at: dict[Place, NullState] = {}
         self._came: dict[Place, list[tuple[VariableSet, Arrival]]] = {}
-        self._ends: dict[Place, NullState] = {}  # what may be null where the frame ends, from each step on
+        self._ends: dict[Place, NullState] = {}  # what may be null at the end of the frame, by the step before it
         self._failing: set[Place] = set()
         self.stack = FrameStack(graph)
         self._texts = dict(self._texts_at())
         self._transfers = dict(self._all_ways(graph.analysis(Reachability)))
         self._declarations = Declarations(graph, self.nulls, self._given())
         self._inputs = {id(root): self._given_to(root) for root in graph.roots}
-        self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by its first
-        self._before: dict[Place, list[Place]] = {place: [] for place in graph.steps}  # in the same frame
-        self._returning: dict[Place, list[Place]] = {}  # what leads back to each step
+        self._runs_of: dict[Place, list[Place]] = {}  # the steps that run a flow, by the flow's first step
+        self._before: dict[Place, list[Place]] = {
+            place: [] for place in graph.steps
+        }  # the steps before each step, in the same frame
+        self._returning: dict[Place, list[Place]] = {}  # the steps from which a conversation returns to each step
         self._link()
-        self._waiting: dict[Place, None] = {}  # in order, each once
+        self._waiting: dict[Place, None] = {}  # a queue in which each step stands once
         self._settle()
 
     def came(self, place: Place, name: VariableSet) -> Arrival | None:
-        """How a conversation got to a step with a variable that is null; None where a frame begins."""
+        """How a conversation got to a step at which a variable is null; None where a frame begins."""
         return next((came for names, came in self._came.get(place, ()) if names & name), None)
 
     def rested(self, place: Place, seen: OnRead = nobody_reads) -> NullState:
@@ -72,11 +75,11 @@ class DefiniteAssignment:
         return transfer.left(state, self._brought(transfer.edge, state), seen)
 
     def transfers(self, place: Place) -> Iterator[EdgeTransfer]:
-        """The edges from a step: failures only where it can fail."""
+        """The edges from a step. Those of failures are among them only where the step can fail."""
         return (transfer for transfer in self._transfers[place] if place in self._failing or not transfer.fails)
 
     def transfers_in_frame(self, place: Place) -> Iterator[EdgeTransfer]:
-        """Those on which a conversation stays in its frame, or by which the frame ends."""
+        """The edges by which a conversation stays in its frame, or by which the frame ends."""
         return (
             transfer
             for transfer in self.transfers(place)
@@ -90,7 +93,7 @@ class DefiniteAssignment:
         )
 
     def inputs_of(self, root: Root) -> TransferFunction:
-        """What goes into a flow that is opened."""
+        """The transfer function of the inputs of a flow that is opened."""
         return self._inputs[id(root)]
 
     # -- preparing -------------------------------------------------------------------------------------------------
@@ -107,7 +110,7 @@ class DefiniteAssignment:
             yield place, [EdgeTransfer(edge, step, flow, outcomes.get(edge.outcome), self.nulls) for edge in edges]
 
     def _given(self) -> dict[str, VariableSet]:
-        """The variables that the steps of each flow give something to."""
+        """The variables that get a value at the steps of each flow."""
         found = dict.fromkeys(self._graph.library.flows, 0)
         for (flow, _), transfers in self._transfers.items():
             for transfer in transfers:
@@ -115,7 +118,7 @@ class DefiniteAssignment:
         return found
 
     def _given_to(self, root: Root) -> TransferFunction:
-        """The inputs of a flow that is opened, evaluated where it is opened."""
+        """The inputs of a flow that is opened. They are evaluated in the frame that opens it."""
         flow = self._graph.flow(root.place if root.by is None else root.by)
         return TransferFunction.of(((item.name, item.value) for item in root.inputs), flow, self.nulls)
 
@@ -171,14 +174,14 @@ class DefiniteAssignment:
     def _go_on(self, edge: Edge, past: NullState, came: tuple[Place, By]) -> None:
         if edge.target is not None and self.stack.goes_over(edge):
             met = self._declarations.crossed(edge, past)
-            if edge.returns:  # what had a value there has it still, but for what was given null since then
+            if edge.returns:  # a variable that has a value there still has it, unless it was set to null since then
                 met = NullState(met.unset & self.at.get(edge.target, NullState()).unset, met.emptied)
             self._meet(edge.target, met, came)
         elif _ends(edge):
             self._end(edge.source, past)
 
     def _meet(self, place: Place, state: NullState, came: tuple[Place, By] | None) -> None:
-        """Note that a conversation may get to a step in this state."""
+        """Note that a conversation may get to a step in this state, and look at the step again if that is new."""
         known = self.at.get(place)
         met = state if known is None else known | state
         if met != known:
@@ -192,7 +195,7 @@ class DefiniteAssignment:
     # -- failures --------------------------------------------------------------------------------------------------
 
     def _noting(self, place: Place) -> OnRead:
-        """Note that a step may fail where null shows or fails: an empty text is no message."""
+        """Note that a step may fail: where null leaves a hole, the text may be empty, and an empty text is no message."""
 
         def note(text: AnalysedText, read: NullEffect) -> None:
             if read.holes | read.fails:
@@ -206,7 +209,7 @@ class DefiniteAssignment:
         return place in self._failing
 
     def _is_unsure(self, place: Place) -> bool:
-        """Whether a step may fail without any null."""
+        """Whether a step may fail although no variable is null."""
         step = self._graph.steps[place]
         breaks = any(edge.cause is Cause.FAILED for edge in self._graph.edges[place])
         if (
@@ -221,7 +224,9 @@ class DefiniteAssignment:
     # -- flows that are run ----------------------------------------------------------------------------------------
 
     def _end(self, place: Place, state: NullState) -> None:
-        """Note how the frame may end from a step on: so it may from all that leads there, and the step that runs it goes on."""
+        """Note the state in which the frame may end after a step, and so after all steps before it. The steps that
+        run the flow are looked at again.
+        """
         waiting = [place]
         while waiting:
             here = waiting.pop()
@@ -233,7 +238,7 @@ class DefiniteAssignment:
                 self._waiting |= dict.fromkeys(run for run in self._runs_of.get(here, ()) if run in self.at)
 
     def _brought(self, edge: Edge, state: NullState) -> BroughtBack | None:
-        """What the flow that a step has run gives to our variables."""
+        """The variables that get an output of the flow that a step has run, and those of them that may be null."""
         if edge.cause is not Cause.FLOW or not edge.success:
             return None
         given = null = 0
@@ -248,7 +253,7 @@ class DefiniteAssignment:
         return given, null
 
     def _opened(self, root: Root, state: NullState) -> NullState:
-        """What a flow begins with, where this may be null at the step that opens it."""
+        """The state at the first step of a flow that is opened, by the state at the step that opens it."""
         fresh = self._declarations.fresh(root)
         if root.by is not None:
             fresh = fresh.known(self._declarations.kept_by_both(root.by, root.place) & ~state.null)
@@ -259,5 +264,5 @@ class DefiniteAssignment:
 
 
 def _ends(edge: Edge) -> bool:
-    """Whether a frame ends by an edge so that what runs it goes on."""
+    """Whether a frame ends by an edge, and the step that ran its flow goes on."""
     return edge.target is None and not (edge.ends_all or edge.expires or edge.breaks)

@@ -1,7 +1,7 @@
-"""Frames: which flows are open below a step, and what the variables of a frame are where a flow declares them.
+"""Frames: which flows are open below a step, and which variables of a frame have a value.
 
-A transition to a flow that is open further down goes back to it instead: it has its own variables still, and what ran above
-it is over (docs/language/flows.md).
+A transition to a flow that is open further down returns to it: that flow still has its own variables, and the flows
+above it end (docs/language/flows.md).
 """
 
 from collections import deque
@@ -17,12 +17,12 @@ from bot.types.text_types import LONGEST, TextVariable
 from bot.types.variable import Variable
 
 _CUTS_IN = "interrupt"
-_ANYBODY: Place = ("", "")  # stands for the beginnings of all flows that cut in on others
+_ANYBODY: Place = ("", "")  # stands for the first steps of all flows that interrupt others
 
 
 class FrameStack:
-    """The frames of a bot, on top of each other. ``returns`` are, by a step at which a conversation rests further down, the
-    steps to which a flow above it goes back.
+    """The frames that may lie on top of each other. ``returns`` are, for each step at which a conversation may wait
+    further down, the steps to which a flow above it returns.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -31,7 +31,7 @@ class FrameStack:
         plans = (plan for step in graph.steps.values() for plan in step.options.schedule)
         self._planned = {graph.opened_by(plan.target.text) for plan in plans if plan.busy == _CUTS_IN}
         self.returns: Mapping[Place, tuple[Place, ...]] = self._find_returns()
-        self._below: dict[Place, int] = {}  # the flows that are open further down for certain
+        self._below: dict[Place, int] = {}  # the flows that are certainly open further down
         self._settle()
 
     def goes_over(self, edge: Edge) -> bool:
@@ -39,7 +39,7 @@ class FrameStack:
         return edge.target is not None and self._stays(edge, edge.target, self._below.get(edge.source, 0))
 
     def path_back(self, place: Place, target: Place) -> tuple[Edge, ...]:
-        """A shortest path from what is opened on top of a step back to its flow, at another step."""
+        """A shortest path from a flow that is opened on top of a step back to the step's flow, at another step."""
         waiting = deque[tuple[Place, tuple[Edge, ...]]]((begun, ()) for begun in self._begun_above(place))
         seen = {begun for begun, _ in waiting}
         while waiting:
@@ -63,12 +63,12 @@ class FrameStack:
     # -- what may be gone back to ----------------------------------------------------------------------------------
 
     def _interrupters(self) -> Iterator[Place]:
-        """Where the flows begin that interrupt others."""
+        """The first steps of the flows that interrupt others."""
         yield from self._planned
         yield from (root.place for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
 
     def _above(self, place: Place) -> Iterator[Place]:
-        """Where the frames begin that may be opened on top of a step."""
+        """The first steps of the frames that may be opened on top of a step."""
         yield from (root.place for root in self._graph.roots_by.get(place, ()) if root.opening is Opening.RUN)
         if self._graph.takes_words(place) and (self._planned or self._graph.flow(place).interrupted is not None):
             yield _ANYBODY
@@ -85,7 +85,7 @@ class FrameStack:
         return found
 
     def _gone_over_to(self, entered: "_Entered") -> Mapping[Place, int]:
-        """By each step, the steps of other flows that are transitions' targets from there on, in its frame or above it."""
+        """For each step, the steps of other flows that transitions lead to after it, in its frame or in frames above."""
         graph, found = self._graph, dict[Place, int]()
         onward = {
             place: [*self._above(place), *(edge.target for edge in graph.edges[place] if edge.target is not None)]
@@ -129,7 +129,7 @@ class FrameStack:
 
 
 class _Entered:
-    """Sets of steps to which other flows lead, as bits: every step of a bot has such a set."""
+    """Sets of steps to which transitions from other flows lead, as bits of a number."""
 
     def __init__(self, edges: Iterable[Edge]) -> None:
         self._places = sorted({edge.target for edge in edges if edge.target is not None and _goes_over(edge)})
@@ -140,11 +140,11 @@ class _Entered:
         self._known: dict[int, tuple[Place, ...]] = {}
 
     def by(self, edge: Edge) -> int:
-        """The step that an edge goes over to, if it does."""
+        """The step of another flow that an edge leads to, as a set; empty where it leads to none."""
         return self._bits[edge.target] if edge.target is not None and _goes_over(edge) else 0
 
     def within(self, bits: int, flow: str) -> tuple[Place, ...]:
-        """Those of a set that are steps of a flow, in order."""
+        """The members of a set that are steps of a flow, in order."""
         bits &= self._of_flow.get(flow, 0)
         if bits not in self._known:
             self._known[bits] = tuple(self._places[bit.bit_length() - 1] for bit in bits_of(bits))
@@ -156,7 +156,7 @@ def _goes_over(edge: Edge) -> bool:
 
 
 class Declarations:
-    """The declarations of all flows. ``given`` are the variables that something gives a value, by flow."""
+    """The declared variables of all flows. ``given`` are the variables that get a value somewhere, by flow."""
 
     def __init__(self, graph: Graph, nulls: NullAnalysis, given: Mapping[str, VariableSet]) -> None:
         self._graph = graph
@@ -171,11 +171,15 @@ class Declarations:
         self._misfits: dict[tuple[str, str], VariableSet] = {}
 
     def at(self, place: Place) -> VariableSet:
-        """The variables that a frame may have at a step: the flow's own, and those of flows that it has been in."""
+        """The variables that a frame may have at a step: those of the step's flow, and of flows that the frame has
+        been in before.
+        """
         return self._before[place[0]]
 
     def fresh(self, root: Root) -> NullState:
-        """What a frame begins with, inputs aside. What a program starts is given all that nothing in the flow gives."""
+        """The variables that may be null when a frame begins, inputs aside. A program that starts a flow is expected
+        to give it every variable that nothing in the flow sets.
+        """
         flow = self._graph.library.flows[root.place[0]]
         known = self._initial[flow.name]
         match root.opening:
@@ -186,12 +190,13 @@ class Declarations:
         return NullState(self._nulls.everything & ~known)
 
     def kept_by_both(self, place: Place, other: Place) -> VariableSet:
-        """The variables that are kept with the contact wherever the flows of both steps give them a value."""
+        """The kept variables (`keep`) that get a value in the flows of both steps."""
         return self._kept[place[0]] & self._kept[other[0]]
 
     def crossed(self, edge: Edge, state: NullState) -> NullState:
-        """What may be null where the frame goes over to another flow: what it has no value for begins as declared
-        there, and what does not fit what it is there begins anew.
+        """What may be null after a transition to another flow in the same frame. Variables that have no value yet get
+        the first value that this flow declares. Variables whose value does not fit this flow's declaration get it,
+        too.
         """
         here, there = edge.source[0], edge.source[0] if edge.target is None else edge.target[0]
         if here == there:
@@ -202,7 +207,7 @@ class Declarations:
         return NullState(state.unset & ~begun | self._misfits[here, there], state.emptied)
 
     def _spread(self, own: Mapping[str, VariableSet]) -> dict[str, VariableSet]:
-        """What each flow has, and the flows from which frames go over to it."""
+        """For each flow, its own variables together with those of the flows from which transitions lead to it."""
         found = dict(own)
         waiting = list(found)
         while waiting:
@@ -224,14 +229,14 @@ def _with_value(flow: Flow) -> list[str]:
 
 
 def _carries(ours: Variable, theirs: Variable) -> bool:
-    """Whether each value of one variable is one of another: of its type, or a text, which many types can be."""
+    """Whether every value of one variable is a value of another: they have the same type, or the other is a text that takes it."""
     if theirs.type == "text":
         return theirs.may_be_made_of(ours.kind)
     return (ours.type, theirs.type) == ("integer", "number") or ours.type == theirs.type
 
 
 def _by_pattern(flow: Flow) -> list[str]:
-    """The variables that have a value whatever message starts the flow; none where words start it, too."""
+    """The variables that have a value whatever message starts the flow: none if words start it, too."""
     start = flow.trigger
     if start is None or start.pattern is None or start.words or start.otherwise:
         return []

@@ -22,8 +22,8 @@ from bot.steps.step_facts import RestFor
 
 @dataclass(frozen=True, slots=True)
 class FlowLoad:
-    """The most messages of a flow: of the turn that begins it, of any turn from one of its steps on, and of a
-    conversation that begins it. None where there is no end: a conversation goes round by the step ``cycle``.
+    """The most messages of a flow: in its first turn, in any later turn, and in one conversation. None where there is
+    no limit: the conversation goes round in a cycle through the step ``cycle``.
     """
 
     flow: str
@@ -34,10 +34,7 @@ class FlowLoad:
 
 
 def flow_loads(library: Library) -> list[FlowLoad]:
-    """What each flow can send.
-
-    Of a conversation it is not counted what is sent again in return for a wrong answer or a word.
-    """
+    """The loads of all flows. Messages that are repeated after a wrong answer or a word are not counted."""
     graph = Graph(library)
     turns, conversations = TurnLoads(graph), _ConversationLoads(graph)
     found = []
@@ -53,8 +50,10 @@ def flow_loads(library: Library) -> list[FlowLoad]:
 
 @dataclass(frozen=True, slots=True)
 class ModelLoad:
-    """The most that one contact can cost a day at a step that asks a model: tokens, requests that a model may have read,
-    and calls of tools; None where there is no end. ``request`` is what one request counts at most.
+    """The most that one contact can cost a day at a step that asks a model: tokens, requests and calls of tools. None
+    where there is no limit.
+
+    ``request`` is the most tokens that one request counts.
     """
 
     place: Place
@@ -65,22 +64,22 @@ class ModelLoad:
 
     @property
     def tokens(self) -> int | None:
-        """The contact's budget, and what is under way when it is used up."""
+        """The contact's budget, and the tokens of the requests that are open when it is used up."""
         return None if self.contact is None else self.contact + self.at_once * self.request
 
     @property
     def requests(self) -> int | None:
-        """Each takes `LEAST_COUNTED` tokens of the budget at least."""
+        """The most requests: each takes at least `LEAST_COUNTED` tokens of the budget."""
         return None if self.contact is None else -(-self.contact // LEAST_COUNTED) + self.at_once - 1
 
     @property
     def calls(self) -> int | None:
-        """A turn begins with a request."""
+        """The most calls of tools. Each turn begins with a request."""
         return None if self.requests is None else self.requests * self.each
 
 
 def model_loads(library: Library) -> list[ModelLoad]:
-    """What each step can cost that asks a model."""
+    """The load of each step that asks a model."""
     found = []
     for flow in library.flows.values():
         for step in flow.steps.values():
@@ -92,7 +91,7 @@ def model_loads(library: Library) -> list[ModelLoad]:
 
 
 class _ConversationLoads:
-    """The most messages from a step on: the longest path, in messages in place of seconds."""
+    """The most messages of a conversation from each step on: a longest path whose lengths are messages, not seconds."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -105,7 +104,7 @@ class _ConversationLoads:
         return _counted(self._longest.seconds[self._nodes.first(place)])
 
     def cycle(self, place: Place) -> Place | None:
-        """A step that such a conversation reaches again and again: the first that waits, if one does."""
+        """A step that such a conversation reaches again and again: the first one that waits, else any."""
         node: Node | None = self._nodes.first(place)
         while node is not None:
             component = self._longest.components[node]
@@ -139,7 +138,7 @@ class _ConversationLoads:
 
 
 def _counts(edge: Edge) -> bool:
-    """Whether an edge counts: not one that the contact can take again and again, nor one on which something fails."""
+    """Whether an edge counts: not if the contact can take it any number of times, and not if something fails on it."""
     goes_round = edge.again and edge.cause is Cause.REPLY
     return not (edge.fails or edge.returns or edge.word is not None or goes_round or keeps_waiting(edge))
 
@@ -149,11 +148,11 @@ def _counted(messages: float) -> int | None:
 
 
 _AT_ONCE = (Cause.FLOW, Cause.FAILED)
-"""How a flow that is run may end in the turn that opens it."""
+"""The ways in which a flow that is run may end within the turn that opens it."""
 
 
 class FrameLoad(NamedTuple):
-    """What is sent from a node to the end of its frame, where one turn can get there."""
+    """A node for what a turn sends from a step to the end of its frame, where one turn can get that far."""
 
     step_node: StepNode
 
@@ -172,7 +171,7 @@ class TurnLoads:
         self._longest = LongestPaths(by_node(self._constraints()), bounds)
 
     def most(self, place: Place) -> float:
-        """The most messages from a step on, with the step's own; `UNBOUNDED` where there is no end."""
+        """The most messages of a turn from a step on, the step's own included; `UNBOUNDED` where there is no limit."""
         return self._longest.seconds[self._nodes.first(place)]
 
     def after_rest(self, place: Place) -> float:
@@ -184,7 +183,7 @@ class TurnLoads:
         return max(turns)
 
     def onward(self, place: Place) -> list[Place]:
-        """Where a turn can go on from a step, and the flows that it runs meanwhile."""
+        """The steps at which a turn can go on from a step, and the flows that run in between."""
         opened = (first.place for first, _ in self._nodes.run_at(place))
         return [*opened, *(step_node.place for edge in self._at_once(place) for step_node in self._after(edge))]
 
@@ -200,7 +199,7 @@ class TurnLoads:
                 yield from self._left_by(edge)
 
     def _come_to(self, place: Place) -> Iterator[tuple[Node, Constraint]]:
-        """What a step sends, and what the flows send that it runs: all but the last of them to their ends."""
+        """The constraints of a step: its own messages, and those of the flows that it runs."""
         put, own = self._nodes.put(place), self._graph.steps[place].kind.most_messages
         yield put, Constraint(own)
         for opened, most in self._nodes.run_at(place):
@@ -220,7 +219,7 @@ class TurnLoads:
             yield FrameLoad(here), Constraint(sent, FrameLoad(after), inner, times)
 
     def _at_once(self, place: Place) -> Iterator[Edge]:
-        """The edges that a turn can take through a step: past a wait too, if that may be over when it is reached."""
+        """The edges that a turn can take through a step. A turn passes a wait if its time may be over when the step is entered."""
         passes = not self._graph.steps[place].kind.pauses
         causes = (Cause.TURN, *_AT_ONCE) if passes else (Cause.TIME,) if place in self._over else ()
         for edge in self._graph.edges[place]:
@@ -228,26 +227,28 @@ class TurnLoads:
                 yield edge
 
     def _after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """Where a turn goes on past an edge: not where the step only goes on waiting, nor past a question that is returned to."""
+        """Where a turn goes on after an edge. It stops where the step goes on waiting, and at a question to which the
+        edge returns.
+        """
         return self._nodes.after(edge) if edge.puts and not edge.returns else ()
 
     def _said(self, edge: Edge) -> int:
-        """The messages of an edge, with that of a question to which it returns."""
+        """The messages that are sent on an edge, including a question that is asked again."""
         returned = edge.target if edge.returns else None
         return messages_said(edge) + (0 if returned is None else self._graph.steps[returned].kind.most_messages)
 
     def _once(self) -> Iterator[StepNode]:
-        """The waits that a turn passes once at most: their moment moves on."""
+        """The steps whose wait a turn passes at most once, because the time that they wait for moves on."""
         changing = (place for place in self._over if self._waits.moves_on(place, self._given_around(place)))
         return map(self._nodes.put, changing)
 
     def _given_around(self, place: Place) -> set[str]:
-        """The variables that are given something where a turn goes round and round with a step."""
+        """The variables that get a value on the cycles of a turn through a step."""
         return {name for each in self._circles[place] for name in self._given_by(each)}
 
     @cached_property
     def _circles(self) -> Mapping[Place, Sequence[Place]]:
-        """By each step those between which a turn can go round and round with it."""
+        """For each step, the steps of the cycles that a turn can take through it."""
         found = strongly_connected_components({place: self.onward(place) for place in self._graph.steps})
         return {place: component for component in found for place in component}
 
@@ -268,23 +269,23 @@ class TurnLoads:
 
 
 class PassableWaits:
-    """The waits of a bot that are for a point in time, or for an office to open."""
+    """Finds the steps at which a wait may be over when a turn gets there: they wait for a point in time, or for opening hours."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
     def may_be_over(self, place: Place) -> bool:
-        """Whether a step may wait for something that has already happened."""
+        """Whether a step may wait for a time that has passed already."""
         kind = self._graph.steps[place].kind
         if kind.rest is None or kind.rest.what is not RestFor.TIME or kind.rest.longest is not None:
             return False
         return kind.rest.over or all(self._may_have_passed(moment, place) for moment in kind.moments())
 
     def moves_on(self, place: Place, given: Collection[str]) -> bool:
-        """Whether a step may wait for another point in time when a turn reaches it again.
+        """Whether a step may wait for another time when a turn reaches it again. ``given`` are the variables that get
+        a value in between.
 
-        ``given`` are the variables that are given something meanwhile. What is reckoned from now and from variables is
-        taken to be in the future.
+        A time that is computed from now and from variables is taken to be in the future.
         """
         return any(
             moment.calls or not moment.names.isdisjoint(given) or (moment.names & CLOCK and moment.names - CLOCK)
@@ -292,7 +293,7 @@ class PassableWaits:
         )
 
     def _may_have_passed(self, moment: Template, place: Place) -> bool:
-        """A moment computed from now alone, which has not passed whenever it is evaluated, is in the future."""
+        """Whether the time may have passed. One that is computed from now alone is always in the future."""
         reckoned = moment.names and moment.names <= CLOCK
         return not reckoned and any(case.kind is not ValueKind.DURATION for case in self._cases(moment, place))
 

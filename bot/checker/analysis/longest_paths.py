@@ -1,7 +1,7 @@
-"""Longest paths: how long each node takes at most, where nodes depend on each other.
+"""Longest paths: the greatest time of each node, where the time of a node depends on other nodes.
 
-Strongly connected components are solved one after the other, those first on which others depend. A cycle that takes time
-is `UNBOUNDED`, unless the steps on it have a bound on their visits.
+Strongly connected components are solved one after another, first those that others depend on. A cycle that takes time
+is `UNBOUNDED`, unless the steps on it have a limit of visits.
 """
 
 from collections import defaultdict, deque
@@ -15,22 +15,22 @@ from bot.checker.graph.traversal import strongly_connected_components
 
 DAY = 24 * 3600.0
 UNBOUNDED = 1e12
-"""Seconds, or messages: without end. A number, so that it can be added to and multiplied."""
+"""Seconds, or messages, without a limit. It is a number, so that it can be added and multiplied."""
 MOST_CUTS = 20
-"""Bounded nodes that are looked at in one component; with more of them the component counts as unbounded."""
-_LONGEST_CYCLE_SHOWN = 120  # constraints of a path that goes round and round
+"""The most nodes with a limit of visits in one component. A component with more of them counts as unbounded."""
+_LONGEST_CYCLE_SHOWN = 120  # constraints of a cycle that are shown
 _NEVER = float("-inf")
 
 Node = Hashable
-"""What takes time."""
+"""Something that takes time: each module that builds a graph has its own nodes."""
 
 
 class Constraint(NamedTuple):
-    """One of the ways in which a node takes time: ``seconds``, plus what ``onward`` takes, plus ``times`` what ``inner``
-    takes. It is possible only where both are.
+    """One possible composition of a node's time: ``seconds``, plus the time of ``onward``, plus ``times`` the time of
+    ``inner``. It is possible only if both are.
 
-    ``edge`` is the edge that is taken, if any. ``anew``: the contact says something, so the time of ``onward`` does not count.
-    ``opens``: it leads into another frame, where visits are counted anew.
+    ``edge`` is the edge that is taken, if any. ``anew``: the contact says something, so the time of ``onward`` does
+    not count. ``opens``: it leads into another frame, where visits are counted from the beginning.
     """
 
     seconds: float = 0.0
@@ -43,12 +43,12 @@ class Constraint(NamedTuple):
 
     @property
     def needed(self) -> tuple[Node, ...]:
-        """The nodes without which it is impossible."""
+        """The nodes that must be possible for this constraint to be possible."""
         return tuple(each for each in (self.onward, self.inner) if each is not None)
 
     @property
     def counted(self) -> tuple[Node, ...]:
-        """The nodes whose time counts."""
+        """The nodes whose time is added."""
         onward = () if self.onward is None or self.anew else (self.onward,)
         return onward if self.inner is None or not self.times else (*onward, self.inner)
 
@@ -62,10 +62,7 @@ def by_node(constraints: Iterable[tuple[Node, Constraint]]) -> dict[Node, list[C
 
 
 class LongestPaths:
-    """The longest time of each node that is possible at all: ``seconds``, those first on which others depend.
-
-    ``bounds`` are how often a node is visited at most in one frame.
-    """
+    """The greatest time of each possible node in ``seconds``. ``bounds`` are the most visits of a node in one frame."""
 
     def __init__(self, constraints: Mapping[Node, Sequence[Constraint]], bounds: Mapping[Node, int]) -> None:
         self.seconds: dict[Node, float] = {}
@@ -78,9 +75,8 @@ class LongestPaths:
             self.components.update(dict.fromkeys(nodes, component))
 
     def path(self, node: Node) -> list[tuple[Node, Constraint]]:
-        """The nodes of a longest path, each with the constraint by which it goes on: as far as the contact's last message.
-
-        Of a path without an end it is the part that takes a day.
+        """The nodes of a longest path, each with the constraint that leads on, back to the contact's last message. Of
+        an unbounded path it is the part that takes a day.
         """
         found: list[tuple[Node, Constraint]] = []
         here: Node | None = node
@@ -106,7 +102,7 @@ class LongestPaths:
         return Component(nodes, dependencies, exits, {node: bounds[node] for node in nodes if node in bounds})
 
     def _known(self, constraint: Constraint) -> float:
-        """How long a constraint takes, as far as its nodes are solved."""
+        """The time of a constraint, as far as its nodes are solved."""
         found = constraint.seconds
         if constraint.onward is not None and not constraint.anew:
             found += self.seconds.get(constraint.onward, 0.0)
@@ -124,9 +120,8 @@ class ComponentExit(NamedTuple):
 
 
 class Dependency(NamedTuple):
-    """A node of a component depends on another, by a constraint that takes so long beside it.
-
-    ``several``: it takes as long once more as something in the component does.
+    """A dependency between two nodes of a component, with the time that the constraint adds. ``several``: the inner
+    node's time is added several times.
     """
 
     source: Node
@@ -137,17 +132,17 @@ class Dependency(NamedTuple):
 
     @property
     def onward(self) -> bool:
-        """Whether a path goes on by it."""
+        """Whether a path continues by it."""
         return self.target == self.constraint.onward
 
     @property
     def plain(self) -> bool:
-        """Whether it does so in the same frame, where visits are counted."""
+        """Whether a path continues by it in the same frame, where visits are counted."""
         return self.onward and not self.several and not self.constraint.opens
 
 
 class Component:
-    """Nodes that all depend on each other, or one alone. Each of ``exits`` is the longest by which its node leaves."""
+    """Nodes that all depend on each other, or one node alone. ``exits`` has the longest constraint by which each node leaves it."""
 
     def __init__(
         self,
@@ -161,15 +156,15 @@ class Component:
         self._dependencies = dependencies
         self._exits = exits
         self._bounds = bounds
-        self._rounds = 0.0  # how often its cycles are gone round, at most
+        self._rounds = 0.0  # how often its cycles are repeated, at most
 
     @property
     def endless(self) -> bool:
-        """Whether a path can go round for ever."""
+        """Whether a path can repeat a cycle without a limit."""
         return self._rounds >= UNBOUNDED
 
     def seconds(self) -> Mapping[Node, float]:
-        """How long each node takes. Where no cycle takes time, they all take as long as the longest exit."""
+        """The time of each node. Where no cycle takes time, all nodes take as long as the longest exit."""
         longest = self.exit.seconds
         if not any(each.seconds > 0 or (each.several and longest > 0) for each in self._dependencies):
             return dict.fromkeys(self.nodes, longest)
@@ -183,7 +178,9 @@ class Component:
     # -- cycles with bounds ----------------------------------------------------------------------------------------
 
     def _cuts(self) -> list[Node] | None:
-        """Bounded nodes, one at least on each cycle that takes time, the narrowest first; None where there are none such."""
+        """Nodes with a limit of visits, at least one on each cycle that takes time, the smallest limits first; None
+        where there are none such.
+        """
         cuts: list[Node] = []
         parts = [list(self.nodes)]
         while parts:
@@ -197,7 +194,7 @@ class Component:
         return cuts
 
     def _bounded(self, cuts: Sequence[Node]) -> Mapping[Node, float]:
-        """The longest from each node: to a cut, from cut to cut as often as they may be visited, and out."""
+        """The longest time of each node: to a cut, from cut to cut as often as their visits allow, and out of the component."""
         order = self._without(cuts, self.nodes)
         out = self._longest({node: found.seconds for node, found in self._exits.items() if node not in cuts}, order)
         to_cut = self._longest(dict.fromkeys(cuts, 0.0), order)
@@ -210,7 +207,7 @@ class Component:
         return {node: min(max(out[node], to_cut[node] + whole), UNBOUNDED) for node in self.nodes}
 
     def _longest(self, goals: Mapping[Node, float], order: Iterable[Sequence[Node]]) -> dict[Node, float]:
-        """The longest from each node to a goal; what the nodes of ``order`` lead to comes first in it."""
+        """The longest time from each node to a goal. In ``order`` each node stands behind those that it leads to."""
         found = dict(goals)
         for part in order:
             longest = max(max(found.get(node, _NEVER), self._next(node, found)) for node in part)
@@ -223,7 +220,7 @@ class Component:
         )
 
     def _without(self, cuts: Sequence[Node], nodes: Iterable[Node]) -> list[list[Node]]:
-        """What is left of some nodes without the cuts: components again, what they lead to first."""
+        """The nodes without the cuts, as components again. Each component stands behind those that it leads to."""
         left = {node for node in nodes if node not in cuts}
         onward = {
             node: [each.target for each in self._onward[node] if each.target in left] for node in nodes if node in left
@@ -240,9 +237,8 @@ class Component:
     # -- paths -----------------------------------------------------------------------------------------------------
 
     def path(self, node: Node) -> list[tuple[Node, Constraint]]:
-        """The nodes from one of them to the exit, each with its constraint: round and round first, where that takes time.
-
-        Where only the time of an inner node leads out, it goes on at the exit.
+        """The nodes from one of them to the exit, each with its constraint. A cycle that takes time comes first.
+        Where only an inner node's time leads out, the path continues at the exit.
         """
         found: list[tuple[Node, Constraint]] = []
         if self._cycle and (node == self._cycle[0].source or node in self._to_cycle):
@@ -253,7 +249,7 @@ class Component:
 
     @cached_property
     def _cycle(self) -> Sequence[Dependency]:
-        """A cycle that takes time; none where it leads through inner nodes."""
+        """A cycle that takes time; empty if it leads through inner nodes."""
         longest = max((each for each in self._dependencies if each.onward), key=lambda each: each.seconds, default=None)
         if longest is None or longest.seconds <= 0:
             return ()
@@ -274,7 +270,7 @@ class Component:
         return self._toward(self.exit.node)
 
     def _toward(self, end: Node) -> Mapping[Node, Dependency]:
-        """By each node the dependency by which it comes nearer to an end, over the fewest."""
+        """For each node, the dependency that leads to an exit over the fewest nodes."""
         before: dict[Node, list[Dependency]] = {}
         for each in self._dependencies:
             if each.onward and each.source != end:
@@ -290,7 +286,7 @@ class Component:
 
     @property
     def _rounds_shown(self) -> int:
-        """How often it goes round until a day is over."""
+        """How often a cycle is shown: until it has taken a day."""
         left = max(DAY - self.exit.seconds, 0.0)
         around = sum(each.seconds for each in self._cycle)
         return int(min(ceil(left / around), self._rounds, max(_LONGEST_CYCLE_SHOWN // len(self._cycle), 1)))
@@ -303,7 +299,7 @@ def _followed(node: Node, toward: Mapping[Node, Dependency]) -> Iterator[tuple[N
 
 
 def _possible(constraints: Mapping[Node, Sequence[Constraint]]) -> dict[Node, list[Constraint]]:
-    """The constraints of each node that are possible: all that they need is."""
+    """The possible constraints of each node: all nodes that they need are possible."""
     found: dict[Node, list[Constraint]] = {}
     users: defaultdict[Node, list[tuple[Node, Constraint, list[Node]]]] = defaultdict(list)
     ready = deque[tuple[Node, Constraint]]()

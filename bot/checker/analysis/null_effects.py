@@ -12,7 +12,7 @@ from bot.flow.definition import Flow
 from bot.steps.step_facts import Given, Null, Used
 
 VariableSet = int
-"""A set of names of variables: a bit for each."""
+"""A set of variables, by their names: one bit for each name in the bot."""
 
 _MAY_BE_FALSE = frozenset({ValueKind.BOOLEAN, ValueKind.NUMBER, ValueKind.LIST})
 _NULL: AbstractValues = frozenset({LOST})
@@ -44,11 +44,11 @@ class NullAnalysis:
 
     @property
     def everything(self) -> VariableSet:
-        """All names."""
+        """The set of all names."""
         return (1 << len(self._names)) - 1
 
     def of(self, *names: str) -> VariableSet:
-        """Names as a set, but for those that are no flow's."""
+        """The set of these names. A name that no flow declares is left out."""
         found = 0
         for name in names:
             found |= self._bits.get(name, 0)
@@ -63,19 +63,21 @@ class NullAnalysis:
     def each_null(
         self, null: VariableSet, kinds: Mapping[str, AbstractValues]
     ) -> Iterator[tuple[VariableSet, Mapping[str, AbstractValues]]]:
-        """Each of the variables, with the values of all where this one is null and the others are unknown."""
+        """For each variable of a set, the abstract values of all variables where this one is null and the others of
+        the set are unknown.
+        """
         names = list(self.names_in(null))
         usual = {**kinds, **dict.fromkeys(names, ANYTHING)}
         for name in names:
             yield self._bits[name], {**usual, name: _NULL}
 
     def kinds_of(self, names: Iterable[str], flow: Flow) -> Mapping[str, AbstractValues]:
-        """What these are where none is null, as far as they are variables of a flow."""
+        """The abstract values of the variables with these names, null aside."""
         kinds = self._kinds[flow.name]
         return {name: kinds[name] for name in names if name in kinds}
 
     def text(self, used: Used, flow: Flow) -> "AnalysedText":
-        """A text as it is evaluated in a flow. One that many steps inherit is the same."""
+        """The analysis of a text in a flow. A text that many steps inherit is analysed once."""
         key = (
             id(used.text),
             flow.name,
@@ -89,11 +91,11 @@ class NullAnalysis:
         return self._texts[key]
 
     def texts(self, uses: Iterable[Used], flow: Flow) -> list["AnalysedText"]:
-        """Several of them, without those that are always the same."""
+        """The analyses of several texts, without constant ones."""
         return [self.text(used, flow) for used in uses if not _is_constant(used.text)]
 
     def reads(self, text: Template | Expression) -> AbstractText:
-        """The same source, parsed once wherever it stands."""
+        """The abstract evaluation of a text. Equal sources are parsed once."""
         key = type(text), _source(text)
         if key not in self._reads:
             self._reads[key] = AbstractText(text)
@@ -101,7 +103,7 @@ class NullAnalysis:
 
 
 class AnalysedText:
-    """One text or expression of a flow, evaluated for whichever variables may be null."""
+    """One text or expression of a flow, evaluated for any set of variables that may be null."""
 
     def __init__(self, used: Used, flow: Flow, nulls: NullAnalysis) -> None:
         self.used = used
@@ -113,7 +115,7 @@ class AnalysedText:
         self._known: dict[VariableSet, NullEffect] = {}
 
     def read(self, null: VariableSet) -> NullEffect:
-        """What null does in it while these variables may be null."""
+        """The effect of null in it, where these variables may be null."""
         for given in self._given:
             null &= ~given.proves(null)
         null &= self.names
@@ -157,7 +159,7 @@ class AnalysedText:
 
 
 class ProvingCondition:
-    """A condition that holds: what it proves about variables that might be null."""
+    """A condition that is known to hold, and what it proves about variables that might be null."""
 
     def __init__(self, given: Given, flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()) -> None:
         self._given = given
@@ -167,7 +169,7 @@ class ProvingCondition:
         self._known: dict[VariableSet, VariableSet] = {}
 
     def proves(self, null: VariableSet) -> VariableSet:
-        """Those of the variables that are not null, since it would not hold with them."""
+        """The variables that are not null, because the condition would not hold with null."""
         null &= self._names
         if null not in self._known:
             reads = self._nulls.reads(self._given.condition)
@@ -180,7 +182,7 @@ class ProvingCondition:
 
 
 def _kinds_of(flow: Flow) -> Mapping[str, AbstractValues]:
-    """What the variables of a flow are where they are not null: a text is none that is empty, being an answer."""
+    """The abstract values of a flow's variables, null aside. A text is never empty, because it is an answer."""
     return {
         name: some(variable.kind, full=variable.kind not in _MAY_BE_FALSE, whole=variable.whole)
         for name, variable in flow.variables.items()

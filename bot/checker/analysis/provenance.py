@@ -11,15 +11,16 @@ from bot.checker.graph import AFTER_RUN, Edge, Graph, Place, Root
 from bot.steps.step_facts import FlowRun
 
 BroughtValue = tuple[FlowRun, str]
-"""A flow that was run, and the name of its variable that was brought back."""
+"""A flow that was run, and the variable of it that was brought back as an output."""
 
 
 @dataclass(slots=True)
 class NullOrigin:
-    """Where null comes from, as far as it is known. ``story`` are the edges from a beginning on.
+    """Where a null value comes from, as far as that is known.
 
-    ``opened`` is what opened the frame, where there was no value from its beginning on; ``edge`` is where null was given,
-    and ``brought`` what gave it there. ``over``: the step at which an open flow was gone back to, with its own variables.
+    ``story`` are the edges from the beginning of a conversation. ``opened`` is the root of the frame, if the variable
+    had no value from its beginning; ``edge`` is the edge that gave it null, and ``brought`` the output that did.
+    ``over`` is the step at which the conversation returned to an open flow, which has its own variables.
     """
 
     story: tuple[Edge, ...] = ()
@@ -43,7 +44,7 @@ class NullOrigin:
 
 
 class Provenance:
-    """Follows null back from where it is read."""
+    """Follows null values backwards from where they are read."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -71,7 +72,7 @@ class Provenance:
     def _before(
         self, transfer: EdgeTransfer, null: VariableSet, name: VariableSet, origin: NullOrigin, backwards: list[Edge]
     ) -> VariableSet:
-        """Which of those that were null before an edge made this variable null past it; none where the edge itself did."""
+        """Which variables that were null before an edge made this variable null on it; none where the edge itself did."""
         brought = self._brought(transfer, name)
         backwards.append(transfer.edge)
         if transfer.edge.cause in AFTER_RUN:
@@ -85,14 +86,14 @@ class Provenance:
         return 0
 
     def _handed(self, root: Root, null: VariableSet, name: VariableSet, origin: NullOrigin) -> VariableSet:
-        """Which of those that were null where a flow was opened went into this variable; none where it is not given there."""
+        """Which variables of the opening frame gave this variable its null value; none where it got no input."""
         functions = self._assigned.inputs_of(root)
         if not functions.names & name:
             origin.opened = root
         return next(bits_of(functions.copied(name, null)), 0)
 
     def _brought(self, transfer: EdgeTransfer, name: VariableSet) -> BroughtValue | None:
-        """The output of a flow that was run before an edge which a variable got."""
+        """The output of a flow that was run before an edge, if the variable gets it."""
         if transfer.edge.cause not in AFTER_RUN or not transfer.edge.success:
             return None
         runs = self._graph.steps[transfer.edge.source].kind.flows_run()
@@ -100,7 +101,7 @@ class Provenance:
         return next(((run, theirs) for run, ours, theirs in given if self._assigned.nulls.of(ours) == name), None)
 
     def _through(self, edge: Edge, brought: BroughtValue | None) -> tuple[Edge, ...]:
-        """A path through the flow that was run before an edge, to an end with a null output."""
+        """A path through the flow that was run before an edge, to an end at which the output is null."""
         for run in self._graph.steps[edge.source].kind.flows_run():
             first = self._graph.opened_by(run.flow)
             if brought is not None and (found := self._to_end_with(first, self._assigned.nulls.of(brought[1]))):
@@ -109,7 +110,7 @@ class Provenance:
         return ()
 
     def _to_end_with(self, first: Place, name: VariableSet) -> tuple[Edge, ...]:
-        """A path from where a frame begins to an end of it at which a variable may be null."""
+        """A path from the beginning of a frame to an end at which a variable may be null."""
         came: dict[Place, EdgeTransfer | None] = {first: None}
         waiting = deque([first])
         while waiting:
@@ -125,7 +126,7 @@ class Provenance:
     def _back_to(
         self, first: Place, transfer: EdgeTransfer, name: VariableSet, came: dict[Place, EdgeTransfer | None]
     ) -> tuple[Edge, ...]:
-        """The edges up to one, along which the variable is null as far as that can be followed."""
+        """The edges up to an edge along which the variable is null, as far as they can be followed."""
         backwards: list[Edge] = []
         place = transfer.edge.source
         name = self._before(transfer, self._assigned.at[place].null, name, NullOrigin(), backwards)

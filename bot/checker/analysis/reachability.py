@@ -7,7 +7,9 @@ from bot.checker.graph import AFTER_RUN, Cause, Edge, Graph, Opening, Place
 from bot.checker.graph.traversal import reachable
 
 LinkedPath = tuple["LinkedPath | None", Edge | None, "LinkedPath | None"]
-"""What came before, the last edge, and the path through the flow that it ran; without an edge, one path after another."""
+"""A path as a linked list: what came before, the last edge, and the path through the flow that this edge ran. Without
+an edge it is one path after another.
+"""
 
 
 def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
@@ -25,16 +27,16 @@ def edges_of(path: LinkedPath | None) -> tuple[Edge, ...]:
 
 
 def path_from(edge: Edge, inner: LinkedPath | None, onward: LinkedPath | None) -> LinkedPath:
-    """The path that begins with an edge and goes on."""
+    """The path that begins with an edge and continues with ``onward``."""
     first = None, edge, inner
     return first if onward is None else (first, None, onward)
 
 
 class Reachability:
-    """The steps that a conversation can reach, and those from which it can end.
+    """The steps that a conversation can reach, and the steps from which it can end.
 
-    ``ending`` are the steps from which a frame can end, by how it ends. Edges that return to an earlier step lead nowhere new,
-    and edges on which a text fails are not counted on.
+    ``ending`` are the steps from which a frame can end, by how it ends. Edges that return to an earlier step reach
+    nothing new. Edges on which a text fails do not count.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -54,15 +56,15 @@ class Reachability:
         return edges_of(self.reached[place])
 
     def can_end(self, place: Place) -> bool:
-        """Whether the frame can end from there, alone, or with what lies below it."""
+        """Whether the frame can end from this step, alone or together with the flows below it."""
         return place in self._leaving or any(place in found for found in self.ending.values())
 
     def can_be_taken(self, edge: Edge) -> bool:
-        """Whether an edge can be taken: one after a run cannot where the flow never ends like that."""
+        """Whether an edge can be taken. An edge after a `run` cannot be taken if the flow never ends in this way."""
         return edge.cause not in AFTER_RUN or self._inner(edge) is not None
 
     def _inner(self, edge: Edge) -> LinkedPath | None:
-        """A path through the flow that a step runs, to the end that the edge follows."""
+        """A path through the flow that a step runs, to the kind of end that the edge follows."""
         runs = self._graph.steps[edge.source].kind.flows_run()
         found = (self.ending[edge.cause].get(self._graph.opened_by(run.flow)) for run in runs)
         return next((path for path in found if path is not None), None)
@@ -83,7 +85,7 @@ class Reachability:
                 self._after_run(run, cause, waiting)
 
     def _after_run(self, run: Place, cause: Cause, waiting: deque[tuple[Place, Cause]]) -> None:
-        """The flow that a step runs can end: now what follows it can be reached."""
+        """The flow that a step runs can end: note that the frame can end by the edges after it."""
         for edge in self._graph.edges[run]:
             if edge.cause is cause and not edge.ends_all:
                 hows = [_how(edge)] if edge.target is None else [c for c in AFTER_RUN if edge.target in self.ending[c]]
@@ -103,11 +105,11 @@ class Reachability:
         return not edge.fails and not edge.returns and self.can_be_taken(edge)
 
     def _goes_below(self, edge: Edge) -> bool:
-        """Whether it goes back to a flow that is open below: the frame is over then, and no step gets its end."""
+        """Whether an edge returns to a flow that is open further down. The frame is over then, and its end reaches no step."""
         return edge.target is not None and edge.target[0] in self._below[edge.source[0]]
 
     def _find_leaving(self) -> set[Place]:
-        """The steps from which a frame can end together with what lies below it."""
+        """The steps from which a frame can end together with the flows below it."""
         edges = [edge for several in self._graph.edges.values() for edge in several if self._leads_on(edge)]
         before: dict[Place, list[Place]] = {opened: list(runs) for opened, runs in self._runs_of.items()}
         found = {edge.source for edge in edges if edge.ends_all}

@@ -1,6 +1,7 @@
 """Silent time: how long a contact may have been silent when a conversation reaches a step, on the longest path to it.
 
-The constraints come from the edges. What a flow that is run does to the time is summarised at its ends (`SubFlowSummaries`).
+The constraints come from the edges. The time that a flow takes which a step runs is summarised at its ends
+(`SubFlowSummaries`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,14 +22,14 @@ from bot.checker.graph import Cause, Edge, Graph, Opening, Place, Root
 from bot.checker.graph.traversal import reachable
 
 Sender = Place | Edge
-"""What sends messages: a step, or an edge on which something is said."""
+"""Something that sends messages: a step, or an edge on which something is said."""
 
-_MOST_SHOWN = 800  # steps and edges of a path, after which flows that run meanwhile are left out
-_MOST_FRAMES = 10  # on top of each other, on a path
+_MOST_SHOWN = 800  # steps and edges of a path; in longer ones the flows that run in between are left out
+_MOST_FRAMES = 10  # on top of each other, on one path
 
 
 class SilentTimes:
-    """The longest silence with which each step of a bot is reached, and each edge taken on which something is sent."""
+    """The longest silence at which each step is reached, and at which each edge is taken that sends something."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -39,13 +40,14 @@ class SilentTimes:
         self._longest = LongestPaths(constraints, dict((*self._nodes.bounds.items(), *self._summaries.bounds())))
 
     def before(self, sender: Sender) -> float | None:
-        """The seconds of silence with which something is sent, at most; None: it never is."""
+        """The longest silence in seconds at which something is sent; None: it is never sent."""
         return self._longest.seconds.get(self._node(sender))
 
     def first(self, late: Iterable[Sender]) -> Mapping[Sender, Sender]:
-        """By each message that comes too late the first such since the contact's last message, on the longest path to it.
+        """For each message that may come too late, the first such message since the contact's last one, on the
+        longest path to it.
 
-        One that a bound on visits may lead past may not be sent at all, so it stands for no other.
+        A message that a limit of visits may skip is perhaps not sent at all, so it stands for no other.
         """
         unsure = {self._nodes.put(entered.place) for entered in self._nodes.bounds}
         senders = {self._node(sender): sender for sender in late}
@@ -56,14 +58,14 @@ class SilentTimes:
         return {sender: senders[_last(node, before)] for node, sender in senders.items()}
 
     def path_to(self, sender: Sender) -> tuple[Edge, ...]:
-        """A path from a beginning on which the silence is as long as that, or a day."""
+        """A path from a beginning on which the silence is as long as that; of an unbounded silence, a day."""
         node = self._node(sender)
         since = [each for each in self._in_order(node) if isinstance(each, Edge)]
         before = self._longest.path(node)[-1][1]
         return (*self._path_before(before), *since)
 
     def _path_before(self, last: Constraint) -> tuple[Edge, ...]:
-        """A shortest path to where the contact says something."""
+        """A shortest path to the step at which the contact says something."""
         reachability = self._graph.analysis(Reachability)
         heard_at = last.onward.place if isinstance(last.onward, StepNode) else None
         return reachability.path_to(heard_at) if heard_at is not None and heard_at in reachability.reached else ()
@@ -72,7 +74,7 @@ class SilentTimes:
         return sender if isinstance(sender, Edge) else self._nodes.put(sender)
 
     def _since_reply(self, node: Node) -> list[Node | None]:
-        """The steps and edges of the longest path to a node after the contact's last message."""
+        """The steps and edges of the longest path to a node, from the contact's last message on."""
         found: list[Node | None] = []
         for each in self._in_order(node):
             if isinstance(each, Edge) and each.cause is Cause.REPLY:
@@ -81,17 +83,17 @@ class SilentTimes:
         return found
 
     def _in_order(self, node: Node) -> list[Node | None]:
-        """The nodes and edges of a longest path to a node, as they follow each other."""
+        """The nodes and edges of a longest path to a node, in order."""
         found: list[Node | None] = []
         for each, constraint in reversed(self._longest.path(node)):
             self._through(constraint, found, 0)
-            if not isinstance(each, Edge):  # one on which something is said is a node itself
+            if not isinstance(each, Edge):  # an edge on which something is said is a node itself
                 found.append(constraint.edge)
             found.append(each)
         return found
 
     def _through(self, constraint: Constraint, found: list[Node | None], depth: int) -> None:
-        """Add the same for the flow that runs meanwhile: from its beginning to its end."""
+        """Add the nodes and edges of the flow that runs in between, from its beginning to its end."""
         runs = constraint.inner is not None and not isinstance(constraint.inner, StepNode)
         if runs and depth < _MOST_FRAMES and len(found) < _MOST_SHOWN:
             for each, inner in self._longest.path(constraint.inner):
@@ -112,10 +114,12 @@ class SilentTimes:
         yield from self._come_back()
 
     def _opened(self, root: Root) -> Iterator[tuple[Node, Constraint]]:
-        """The silence with which a frame is opened. When a scheduled one is due is said by the edges of its step."""
+        """The constraints of a frame's first step. When a scheduled flow is due follows from the edges of the step
+        that schedules it.
+        """
         first = self._nodes.first(root.place)
         if root.by is None:
-            if root.opening is not Opening.TAP:  # which leads to where somebody has been
+            if root.opening is not Opening.TAP:  # such a tap returns to a step at which the conversation has been
                 yield first, Constraint(0.0 if root.opening in _SPOKEN else UNBOUNDED)
             return
         by = self._nodes.put(root.by)
@@ -126,11 +130,11 @@ class SilentTimes:
         else:
             yield first, Constraint(onward=by, opens=True)
             if any(run[0] == root.place and run[1] > 1 for timed in self.timed_edges[root.by] for run in timed.runs):
-                for end in self._nodes.every(root.place)[False]:  # the elements before
+                for end in self._nodes.every(root.place)[False]:  # of the elements before
                     yield first, Constraint(onward=by, inner=end, anew=end.heard, opens=True)
 
     def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
-        """An edge, and where it leads. One on which something is sent is a node of its own."""
+        """The constraints of an edge and of the steps that it leads to. An edge on which something is sent is a node of its own."""
         edge, taken = timed.edge, list(self._taken(timed))
         if speaks(edge) or edge.returns:
             yield from ((edge, each) for each in taken)
@@ -149,7 +153,7 @@ class SilentTimes:
                 )
 
     def _taken(self, timed: TimedEdge) -> Iterator[Constraint]:
-        """The silence with which an edge is taken."""
+        """The constraints under which an edge is taken."""
         edge, here = timed.edge, self._nodes.of(timed.edge)
         if edge.cause is Cause.REPLY:
             yield Constraint(onward=here, edge=edge, anew=True)
@@ -160,10 +164,10 @@ class SilentTimes:
             yield Constraint(timed.seconds, here, edge=edge)
 
     def _come_back(self) -> Iterator[tuple[Node, Constraint]]:
-        """The questions that are asked again after another flow, which a message started or a step had scheduled."""
+        """The constraints of questions that are asked again after another flow: one that a message started, or a scheduled one."""
         for flow in self._graph.library.flows.values():
             if flow.interrupted in ("resume", "ask"):
-                for place in self._cutting_in(flow.name):
+                for place in self._interrupting(flow.name):
                     yield from (
                         (_over(flow.name), Constraint(inner=end)) for end in self._nodes.first(place).ends[False]
                     )
@@ -176,8 +180,8 @@ class SilentTimes:
             yield here, Constraint(onward=here, inner=_over(place[0]), anew=True)
             yield here, Constraint(onward=_PLANNED, inner=here, times=0)
 
-    def _cutting_in(self, flow: str) -> Iterator[Place]:
-        """Where flows begin that interrupt this one. What is open below it does not."""
+    def _interrupting(self, flow: str) -> Iterator[Place]:
+        """The first steps of the flows that can interrupt this one. A flow that is open below it cannot."""
         never = {flow, *self._graph.below[flow]}
         roots = (root for root in self._graph.roots if root.opening is Opening.INTERRUPTION)
         return (root.place for root in roots if root.place[0] not in never)
@@ -187,27 +191,27 @@ _SPOKEN = (Opening.WORDS, Opening.WORD, Opening.INTERRUPTION)
 
 
 _PLANNED = "planned"
-"""The silence when a scheduled flow has ended that interrupted others."""
+"""The node for the end of a scheduled flow that has interrupted another one."""
 _FREE = {"after": "in no flow", "interrupt": "not with a person"}
-"""The silence when a scheduled flow need not wait any longer, by what it does while the contact is busy."""
+"""The nodes for the moment at which a scheduled flow need not wait any longer, by what it does while the contact is busy."""
 
 
 def _due(root: Root) -> Node:
-    """The silence when a scheduled flow can begin."""
+    """The node for the moment at which a scheduled flow can begin."""
     return "due", root.place, root.busy
 
 
 def _over(flow: str) -> Node:
-    """The silence when what interrupted a flow has ended."""
+    """The node for the end of the flows that have interrupted a flow."""
     return "over", flow
 
 
 _OPENING = (Opening.RUN, Opening.INTERRUPTION, Opening.PLAN)
-"""What opens frames on top of others, which go on when these have ended."""
+"""Openings of frames on top of others. The frames below continue when these have ended."""
 
 
 class SubFlowSummaries:
-    """The time from each step until its frame ends: in silence, and since the contact spoke on the way."""
+    """The time from each step to the end of its frame: without a word of the contact, and since their last word."""
 
     def __init__(self, graph: Graph, timed_edges: Mapping[Place, tuple[TimedEdge, ...]], nodes: StepNodes) -> None:
         self._graph = graph
@@ -215,7 +219,7 @@ class SubFlowSummaries:
         self._nodes = nodes
 
     def constraints(self) -> Iterator[tuple[Node, Constraint]]:
-        """The constraints of the ends."""
+        """The constraints of the ends of frames."""
         for place in self._in_frames():
             for timed in self._timed_edges[place]:
                 yield from self._on(timed)
@@ -227,12 +231,12 @@ class SubFlowSummaries:
                 yield from self._elements(opened, most - 1)
 
     def bounds(self) -> Iterator[tuple[Node, int]]:
-        """How often steps are visited on the way to an end."""
+        """The most visits of each step on the path to an end."""
         for step_node, most in self._nodes.bounds.items():
             yield from ((end, most) for ends in step_node.ends for end in ends)
 
     def run(self, timed: TimedEdge) -> Iterator[Ends]:
-        """The ends of the flows that run before an edge, those that it follows."""
+        """The ends of the flows that run before an edge, as far as the edge follows them."""
         for opened, most in timed.runs:
             ends = self._nodes.every(opened) if most > 1 else self._nodes.first(opened).ends
             yield ends[timed.edge.cause is not Cause.FLOW]
@@ -246,7 +250,9 @@ class SubFlowSummaries:
         return (timed.edge.target for timed in self._timed_edges[place] if timed.edge.target is not None)
 
     def _on(self, timed: TimedEdge) -> Iterator[tuple[Node, Constraint]]:
-        """An edge leads to the end of its frame, or on. What goes back to a flow below does neither."""
+        """The constraints of an edge: it leads to the end of its frame, or to another step. An edge that returns to a
+        flow below does neither.
+        """
         edge, here = timed.edge, self._nodes.of(timed.edge).ends
         if edge.target is None and not edge.ends_all:
             yield from self._link(timed, here[edge.expires or edge.breaks], (None, None))
@@ -275,7 +281,9 @@ class SubFlowSummaries:
             yield heard, Constraint(onward=later, edge=edge)
 
     def _elements(self, opened: Place, more: int) -> Iterator[tuple[Node, Constraint]]:
-        """A flow that runs for each element of a list: for none, or for one and so many more. The last one may expire."""
+        """The constraints of a flow that runs once for each element of a list: for no element, or for one and some
+        more. The last run may expire.
+        """
         ends, every = self._nodes.first(opened).ends, self._nodes.every(opened)
         (end, end_heard), (_, expires_heard) = ends
         yield every[False][0], Constraint()
@@ -287,7 +295,7 @@ class SubFlowSummaries:
 
 
 def _last(node: Node, onward: Mapping[Node, Node]) -> Node:
-    """Where nodes lead that lead to each other; of a cycle of them, where it begins."""
+    """The last node to which a node leads, one after another; of a cycle, the node at which it begins."""
     passed = [node]
     while onward[passed[-1]] not in passed:
         passed.append(onward[passed[-1]])

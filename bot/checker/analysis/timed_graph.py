@@ -1,4 +1,4 @@
-"""The nodes and edges for longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
+"""The nodes and edges of longest paths: steps before and after a visit is counted, ends of frames, and dwell times."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,22 +11,22 @@ from bot.steps.step_facts import RestFor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EndNode:
-    """The time from a step until its frame ends; where ``heard``, the time since the contact spoke on the way."""
+    """A node for the time from a step to the end of its frame. ``heard``: only the time since the contact's last word counts."""
 
     step_node: "StepNode"
     heard: bool
 
 
 Ends = tuple[EndNode, EndNode]
-"""In silence, and where the contact is heard on the way."""
+"""The ends of frames without a word of the contact, and those with one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepNode:
-    """A step as a node: with ``puts`` where it sends its message; without, where a visit is counted before that, or where
-    the path leads past it because its visits are used up.
+    """A step as a node. ``puts``: it sends its message. Otherwise its visit is not counted yet, or the path skips it
+    because its visits are used up.
 
-    ``ends`` are the ends of its frame: where it neither expires nor fails, and where it does.
+    ``ends`` are the ends of its frame: those without expiry or failure, and those by expiry or failure.
     """
 
     place: Place
@@ -45,7 +45,7 @@ def _ends_of(step_node: StepNode) -> tuple[Ends, Ends]:
 
 
 class StepNodes:
-    """The nodes of all steps. ``bounds`` are how often a step may be visited, where it says so."""
+    """The nodes of all steps. ``bounds`` are the most visits of each step that has a limit."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -64,30 +64,30 @@ class StepNodes:
         return self._put[place]
 
     def first(self, place: Place) -> StepNode:
-        """The node at which a frame begins that is opened at a step."""
+        """The node at which a frame begins, by its first step."""
         return self._entered.get(place) or self._put[place]
 
     def run_at(self, place: Place) -> list[tuple[StepNode, int]]:
-        """The nodes at which the flows begin that a step runs, each with how often in a row at most."""
+        """The nodes at which the flows begin that a step runs, each with how often it may run in a row."""
         runs = self._graph.steps[place].kind.flows_run()
         return [(self.first(self._graph.opened_by(run.flow)), run.most) for run in runs]
 
     def entered(self) -> Iterator[tuple[StepNode, StepNode]]:
-        """The nodes that count a visit, each with the node at which the step sends its message then."""
+        """The nodes that count a visit, each with the node at which the step then sends its message."""
         return ((step_node, self._put[place]) for place, step_node in self._entered.items())
 
     def every(self, place: Place) -> tuple[Ends, Ends]:
-        """The ends of all frames that are opened at a step one after the other, for the elements of a list."""
+        """The ends of all frames that a step opens one after another, for the elements of a list."""
         if place not in self._every:
             self._every[place] = _ends_of(self.first(place))
         return self._every[place]
 
     def of(self, edge: Edge) -> StepNode:
-        """The node from which an edge leads on."""
+        """The node from which an edge leads."""
         return (self._used_up if edge.outcome == "visits.else" else self._put)[edge.source]
 
     def after(self, edge: Edge) -> tuple[StepNode, ...]:
-        """The nodes that an edge leads to. None at the end of the frame."""
+        """The nodes to which an edge leads; none where the frame ends."""
         place = edge.target
         if place is None:
             return ()
@@ -101,7 +101,7 @@ class StepNodes:
 class TimedEdge:
     """An edge, and the longest dwell time before it: how long the contact is silent at the step, in seconds.
 
-    ``runs`` are the steps at which flows begin that run first, each with the most times in a row.
+    ``runs`` are the first steps of the flows that run before it, each with the most times in a row.
     """
 
     edge: Edge
@@ -110,7 +110,7 @@ class TimedEdge:
 
 
 def timed_edges(graph: Graph) -> Mapping[Place, tuple[TimedEdge, ...]]:
-    """The edges of each step, without those that make no difference to the time: one answer is like another."""
+    """The edges of each step. Edges that are equal for the time, such as several answers, are left out."""
     return {place: _different(graph, place, step) for place, step in graph.steps.items()}
 
 
@@ -120,12 +120,12 @@ def messages_said(edge: Edge) -> int:
 
 
 def speaks(edge: Edge) -> bool:
-    """Whether something is sent on an edge, or by a reminder."""
+    """Whether an edge or a reminder sends something."""
     return messages_said(edge) > 0 or edge.cause is Cause.REMINDER
 
 
 def keeps_waiting(edge: Edge) -> bool:
-    """Whether the conversation goes on waiting where it is: its time-out is not set anew."""
+    """Whether the conversation keeps waiting at its step. Its time-out does not begin again then."""
     return (edge.target is not None and not edge.puts) or (edge.cause is Cause.REMINDER and edge.again)
 
 
@@ -148,7 +148,7 @@ def _different(graph: Graph, place: Place, step: Step) -> tuple[TimedEdge, ...]:
 
 
 _APART = ("timeout", "visits.else")
-"""Outcomes that differ from others of the same cause: by one a flow expires, by the other its step is not visited."""
+"""Outcomes that differ from others of the same cause: one expires the flow, the other skips the step."""
 
 
 def _reminders(step: Step, stays: bool) -> int:
@@ -165,7 +165,7 @@ def _reminders(step: Step, stays: bool) -> int:
 
 
 def _seconds(step: Step, edge: Edge, reminders: int) -> float:
-    """The longest dwell time at a step until it is left by an edge without a word (docs/language/time.md)."""
+    """The longest dwell time at a step before it is left by an edge without a word of the contact (docs/language/time.md)."""
     rest, remind = step.kind.rest, step.defaults.remind
     reminded = 0.0 if remind is None or remind.after is None else remind.after.total_seconds() * reminders
     match edge.cause:

@@ -1,6 +1,6 @@
-"""Transfer functions: what a step and each edge from it do to variables that may be null.
+"""Transfer functions: how a step and each edge from it change which variables may be null.
 
-A text that fails with null lets nobody past it; an assigned value makes its variable known, or null.
+After a text that fails with null, its variables are not null. An assigned value makes its variable known, or null.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,14 +17,14 @@ from bot.steps.step_options import StepOptions
 from bot.steps.transition import Transition, templates_in
 
 WrittenValue = tuple[str, Any]
-"""A variable's name, and its value as `bot.steps.transition.value_of` read it."""
+"""A variable's name, and the value that is written for it, as `bot.steps.transition.value_of` read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NullState:
     """The variables of a frame that may be null: ``unset`` ones have no value yet, ``emptied`` ones were set to null.
 
-    Those that the frame has not declared yet are unset.
+    Variables that the frame has not declared yet are unset.
     """
 
     unset: VariableSet = 0
@@ -39,24 +39,26 @@ class NullState:
         return NullState(self.unset | other.unset, self.emptied | other.emptied)
 
     def known(self, names: VariableSet) -> "NullState":
-        """The same, where these have a value."""
+        """The same state, where these variables have a value."""
         return NullState(self.unset & ~names, self.emptied & ~names) if names & self.null else self
 
     def empty(self, names: VariableSet) -> "NullState":
-        """The same, where these may have been given null."""
+        """The same state, where these variables may have been set to null."""
         return NullState(self.unset & ~names, self.emptied | names) if names else self
 
 
 OnRead = Callable[[AnalysedText, NullEffect], None]
-"""Called with each text that is evaluated."""
+"""A function that is called with each text that is evaluated, and the effect of null in it."""
 
 
 def nobody_reads(text: AnalysedText, read: NullEffect) -> None:
-    """For callers who need no notice."""
+    """For callers who do not need these calls."""
 
 
 def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -> NullState:
-    """The state after some texts are evaluated, in any order: where null makes one fail for certain, nobody gets past it."""
+    """The state after some texts are evaluated, in any order. A conversation continues only if no text has failed, so
+    variables with which one surely fails are not null.
+    """
     if not texts:
         return state
     stops = 0
@@ -68,14 +70,14 @@ def after_texts(texts: Sequence[AnalysedText], state: NullState, seen: OnRead) -
 
 
 def bits_of(names: VariableSet) -> Iterator[VariableSet]:
-    """Each of a set alone."""
+    """Each member of a set, alone."""
     while names:
         yield names & -names
         names &= names - 1
 
 
 class TransferFunction:
-    """Values that are assigned at once, each evaluated with what was known before."""
+    """Values that are assigned at the same time. Each is evaluated with the variables as they were before."""
 
     def __init__(self, *functions: "AssignedValue") -> None:
         self._assigned_values = functions
@@ -88,28 +90,30 @@ class TransferFunction:
     def of(
         cls, given: Iterable[WrittenValue], flow: Flow, nulls: NullAnalysis, extra: frozenset[str] = frozenset()
     ) -> "TransferFunction":
-        """Of what a flow assigns; the values may use the names in ``extra`` beside the flow's own."""
+        """The transfer function of these assignments in a flow. The values may use the names in ``extra`` beside the
+        flow's variables.
+        """
         functions = [AssignedValue(name, value, flow, nulls, extra) for name, value in given]
         return cls(*functions) if functions else NOTHING
 
     @cached_property
     def never_fail(self) -> bool:
-        """Whether each can be evaluated and fits its variable, null aside."""
+        """Whether each value can be evaluated and fits its variable, null aside."""
         return all(assigned.never_fails for assigned in self._assigned_values)
 
     def given(self, state: NullState, seen: OnRead) -> NullState:
-        """The state afterwards."""
+        """The state after the assignments."""
         before = after_texts(self.texts, state, seen)
         return self.into(before, before)
 
     def into(self, state: NullState, of: NullState) -> NullState:
-        """The same, where the values are assigned in one frame and evaluated in another."""
+        """The state of one frame after the assignments, where the values are evaluated in the state ``of`` of another."""
         for assigned in self._assigned_values:
             state = state.empty(assigned.bit) if assigned.may_be_null(of.null) else state.known(assigned.bit)
         return state
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
-        """The null variables whose value was assigned to one, which made it null."""
+        """The null variables from which a variable got its null value."""
         assigned = next((assigned for assigned in self._assigned_values if assigned.bit == name), None)
         return (
             0 if assigned is None else sum(bit for bit in bits_of(null & assigned.names) if assigned.may_be_null(bit))
@@ -127,16 +131,16 @@ class AssignedValue:
 
     @property
     def names(self) -> VariableSet:
-        """The variables that it is computed from."""
+        """The variables from which it is computed."""
         return self.texts[0].names if isinstance(self._value, Template) else 0
 
     def may_be_null(self, null: VariableSet) -> bool:
-        """Whether it may be null: a list or a record is not, whatever is in it."""
+        """Whether the value may be null. A list or a record never is, whatever it contains."""
         return self._value is None or (isinstance(self._value, Template) and self.texts[0].read(null).nothing)
 
     @property
     def never_fails(self) -> bool:
-        """Whether it can be evaluated, and fits the variable; a literal was checked against it when the bot was loaded."""
+        """Whether it can be evaluated and fits the variable. A literal was checked when the bot was loaded."""
         if not all(text.never_fails for text in self.texts):
             return False
         alone = isinstance(self._value, Template) and not self._value.constant
@@ -146,7 +150,10 @@ class AssignedValue:
 NOTHING = TransferFunction()
 
 
-_ERRORS, _VISITS = "errors.", "visits."  # what outcomes begin with by which a step is left that has not done its work
+_ERRORS, _VISITS = (
+    "errors.",
+    "visits.",
+)  # the first letters of outcomes by which a step is left before it has done its work
 _SAVED = {
     SavedResult.VALUE: (True,),
     SavedResult.PERHAPS: (None,),
@@ -157,9 +164,10 @@ BroughtBack = tuple[VariableSet, VariableSet]
 
 
 class EdgeTransfer:
-    """An edge from a step, with all that happens to variables on it. ``done``: the step has done its work; ``fails``: it could not.
+    """An edge from a step, and how it changes variables. ``done``: the step has done its work; ``fails``: it has
+    failed.
 
-    ``is_idle``: nothing happens on it to any variable.
+    ``is_idle``: no variable changes on it.
     """
 
     def __init__(self, edge: Edge, step: Step, flow: Flow, outcome: Outcome | None, nulls: NullAnalysis) -> None:
@@ -194,12 +202,12 @@ class EdgeTransfer:
 
     @property
     def names(self) -> VariableSet:
-        """The variables that are assigned on it."""
+        """The variables that are assigned on the edge."""
         return self._known | self._saved.names | self._set.names | self._at_transition.names
 
     @cached_property
     def never_fails(self) -> bool:
-        """Whether nothing on it can fail, null aside."""
+        """Whether nothing on the edge can fail, null aside."""
         functions = (self._saved, self._set, self._at_transition)
         texts = (*self._heard, *self._texts)
         return (
@@ -207,7 +215,7 @@ class EdgeTransfer:
         )
 
     def left(self, state: NullState, brought: BroughtBack | None, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null where the step is left, before its transition."""
+        """The state where the step is left, before its transition."""
         state = after_texts(self._heard, state, seen)
         for given in self._given:
             state = state.known(given.proves(state.null))
@@ -217,12 +225,12 @@ class EdgeTransfer:
         return self._set.given(state, seen)
 
     def past(self, left: NullState, seen: OnRead = nobody_reads) -> NullState:
-        """What may be null past the transition."""
+        """The state after the transition."""
         before = after_texts(self._texts, left, seen)
         return self._at_transition.into(before, before)
 
     def copied(self, name: VariableSet, null: VariableSet) -> VariableSet:
-        """The variables whose value made this one null."""
+        """The variables from which a variable got its null value on this edge."""
         functions = (self._saved, self._set, self._at_transition)
         return next((found for each in functions if (found := each.copied(name, null))), 0)
 
@@ -243,14 +251,14 @@ def place_uses(step: Step, flow: Flow) -> Iterator[Used]:
 
 
 def notice_uses(step: Step) -> Iterator[Used]:
-    """The texts of the template that replaces a message which comes too late: a failure of these leads nowhere."""
+    """The texts of the template that replaces a late message. If one of them fails, no edge is taken."""
     notice = step.defaults.window_closed
     if notice is not None and step.kind.needs_window and step.kind.most_messages:
         yield from (replace(used, sure=False) for used in notice.uses())
 
 
 def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
-    """What `save` gets, or a value like it."""
+    """The assignments of `save`."""
     if options.save is None:
         return []
     values = _SAVED.get(outcome.saves, ()) if isinstance(outcome.saves, SavedResult) else (outcome.saves.value,)
@@ -258,7 +266,7 @@ def _saved(outcome: Outcome, options: StepOptions) -> list[WrittenValue]:
 
 
 def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
-    """The condition that holds where a word is taken."""
+    """The condition under which a word is taken."""
     heard = (words.get(edge.word or "") for words in (flow.words, step.options.words))
     return next(
         (only_if(word.condition) for word in heard if word is not None and word.transition is edge.transition), ()
@@ -266,7 +274,7 @@ def _heard_if(edge: Edge, step: Step, flow: Flow) -> tuple[Given, ...]:
 
 
 def _option_uses(options: StepOptions) -> Iterator[Used]:
-    """What is evaluated on leaving a step with success, its `set` aside."""
+    """The texts that are evaluated when a step is left with success, except those of its `set`."""
     yield from map(Used, (*options.untag, *options.tag))
     for name in (*options.cancel, *(plan.name for plan in options.schedule)):
         yield Used(name, null=Null.NEEDED)
@@ -276,7 +284,7 @@ def _option_uses(options: StepOptions) -> Iterator[Used]:
 
 
 def _said(transition: Transition, extra: frozenset[str]) -> Iterator[Used]:
-    """What is evaluated at a transition, its `set` aside."""
+    """The texts that are evaluated at a transition, except those of its `set`."""
     needed = (text for text in (transition.say, transition.ask, *transition.cancel) if text is not None)
     yield from (Used(text, extra, Null.NEEDED) for text in needed)
     yield from (Used(text, extra) for text in (*transition.untag, *transition.tag))

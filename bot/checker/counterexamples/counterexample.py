@@ -1,6 +1,6 @@
 """The search for a counterexample of a finding: a conversation in sentences, and a test that fails.
 
-A finding says that something may happen. The real engine shows here that it does.
+A finding says that something may happen. A counterexample shows with the real engine that it does.
 """
 
 from collections.abc import Iterator
@@ -23,30 +23,29 @@ from bot.flow.library import Library
 from bot.lang.problems import Mark
 
 BEGINS = datetime(2030, 5, 6, 10, 0)
-"""When counterexamples begin, on the bot's clock: a Monday."""
+"""When the conversations of counterexamples begin, in the bot's time zone: a Monday."""
 
 MOST_TURNS = 2000
-"""That are spent on one finding: a second."""
+"""The most turns that the search for one counterexample takes: about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A conversation that shows a fault: sentences for people, and a test that fails for this reason alone."""
+    """A conversation that shows a fault: sentences for people, and a test that fails because of this fault alone."""
 
     sentences: tuple[str, ...]
     test: str
 
 
 def find_counterexample(library: Library, finding: Finding, examples: Examples = NO_EXAMPLES) -> Counterexample | None:
-    """The conversation that shows a finding; None where none was found, or the code has none.
-
-    ``examples`` are inputs from the tests of the bot.
+    """The conversation that shows a finding; None where none was found, or where its code has none. ``examples`` are
+    inputs from the bot's tests.
     """
     return CounterexampleFinder(library, examples).tell(finding)[0]
 
 
 class CounterexampleFinder:
-    """Tells the findings of one bot."""
+    """Finds counterexamples for the findings of one bot."""
 
     def __init__(self, library: Library, examples: Examples = NO_EXAMPLES) -> None:
         self._library = library
@@ -55,9 +54,8 @@ class CounterexampleFinder:
         self._examples = examples
 
     def tell(self, finding: Finding, turns: int = MOST_TURNS) -> tuple[Counterexample | None, int]:
-        """The conversation that shows a finding, and how many turns it took to find it.
-
-        None where so many turns have found none, or the code has none.
+        """The conversation that shows a finding, and how many turns the search took. None: no turns of ``most`` have
+        shown it, or its code has none.
         """
         fault = FAULT_TESTS.get(finding.code)
         if fault is None:
@@ -76,7 +74,7 @@ class CounterexampleFinder:
         return FindingCase.of(library, finding, place, _way_on(finding, place))
 
     def _find(self, explorer: Explorer, case: FindingCase, fault: FaultTest, turns: int) -> ExploredState | None:
-        """A state at which a fault shows: on the way of the finding, or where it has none, on one to its step."""
+        """A state that shows the fault, on the path of the finding; where it has no path, on one to its step."""
         finding = case.finding
         proposals = Proposals(self._graph, self._examples, large=finding.code.startswith(_LARGE))
         begins = [explorer.begin(CONTACT, BEGINS.replace(tzinfo=self._library.bot.timezone))]
@@ -90,11 +88,11 @@ class CounterexampleFinder:
         )
 
     def _way_to(self, place: Place | None) -> tuple[Edge, ...]:
-        """The edges that lead to a step from a beginning."""
+        """The edges from a beginning to a step."""
         return self._reachability.path_to(place) if place in self._reachability.reached else ()
 
     def place_of(self, finding: Finding) -> Place | None:
-        """The step in whose lines a finding is; None for one in `bot.yml`, or above all steps."""
+        """The step in whose lines a finding is; None for a finding in `bot.yml`, or before the first step."""
         flows = [flow for flow in self._library.flows.values() if _is_above(flow.mark, finding)]
         flow = max(flows, key=lambda flow: flow.mark.line, default=None)
         steps = [] if flow is None else [step for step in flow.steps.values() if _is_above(step.mark, finding)]
@@ -112,7 +110,7 @@ class CounterexampleFinder:
         return f"# {finding}\n{document(head, [*until, *last])}"
 
     def _rested(self, explorer: Explorer, state: ExploredState) -> ExploredState:
-        """The state when all effects have a result: a test has to say which."""
+        """The state when no effect waits for a result any more: a test has to say which results there are."""
         proposals = Proposals(self._graph, self._examples)
         for _ in range(_MOST_ANSWERS):
             if state.awaited is not None:
@@ -121,7 +119,7 @@ class CounterexampleFinder:
 
 
 def _way_on(finding: Finding, place: Place | None) -> Edge | None:
-    """The way on from a step on which a finding is, where it may be what fails on it."""
+    """The edge on which a finding is, if a text of that edge may fail."""
     last = finding.story[-1] if finding.story and finding.code in _FAILING else None
     return last if last is not None and last.source == place else None
 
@@ -131,20 +129,20 @@ def _is_above(mark: Mark, finding: Finding) -> bool:
 
 
 _FAILING = ("W301", "W305", "W308")
-"""The codes of what may fail."""
+"""The codes of findings about texts and values that may fail."""
 
 _MOST_ANSWERS = 10
-"""Results of effects that a test adds after the last move."""
+"""The most results of effects that a test adds after the last move."""
 
 _MOST_MESSAGES = 6
-"""Messages after one move that have a sentence each."""
+"""The most messages after one move that each have a sentence."""
 
 _LARGE = ("W4", "W6")
-"""The codes that need large values."""
+"""The codes of findings that only large values show."""
 
 
 def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
-    """What happened, in order; a repetition is one sentence."""
+    """What happened, one sentence for each thing; a repetition has one sentence."""
     for sentences, again in groupby(map(_move_sentences, state.path())):
         times = len(list(again))
         yield from sentences
@@ -154,7 +152,7 @@ def _sentences(state: ExploredState, shown: VisibleFault) -> Iterator[str]:
 
 
 def _move_sentences(state: ExploredState) -> tuple[str, ...]:
-    """The sentences of one move."""
+    """The sentences of one move and of what the bot sent after it."""
     assert state.move is not None
     told = [f"the bot {message_sentence(sent.shown)}" for sent in state.sent if sent.shown is not None]
     if len(told) > _MOST_MESSAGES:

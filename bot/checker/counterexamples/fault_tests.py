@@ -1,4 +1,4 @@
-"""By rule: a test whether the fault shows in a state of a conversation. A code without one has no counterexample."""
+"""For each rule a fault test: whether its fault shows in a state of a conversation. A code without one has no counterexample."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ _Way = Callable[[ExploredState, FindingCase, Template | Expression, str], Visibl
 
 
 def show_unset(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A text that cannot be evaluated, or one with a gap in it."""
+    """W301, W308: a text that cannot be evaluated, or one with a gap in it."""
     for text in case.texts:
         names = (name for name in sorted(text.names) if f'"{name}" may be null' in case.finding.what)
         for name in names:
@@ -49,7 +49,7 @@ def _first_shown(
 
 
 def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A value that is rejected, or a text that cannot be evaluated."""
+    """W305: a value that is rejected, or a text that cannot be evaluated."""
     refused = (note.partition(_MISMATCH)[2] for note in _notes(state) if case.is_of_step(note) and _MISMATCH in note)
     note = _note_of(state, case) or next(refused, None)
     if note is None:
@@ -59,7 +59,7 @@ def show_misfit(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _note_of(state: ExploredState, case: FindingCase) -> str | None:
-    """What the engine notes of the text that stands where the finding is."""
+    """The engine's note about the text of the finding."""
     place = f"{case.finding.path}:{case.finding.line}:{case.finding.column}: "
     return next((note.partition(place)[2] for note in _notes(state) if place in note), None)
 
@@ -93,7 +93,7 @@ def _notes(state: ExploredState) -> Iterator[str]:
 def _holed_message(
     state: ExploredState, case: FindingCase, text: Template | Expression, name: str
 ) -> VisibleFault | None:
-    """A message in which nothing stands for the variable."""
+    """A message with nothing in place of the variable."""
     lines = list(messages(state)) if isinstance(text, Template) and case.is_passed(state) else []
     for number, sent in enumerate(state.sent if lines else ()):
         parts = message_parts(sent.message)
@@ -106,13 +106,13 @@ def _holed_message(
 
 
 def _holed_tag(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
-    """A tag in which nothing stands for the variable."""
+    """A tag with nothing in place of the variable."""
     if not isinstance(text, Template) or not case.is_tag(text) or not case.is_passed(state):
         return None
     tags = state.session.tags
     whole = [_whole(text, tag, name) or tag for tag in tags]
     if _is_empty(text, name) and not any(each.strip() for each in case.rendered(text, state)):
-        whole = [*tags, MARK]  # one without a text is none
+        whole = [*tags, MARK]  # a tag without a text is no tag
     if whole == [*tags]:
         return None
     return VisibleFault(f'nothing stands in a tag for "{name}"', (*messages(state), {"expect": {"tags": whole}}))
@@ -124,7 +124,7 @@ def _whole(text: Template | Expression, said: str, name: str) -> str | None:
 
 
 def _null_after(state: ExploredState, case: FindingCase, text: Template | Expression, name: str) -> VisibleFault | None:
-    """It is null when all is done, where the text is for nobody to read."""
+    """The variable is null after the turn, where nobody reads the text."""
     if not case.is_passed(state) or not _is_null(state, case, name):
         return None
     return VisibleFault(_null_in(text, name), (*messages(state), _has_value(name)))
@@ -133,7 +133,7 @@ def _null_after(state: ExploredState, case: FindingCase, text: Template | Expres
 def _null_before(
     state: ExploredState, case: FindingCase, text: Template | Expression, name: str
 ) -> VisibleFault | None:
-    """It is null just before, where nobody knows of it any more when all is done."""
+    """The variable is null just before the turn, where it is out of scope after it."""
     if state.before is None or not case.is_passed(state) or not _is_null(state.before, case, name):
         return None
     return VisibleFault(_null_in(text, name), (_has_value(name),), early=True)
@@ -162,9 +162,8 @@ MARK = "…"
 
 
 def filled(text: Template, said: str, name: str) -> str | None:
-    """What was said with `MARK` where nothing stands for a variable; None where this is not what was said.
-
-    A text with conditions or loops in it is not looked through.
+    """A message with `MARK` in place of a null variable; None if that is not the message that was sent. A text with
+    conditions or loops is not examined.
     """
     if "{%" in text.source or "{#" in text.source:
         return None
@@ -181,7 +180,7 @@ def filled(text: Template, said: str, name: str) -> str | None:
 
 
 def _is_of(value: str, name: str) -> bool:
-    """Whether a value is a variable, or something of it."""
+    """Whether a value is read from a variable."""
     return re.match(rf"\s*{re.escape(name)}\b", value) is not None
 
 
@@ -189,7 +188,7 @@ _MOST = 10  # steps that are followed
 
 
 def show_always(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A branch that is left by a condition: where it would lead otherwise, nobody comes."""
+    """W302: a branch that is left by a condition that is always true. The next outcome is never taken."""
     for taken, step in _passed(state, case):
         outcomes = list(step.outcomes)
         for text in _conditions(case):
@@ -200,7 +199,7 @@ def show_always(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def show_never(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A branch that is not left by a condition, or fails with it: where it would lead, nobody comes."""
+    """W303: a condition that is never true, or fails. Its own outcome is never taken."""
     for taken, step in _passed(state, case):
         for text in _conditions(case):
             name = next((name for name in step.outcomes if _asks(step, name, text)), None)
@@ -210,7 +209,7 @@ def show_never(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _passed(state: ExploredState, case: FindingCase) -> Iterator[tuple[StepTaken, Step]]:
-    """Each time that the last turns pass the step."""
+    """Each time that the last turns passed the step."""
     for turn in state.turns:
         for taken in turn.trace.steps:
             if (taken.flow, taken.step) == case.place and taken.outcome is not None:
@@ -222,7 +221,7 @@ def _conditions(case: FindingCase) -> list[Expression]:
 
 
 def _asks(step: Step, outcome: str, condition: Expression) -> bool:
-    """Whether an outcome is taken where a condition is true."""
+    """Whether an outcome is the one of a true condition."""
     given = step.outcomes[outcome].given
     return bool(given) and given[-1].condition is condition and given[-1].holds
 
@@ -230,7 +229,7 @@ def _asks(step: Step, outcome: str, condition: Expression) -> bool:
 def _shown(
     state: ExploredState, taken: StepTaken, case: FindingCase, outcome: str | None, sentence: str
 ) -> VisibleFault | None:
-    """What would come if the step were left by another outcome: its first message, or the end of the conversation."""
+    """What another outcome of the step would show: its first message, or the end of the conversation."""
     steps = case.library.flows[taken.flow].steps
     target = None if outcome is None else steps[taken.step].transitions[outcome].target
     said = None if target in (None, END, taken.target) else _first_said(steps, target)
@@ -242,7 +241,7 @@ def _shown(
 
 
 def _first_said(steps: Mapping[str, Step], name: str | None) -> str | None:
-    """What is said first from a step on, where that is known beforehand."""
+    """The first message from a step on, where it is known beforehand."""
     for _ in range(_MOST):
         step = steps.get(name or "")
         if step is None:
@@ -258,7 +257,7 @@ _ELLIPSIS, _SECOND = "…", " (2)"
 
 
 def show_cut(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A text of which the contact sees the beginning alone."""
+    """W401: a text of which the contact gets only the beginning."""
     lines = list(messages(state))
     for text in case.texts:
         for whole in case.rendered(text, state) if isinstance(text, Template) else ():
@@ -275,7 +274,7 @@ def _is_cut(part: str, whole: str) -> bool:
 
 
 def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """Two titles that are the same, so that one of them gets a number."""
+    """W403: two titles that are the same, so that one of them gets a number."""
     if not case.is_passed(state):
         return None
     lines = list(messages(state))
@@ -290,7 +289,7 @@ def show_alike(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def show_empty(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A message without a text, which is not sent."""
+    """W404: a message without a text, which is not sent."""
     notes = [note for turn in state.turns for note in turn.trace.notes if REFUSED in note]
     if case.place is None or not any(map(case.is_of_step, notes)):
         return None
@@ -302,7 +301,7 @@ def show_empty(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def show_few(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A question that asks for more answers than there are to choose from."""
+    """W402: a question that asks for more answers than it has choices."""
     if case.place is None or not case.is_passed(state):
         return None
     sends = list(case.library.flows[case.place[0]].steps[case.place[1]].kind.sends())
@@ -331,7 +330,7 @@ def _replaced(parts: Any, replace: Any) -> Any:
 
 
 def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A message of the step that came after the 24 hours."""
+    """W501: a message of the step that came after the 24 hours."""
     late = next((sent for place, sent in _sent_by(state) if sent.is_late and case.place in (None, place)), None)
     if late is None:
         return None
@@ -339,7 +338,7 @@ def _late(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _sent_by(state: ExploredState) -> Iterator[tuple[Place | None, ExploredSend]]:
-    """The messages of the last turns, each with the step that sent it, or at which it was sent on the way on."""
+    """The messages of the last turns, each with its step: the one that sent it, or the one that was left."""
     sent = iter(state.sent)
     for turn in state.turns:
         for ordinal, effect in enumerate(turn.effects):
@@ -361,7 +360,7 @@ def _why(silence: timedelta | None) -> str:
 
 
 def _endless(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """A conversation that has gone round, and is where it was."""
+    """W102: a conversation that has gone round in a cycle, and is where it was before."""
     if state.frame is None or not case.is_passed(state):
         return None
     sentence = f"the conversation is at {state.frame.flow}/{state.frame.step} again, and nothing ends it"
@@ -369,7 +368,7 @@ def _endless(state: ExploredState, case: FindingCase) -> VisibleFault | None:
 
 
 def _heavy(state: ExploredState, case: FindingCase) -> VisibleFault | None:
-    """More messages at once than the gateway takes in a minute."""
+    """W601: more messages at once than the gateway takes in a minute."""
     if len(state.sent) <= PER_MINUTE or not case.is_passed(state):
         return None
     before = sum(sent.shown is not None for each in state.path()[:-1] for sent in each.sent)
@@ -391,7 +390,7 @@ FAULT_TESTS: Mapping[str, FaultTest] = {
     "W501": _late,
     "W601": _heavy,
 }
-"""By the code of the rule."""
+"""The fault tests by code."""
 
 ONLY_AFTER_ROUTE = ("W102",)
-"""The codes that show on the way of the finding alone."""
+"""The codes of faults that show only on the path of their finding."""

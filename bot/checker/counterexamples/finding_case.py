@@ -20,17 +20,17 @@ from bot.flow.definition import uses_of_bot, uses_of_flow
 from bot.flow.library import Library
 
 SOMETHING = "something"
-"""What a test expects where any value would be right."""
+"""What a test expects where every value would be right."""
 
 REFUSED = "a message that the gateway does not take"
-"""What the engine notes of a message that it does not send."""
+"""How the engine's note begins about a message that it does not send."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingCase:
-    """A finding of a bot, the step at which it shows, if that is known, and the texts that stand where the finding is.
+    """A finding of a bot, the step at which it shows, if that is known, and the texts at the place of the finding.
 
-    ``way``: it shows on this way on from the step, which may fail by it and then is not taken.
+    ``way`` is the edge from the step on which it shows. If the edge fails because of it, the edge is not taken.
     """
 
     library: Library
@@ -41,7 +41,7 @@ class FindingCase:
 
     @classmethod
     def of(cls, library: Library, finding: Finding, place: Place | None, way: Edge | None) -> "FindingCase":
-        """Look up what stands there: of a step, or of a flow or the bot, which a step inherits."""
+        """Look up the texts at the finding's place: those of a step, or those of a flow or the bot that a step inherits."""
         here = (finding.path, finding.line, finding.column)
         used = (*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow)))
         marks = ((each.text.mark, each.text) for each in used)
@@ -49,7 +49,7 @@ class FindingCase:
         return cls(library, finding, place, way, tuple(texts.values()))
 
     def is_tag(self, text: Template | Expression) -> bool:
-        """Whether a text is a tag that the step gives, or that is given on the way on from it."""
+        """Whether a text is a tag that the step or the edge from it gives."""
         if self.place is None:
             return False
         step = self.library.flows[self.place[0]].steps[self.place[1]]
@@ -63,7 +63,7 @@ class FindingCase:
         return self.place is not None and note.startswith(f"{'/'.join(self.place)}: ")
 
     def rendered(self, text: Template, state: ExploredState) -> Iterator[str]:
-        """The text, evaluated with the state after the last turns, and with the one before."""
+        """The text, evaluated in the state after the last turns, and in the state before."""
         for session in (state.session, *(() if state.before is None else (state.before.session,))):
             event = TimeReached("", session.contact, state.now)
             try:
@@ -72,7 +72,7 @@ class FindingCase:
                 continue
 
     def is_passed(self, state: ExploredState) -> bool:
-        """Whether the last turns pass the step, and take the way."""
+        """Whether the last turns pass the step, and take the edge, if there is one."""
         steps = (step for turn in state.turns for step in turn.trace.steps)
         if self.way is not None:
             return any(is_taken(self.way, step) for step in steps)
@@ -81,9 +81,8 @@ class FindingCase:
 
 @dataclass(frozen=True, slots=True)
 class VisibleFault:
-    """A fault that shows: a sentence for people, and what a test expects and does not get.
-
-    ``early``: it is expected before the last thing that happens.
+    """A fault that shows: a sentence for people, and what a test expects and does not get. ``early``: it is expected
+    before the last thing that happens.
     """
 
     sentence: str
@@ -92,7 +91,7 @@ class VisibleFault:
 
 
 FaultTest = Callable[[ExploredState, FindingCase], VisibleFault | None]
-"""What shows of a fault in the last turns of a conversation."""
+"""A function that looks for a fault in the last turns of a conversation."""
 
 
 def messages(state: ExploredState) -> Iterator[Mapping[str, Any]]:

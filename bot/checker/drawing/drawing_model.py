@@ -12,19 +12,19 @@ class BoxKind(Enum):
     START = "start"
     END = "end"
     FLOW = "flow"
-    ASKS = "asks"  # the contact is waited for
+    ASKS = "asks"  # it waits for the contact
     SAYS = "says"  # something is said, and it goes on
-    WAITS = "waits"  # for time to pass, or for a person
-    CALLS = "calls"  # something else is asked: Python, an address, a model, another flow
-    WORKS = "works out"  # nobody notices: branches and values
+    WAITS = "waits"  # it waits for time to pass, or for a person
+    CALLS = "calls"  # it asks something else: Python, a service, a model, another flow
+    WORKS = "works out"  # the contact notices nothing: branches and values
 
 
 class Stroke(Enum):
     """How a line is drawn."""
 
     SOLID = "solid"  # the conversation goes on there
-    DASHED = "dashed"  # ... by a way aside: a failure, silence, a word
-    DOTTED = "dotted"  # a flow of its own begins there
+    DASHED = "dashed"  # ... by a failure, by silence or by a word
+    DOTTED = "dotted"  # another flow begins there
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class BoxFinding:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """``name`` is made up and fit for an id. ``lines`` stand below the title.
+    """A box of a drawing. ``name`` is made up and can be used as an id. ``lines`` stand below the title.
 
-    ``refers`` is the name of another box that this one stands in for.
+    ``refers`` is the name of the box that this one stands in for, where it is a link.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class DrawnLine:
-    """From one box to another. ``labels`` are all that lead there, in full."""
+    """A line from one box to another. ``labels`` are all of its labels, in full."""
 
     source: str
     target: str
@@ -63,7 +63,7 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The boxes, in the order in which a reader would name them, and the lines."""
+    """A drawing: its boxes, in the order in which a reader would name them, and its lines."""
 
     title: str
     about: str
@@ -100,21 +100,21 @@ class DrawingBuilder:
 
 
 LABEL = 32  # characters
-LISTED = 2  # labels that are written out
+LISTED = 2  # labels that are written; the others are a number
 _VALUE = re.compile(r"\{\{-?\s*([\w.]*)(.*?)-?\}\}", re.DOTALL)
 _STATEMENT = re.compile(r"\{%.*?%\}", re.DOTALL)
 _MADE_UP = re.compile(r"if \d+: (?P<condition>.*)|exits\.(?P<exit>.*)|\[(?P<choice>.*)\]", re.DOTALL)
-_JOINS = "\u200d"  # emoji
+_JOINS = "\u200d"  # joins several emoji into one
 
 
 def plain(text: str) -> str:
-    """A text in one line, with the names of the values in it: ``Hi {contact.name}!``."""
+    """A text on one line, with the names of the values in it: ``Hi {contact.name}!``."""
     text = _VALUE.sub(lambda value: f"{{{value[1] or '…'}}}", _STATEMENT.sub(" ", text))
     return " ".join("".join(char if char.isprintable() or char == _JOINS else " " for char in text).split())
 
 
 def short(text: str, most: int) -> str:
-    """The beginning of a text, up to a word's end where there is one near."""
+    """The beginning of a text, cut at the end of a word where one is near."""
     text = plain(text)
     if len(text) <= most:
         return text
@@ -130,7 +130,7 @@ def listed(texts: Sequence[str], most: int = LISTED) -> str:
 
 
 def outcome_label(outcome: str) -> str:
-    """What a way out is called on its line: nothing where it is the one that needs no name."""
+    """The label of an outcome on its line; empty for the outcome that needs no name."""
     made_up = _MADE_UP.fullmatch(outcome)
     if made_up is None:
         return "" if outcome == "then" else outcome

@@ -11,7 +11,7 @@ from bot.flow.library import Library
 from bot.lang.problems import Mark
 
 Owner = tuple[str, str]
-"""A flow and its step; without a step the flow itself; without a flow the file in place of the step."""
+"""A flow and its step. Without a step it is the flow itself; without a flow the second part is a file."""
 
 
 @dataclass

@@ -48,8 +48,8 @@ class _FlowDrawing:
     flags: FindingIndex
     everything: bool
     sketch: DrawingBuilder = field(default_factory=DrawingBuilder)
-    steps: dict[Place, str] = field(default_factory=dict)  # the boxes of its steps
-    leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # those of where a step leads out of it
+    steps: dict[Place, str] = field(default_factory=dict)  # the boxes of the steps
+    leaving: dict[tuple[Place, str], str] = field(default_factory=dict)  # the boxes of the targets outside the flow
 
     def drawn(self) -> Drawing:
         """Return the finished drawing."""
@@ -64,7 +64,7 @@ class _FlowDrawing:
         return (((self.flow.name, step.name), step) for step in self.flow.steps.values())
 
     def _step(self, place: Place, step: Step) -> None:
-        """Add a box for a step, and before it one for what leads into it from elsewhere."""
+        """Add a box for a step, and before it a box for what leads into it from other flows."""
         flags = self.flags.at_step(*place)
         of_flow = self.flags.at_flow(self.flow.name) if step.name == self.flow.first else ()
         begun = self._begun.get(place)
@@ -89,7 +89,7 @@ class _FlowDrawing:
             )
 
     def _end_of(self, edge: Edge, step: Step) -> str:
-        """The box that an edge leads to. Where it leaves the flow, that is a box of its own beside the step."""
+        """The box that an edge leads to. A target outside the flow gets a box of its own beside the step."""
         if edge.target is not None and edge.target in self.steps:
             return self.steps[edge.target]
         if edge.target is not None:
@@ -108,20 +108,20 @@ class _FlowDrawing:
 
 
 def name_of(graph: Graph, place: Place) -> str:
-    """What a step of another flow is called: by its flow alone where that begins with it."""
+    """The name of a step of another flow: the flow's name alone if the flow begins with this step."""
     flow, step = place
     return flow if step == graph.library.flows[flow].first else f"{flow}/{step}"
 
 
 def _written(edge: Edge, step: Step) -> str:
-    """By which word a flow is left: `end`, `back` or `route`."""
+    """The word that is written for the end of a flow: `end`, `back` or `route`."""
     if edge.word is not None:
         return END if edge.transition is None or edge.transition.then is None else edge.transition.then.text
     return step.transitions[edge.outcome].target or END
 
 
 def _others(edge: Edge, edges: Iterable[Edge]) -> bool:
-    """Whether there are other ways out beside the one without a name, by an answer or a condition."""
+    """Whether the step has other outcomes beside the one without a name, by an answer or a condition."""
     return any(other.success and other.outcome != edge.outcome for other in edges)
 
 
@@ -146,9 +146,9 @@ def start_conditions(start: Trigger | None) -> Iterator[str]:
 
 
 def entry_points(graph: Graph, name: str, *, everything: bool = False) -> dict[Place, tuple[str, ...]]:
-    """The steps of a flow that conversations enter, each with how: from elsewhere, or from any step.
+    """The steps of a flow that conversations enter, each with how: from other flows, or from any step.
 
-    With ``everything``, what comes from any step is drawn from each of them.
+    With ``everything``, what leads there from any step is drawn from each of them.
     """
     found: dict[Place, list[str]] = {}
     for root in graph.roots:
@@ -193,7 +193,7 @@ _INHERITED = ("retry", "remind", "timeout", "errors")
 
 
 def is_significant(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge is the step's own: it is not inherited, does not stay at the step, and does not return."""
+    """Whether an edge is the step's own: it is not inherited, does not stay at the step, and does not return to an earlier one."""
     step = graph.steps[edge.source]
     if edge.word is not None:
         return _own_word(step, edge)
@@ -205,7 +205,7 @@ def is_significant(graph: Graph, edge: Edge) -> bool:
 
 
 def leads_elsewhere(graph: Graph, edge: Edge) -> bool:
-    """Whether an edge that is the step's own leads into another flow. The flow's words count, the bot's do not."""
+    """Whether an edge that is the step's own leads into another flow. The flow's own words count, the bot's do not."""
     if edge.target is None or edge.target[0] == edge.source[0] or edge.returns:
         return False
     if edge.word is None:
@@ -219,7 +219,9 @@ def _own_word(step: Step, edge: Edge) -> bool:
 
 
 def _own_transition(step: Step, edge: Edge) -> bool:
-    """Whether the step itself says where an inheritable outcome leads; what it leaves out has the inherited mark."""
+    """Whether the step itself says where an inheritable outcome leads. If it does not, the outcome has the mark of
+    what is inherited.
+    """
     return any(transition.mark == edge.mark for _, transition in step.options.defaults.transitions())
 
 
@@ -230,7 +232,7 @@ STARTED = "▶ "  # before what starts a flow
 def draw_bot(graph: Graph, flags: FindingIndex, *, everything: bool = False) -> Drawing:
     """Draw how the flows of a bot lead to, run, schedule and interrupt each other.
 
-    Ways that every step has are left out, and which flow may cut in on which, unless ``everything`` is wanted.
+    Without ``everything``, transitions that every step has are left out, and so is which flow may interrupt which.
     """
     return _Overview(graph, flags, everything).drawn()
 
@@ -271,7 +273,7 @@ class _Overview:
         return self.sketch.box(BoxKind.FLOW, flow.name, tuple(lines), self.flags.in_flow(flow.name))
 
     def _heard_everywhere(self) -> Iterator[tuple[str, str]]:
-        """The bot's words that lead to a flow, each with it; what means the same in other languages is one word."""
+        """The bot's words that lead to a flow, each with this flow. A word and its equals in other languages are one word."""
         for word in dict.fromkeys(self.graph.library.bot.words.values()):
             target = "" if word.transition.then is None else word.transition.then.text
             if target.startswith("/"):
