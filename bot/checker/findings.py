@@ -1,4 +1,6 @@
-"""Findings: what would go wrong in a bot, where, what to do, and how a conversation gets there; and how a rule is declared."""
+"""Findings: what would go wrong in a bot, where, what to do, and how a conversation gets there; and `rule`, which
+declares a rule.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,15 +12,15 @@ if TYPE_CHECKING:
     from bot.checker.graph import Edge, Graph
 
 TITLES: dict[str, str] = {}
-"""Every code in a few words, as the files in `bot.checker.rules` declare them; the page in docs/checks says more."""
+"""The title of each code, as the files in `bot.checker.rules` declare it. The page in docs/checks says more."""
 RULES: "list[Rule]" = []
-"""Every rule. `bot.checker.rules` loads the files that have them."""
+"""All rules. `bot.checker.rules` loads the files that declare them."""
 
 Rule = Callable[["Graph"], Iterable["Finding"]]
 
 
 def rule(**titles: str) -> Callable[[Rule], Rule]:
-    """Make a function a rule, which finds what these codes are about: `@rule(W501="a message after the 24 hours")`."""
+    """Declare that a function is a rule that finds these codes: `@rule(W501="a message after the 24 hours")`."""
     declare(**titles)
 
     def add(find: Rule) -> Rule:
@@ -38,8 +40,8 @@ def declare(**titles: str) -> None:
 class Finding(Problem):
     """One thing that would go wrong in a bot that loads, and what to do about it.
 
-    ``story`` are the edges that lead there from a beginning, where there is one: `bot.checker.counterexamples` makes a conversation
-    of them. Two findings are the same where all but that is.
+    ``story`` are the edges from a beginning to it, if there are any: `bot.checker.counterexamples` makes a
+    conversation from them. Findings that differ only in their story are equal.
     """
 
     story: tuple["Edge", ...] = field(default=(), compare=False)

@@ -1,4 +1,4 @@
-"""All rules, checked against a bot: `prove` says what would go wrong in it."""
+"""`prove` applies all rules to a bot and returns what would go wrong in it."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from bot.flow.library import Library
 def prove(library: Library, sources: Iterable[Source] = ()) -> list[Finding]:
     """What would go wrong in a bot that loads, by file, line and column.
 
-    ``sources`` are the YAML files that it was loaded from, whose comments allow findings.
+    ``sources`` are the YAML files that it was loaded from; their comments allow findings.
     """
     graph = Graph(library, tuple(sources))
     found = {finding for find in RULES for finding in find(graph)}

@@ -28,7 +28,7 @@ def _nothing(request: str) -> Sequence[HttpResult]:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What tests of the bot use: ``texts`` that contacts write, and results by handler, request and model."""
+    """Inputs that the tests of the bot use: ``texts`` that contacts write, and results by handler, request and model."""
 
     texts: tuple[str, ...] = ()
     returns: Mapping[str, tuple[HandlerResult, ...]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ NO_EXAMPLES = Examples()
 
 
 class FlowReads:
-    """What a flow reads: constants that it compares with, and the fields of its lists and maps."""
+    """What the flows of a bot read: the constants in conditions, and the fields of lists and maps."""
 
     def __init__(self, flow: Flow, library: Library) -> None:
         self._flow = flow
@@ -53,7 +53,7 @@ class FlowReads:
         return _texts_of(self._flow)
 
     def constants(self, name: str | None = None) -> tuple[Any, ...]:
-        """The texts and numbers that conditions compare with: those that name a variable, or all."""
+        """The texts and numbers in conditions: in those that name a variable, or in all."""
         conditions = [
             text for text in self._texts if isinstance(text, Expression) and (name is None or name in text.names)
         ]
@@ -61,17 +61,17 @@ class FlowReads:
         return tuple(found)[:_MOST_CONSTANTS]
 
     def compared(self, name: str) -> list[Any]:
-        """The texts and numbers that a field of this name is compared with, or a variable."""
+        """The texts and numbers with which a variable, or a field of this name, is compared."""
         found = (constant for text in self._texts for constant in _compared(text.source, name))
         return list(dict.fromkeys(found))
 
     def shape(self, name: str) -> Mapping[str, Any]:
-        """The fields that are read of a variable, or of the elements of a list."""
+        """The fields that texts read from a variable, or from the elements of a list."""
         return _nested(_fields(name, self._texts) | self._elements.get(name, set()), self._leaf)
 
     @cached_property
     def _elements(self) -> dict[str, set[tuple[str, ...]]]:
-        """What steps that go through a list read of ``it``, by the list's name and by its last part."""
+        """The fields that steps over a list read from ``it``, by the list's name and by its last part."""
         found: dict[str, set[tuple[str, ...]]] = {}
         for step in self._flow.steps.values():
             texts = [used.text for used in step.uses]
@@ -82,14 +82,14 @@ class FlowReads:
         return found
 
     def _of_runs(self, step: Step) -> Iterator[tuple[str, ...]]:
-        """What flows read of an element that they are run for."""
+        """The fields that flows read from an element for which they are run."""
         for run in step.kind.flows_run():
             for item in run.inputs:
                 if isinstance(item.value, Template) and item.value.source.strip() in ("{{ it }}", "{{it}}"):
                     yield from _fields(item.name, _texts_of(self._library.flows[run.flow]))
 
     def _leaf(self, name: str) -> Any:
-        """A value for a field, by how it is read."""
+        """A value for a field, by how it is used."""
         if name in self._elements:
             return [_nested(self._elements[name], self._leaf)]
         sources = [text.source for text in self._texts if re.search(rf"\.{re.escape(name)}\b", text.source)]
@@ -98,7 +98,7 @@ class FlowReads:
             return compared[0]
         if isinstance(
             variable := self._flow.variables.get(name), NumberVariable
-        ):  # a field is mostly called as what gets it
+        ):  # a field usually has the name of the variable that gets its value
             return int(variable.least or 7)
         if re.search(rf"\bnot [\w.]*\.{re.escape(name)}\b", read):
             return False
@@ -114,7 +114,7 @@ def _texts_of(flow: Flow) -> list[Template | Expression]:
 
 
 def _fields(name: str, texts: Iterable[Template | Expression]) -> set[tuple[str, ...]]:
-    """The fields that texts read of a variable."""
+    """The fields that texts read from a variable."""
     return {path[1:] for text in texts for path in text.paths if path[0] == name and len(path) > 1}
 
 
@@ -128,13 +128,13 @@ def _constants(source: str) -> Iterator[Any]:
 
 
 def _compared(source: str, name: str) -> Iterator[Any]:
-    """The constants behind a name in comparisons."""
+    """The constants with which a name is compared."""
     for found in re.finditer(rf"\b{re.escape(name)}\s*[=!<>]=?\s*(\"[^\"]*\"|'[^']*'|[\d.]+)", source) if name else ():
         yield from _constants(found[1])
 
 
 def _nested(paths: Iterable[tuple[str, ...]], leaf: Callable[[str], Any]) -> dict[str, Any]:
-    """A map with a value at each path."""
+    """A map that has a value at each of these paths."""
     found: dict[str, Any] = {}
     for path in sorted(paths):
         here = found

@@ -21,7 +21,7 @@ from bot.steps.step_kind import ReplyId
 
 @dataclass(frozen=True, slots=True)
 class TapOption:
-    """Something that can be tapped; ``picked`` where it is a row of a list."""
+    """Something that can be tapped. ``picked``: it is a row of a list."""
 
     reply: str
     title: str
@@ -29,7 +29,7 @@ class TapOption:
 
 
 def options_of(message: Message, library: Library) -> Iterator[TapOption]:
-    """What can be tapped of a message. Of a template, its step knows the titles."""
+    """The options of a message that can be tapped. The titles of a template's buttons come from its step."""
     match message:
         case Buttons(buttons=buttons):
             yield from (TapOption(button.id, button.title) for button in buttons)
@@ -51,7 +51,7 @@ def _title_of(reply: str, library: Library) -> str | None:
 
 
 def message_parts(message: Message) -> str | Mapping[str, Any]:
-    """A message as a test expects it: the text alone where there is nothing beside it."""
+    """A message as a test expects it: a text alone if it has no other parts."""
     parts = {key: part for key, part in _parts(message).items() if part}
     text = parts.get("says")
     return text if len(parts) == 1 and isinstance(text, str) else parts
@@ -103,7 +103,7 @@ def message_sentence(message: Message) -> str:
             return f"{'asks' if body.rstrip().endswith('?') else 'says'} {quoted(body)}"
 
 
-_MOST_ROWS = 10  # that a sentence names
+_MOST_ROWS = 10  # rows that a sentence names
 
 
 def quoted(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What can happen to a conversation: each thing as a value, as a line of a test, and as a sentence for people.
+"""Moves: everything that can happen to a conversation. Each is a value, a line of a test, and a sentence for people.
 
-An `InputMove` is what a contact, time, a program or the gateway does; an `EffectResult` is what a handler, a service or a
-model returns to the bot.
+An `InputMove` is what a contact, time, a program or the gateway does. An `EffectResult` is what a handler, a service
+or a model returns to the bot.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ class HandlerResult:
 
     @property
     def result(self) -> YamlLine:
-        """What a test says of it under `handlers`."""
+        """Its result as a test writes it under `handlers`."""
         return {"returns": self.value} if self.fails is None else {"fails": self.fails}
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         if self.fails is not None:
             return f"{self.name} fails: {self.fails}"
         return f"{self.name} returns {short(self.value)}"
@@ -60,7 +60,7 @@ class HttpResult:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         if self.fails is not None:
             return f"{self.request} fails: {self.fails}"
         said = self.json if self.text is None else self.text
@@ -86,7 +86,7 @@ class ModelResult:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         if self.fails is not None:
             return f"the model fails: {self.fails}"
         return f"the model says {short(self.text)}" if self.text else f"the model calls {self.calls[0][0]}"
@@ -115,7 +115,7 @@ class WriteMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return f"you write {quoted(self.text)}"
 
 
@@ -134,7 +134,7 @@ class TapMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return f"you {'pick' if self.picks else 'tap'} [{self.title}]"
 
 
@@ -151,7 +151,7 @@ class SendMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         what = "a place" if self.kind == "location" else f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
         return f"you send {what}"
 
@@ -162,7 +162,7 @@ PLACE: Mapping[str, float] = {"latitude": 38.7, "longitude": -9.1}
 
 @dataclass(frozen=True, slots=True)
 class WaitMove:
-    """Nothing happens for a while."""
+    """Time passes, and nothing else happens."""
 
     duration: timedelta
 
@@ -173,7 +173,7 @@ class WaitMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return f"you wait {approximate_duration(self.duration)}"
 
 
@@ -190,7 +190,7 @@ class EventMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return _EVENT_SENTENCES.get(self.event, f"the gateway reports {self.event}")
 
 
@@ -214,7 +214,7 @@ class StartMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return f"a program starts the flow {self.flow}"
 
 
@@ -229,7 +229,7 @@ class RefusalMove:
 
     @property
     def sentence(self) -> str:
-        """The same for people."""
+        """A sentence for people."""
         return "the gateway will refuse the next message"
 
 

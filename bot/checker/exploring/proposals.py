@@ -47,33 +47,33 @@ from bot.types.type_registry import Answer as Written
 from bot.types.type_registry import Variable
 
 JUNK = "What is all this about?"
-"""A text that is an answer to no question but a free one."""
+"""A text that no question accepts as an answer, except one that takes any text."""
 
 LONG = timedelta(hours=25)
 """A silence after which the window is closed."""
 
 SOON = timedelta(minutes=1)
-"""What is left of a time when somebody is just in time."""
+"""How long before the end of a time somebody still acts in time."""
 
-_MOST_ANSWERS = 12  # texts that are tried of a variable
+_MOST_ANSWERS = 12  # texts that are tried for one variable
 
 
 class Proposals:
-    """Proposes what could happen at a state of a conversation. ``large``: also values of the largest size."""
+    """Proposes moves for a state of a conversation. ``large``: also values of the largest size."""
 
     def __init__(self, graph: Graph, examples: Examples = NO_EXAMPLES, *, large: bool = False) -> None:
         library = self._library = graph.library
         self._by_programs = {root.place[0] for root in graph.roots if root.opening is Opening.PROGRAM}
         self._examples = examples
         self._large = large
-        self._fit: dict[tuple[Any, ...], tuple[str, ...]] = {}  # by what it depends on
+        self._fit: dict[tuple[Any, ...], tuple[str, ...]] = {}  # by all that the result depends on
         self._reads = {name: FlowReads(flow, library) for name, flow in library.flows.items()}
         self._responses = ResultProposals(library, self._reads, examples, large=large)
         steps = (step for flow in library.flows.values() for step in flow.steps.values())
         self._refusable = any(step.refusal is not None for step in steps)
 
     def moves(self, state: ExploredState) -> list[Move]:
-        """All of it, each once; what is likely comes first."""
+        """All moves, each once; the likely ones come first."""
         if state.awaited is not None:
             return list(_once(self._responses.to(state)))
         return list(_once(self._acts(state)))
@@ -106,7 +106,7 @@ class Proposals:
     # -- in no flow --------------------------------------------------------------------------------------------------
 
     def _beginnings(self) -> Iterator[InputMove]:
-        """What starts each flow."""
+        """The moves that start a flow."""
         for flow in self._library.flows.values():
             yield from self._starting(flow)
         yield from (WriteMove(word.text) for word in self._library.bot.words.values())
@@ -144,7 +144,7 @@ class Proposals:
             yield from self._interrupting(flow)
 
     def _taps(self, state: ExploredState, frame: Frame) -> Iterator[InputMove]:
-        """On the question that waits, each option once: of equal ones, the newest."""
+        """The options that can be tapped, each once. The question that waits comes first; of equal options, the newest is taken."""
         newest = {option.title: option for option in state.options}
         for option in newest.values():
             tap = ReplyId.parse(option.reply)
@@ -152,7 +152,7 @@ class Proposals:
                 yield TapMove(option.reply, option.title, option.picked)
 
     def _answers_of(self, state: ExploredState, flow: Flow, step: Step) -> Iterator[InputMove]:
-        """In writing, and by what else may be asked for; and one that is none."""
+        """Answers to a question: in writing, and by its other means; and one text that is no answer."""
         shown = {option.title for option in state.options}
         owners = {answer.owner: answer.text for answer in step.kind.answers() if answer.owner not in shown}
         yield from (WriteMove(text) for text in owners.values())
@@ -170,7 +170,7 @@ class Proposals:
         yield SendMove("sticker")
 
     def _fitting(self, state: ExploredState, flow: Flow, variable: Variable) -> tuple[str, ...]:
-        """Texts that the step takes for a variable: at its bounds, what conditions compare it with, what tests write."""
+        """Texts that the step accepts for a variable: values at its bounds, constants of conditions, and texts of tests."""
         assert state.frame is not None
         key = (flow.name, state.frame.step, state.now.date(), repr(state.frame.vars))
         if key not in self._fit:
@@ -194,7 +194,7 @@ class Proposals:
 
 
 def accepts_text(work: TurnContext, text: str) -> bool:
-    """Whether the step at which a turn finds the conversation takes a text as an answer."""
+    """Whether the step at which a turn begins accepts a text as an answer."""
     try:
         return work.known_step is not None and work.step.kind.answer(work.step_context(), Reply(text)) is not None
     except BotError:
@@ -218,7 +218,7 @@ _MOST_VALUES = 12  # that a handler may return
 
 
 class ResultProposals:
-    """Proposes results for what a conversation waits for."""
+    """Proposes results of the effect that a conversation waits for."""
 
     def __init__(
         self, library: Library, reads: Mapping[str, FlowReads], examples: Examples = NO_EXAMPLES, *, large: bool = False
@@ -229,7 +229,7 @@ class ResultProposals:
         self._large = large
 
     def to(self, state: ExploredState) -> Iterator[EffectResult]:
-        """The possible results of what a conversation waits for."""
+        """The possible results of an effect."""
         assert state.awaited is not None and state.frame is not None
         flow = self._library.flows[state.frame.flow]
         step = flow.steps[state.frame.step]
@@ -256,7 +256,7 @@ class ResultProposals:
                 yield HandlerResult(name, fails=error)
 
     def _values(self, name: str, state: ExploredState, flow: Flow, step: Step) -> Iterator[Any]:
-        """What a handler may return: by its annotation, else by the variable that takes it."""
+        """The values that a handler may return: by its annotation, else by the variable that gets it."""
         spec, read, saved = self._examples.extensions.calls.get(name), self._reads[flow.name], step.options.save or ""
         now = state.local(self._library.bot.timezone)
         annotated = () if spec is None else values_for_annotation(spec.returns, now, read.compared, saved)
@@ -264,7 +264,7 @@ class ResultProposals:
         yield from values or values_for_variable(flow.variables.get(saved), now, read.shape(saved))
 
     def _responded(self, request: HttpRequest, flow: Flow, step: Step) -> Iterator[EffectResult]:
-        """What a service answers; but nothing after which it would be asked again a little later."""
+        """The answers of a service, except those after which the request would be repeated a little later."""
         found = self._responses(request, flow, step)
         return found if request.tries == 1 else (answer for answer in found if not _passes(answer))
 
@@ -281,7 +281,7 @@ class ResultProposals:
         yield from (HttpResult(name, fails=failure) for failure in _HTTP_FAILURES)
 
     def _body(self, flow: Flow, step: Step) -> Any:
-        """An answer with all that the step reads of it, and the flow of the variables that take it."""
+        """A body with all fields that the step reads from it, and the flow of the variables that get them."""
         read = self._reads[flow.name]
         body = dict(read.shape("answer"))
         for name in sorted(step.kind.gives & flow.variables.keys()):
@@ -311,7 +311,7 @@ class ResultProposals:
         yield from (ModelResult(fails=failure) for failure in _MODEL_FAILURES)
 
     def _arguments(self, tool: Mapping[str, Any], state: ExploredState, flow: Flow) -> Mapping[str, Any]:
-        """Arguments that fit a tool, from the hints or the variables of the same names."""
+        """Arguments that fit a tool, from the examples or from variables of the same names."""
         parameters, now = tool.get("parameters", {}), state.local(self._library.bot.timezone)
         return {
             name: self._argument(flow.variables.get(name), schema, parameters.get("$defs", {}), now)
@@ -328,13 +328,13 @@ class ResultProposals:
 
 
 def _errors_of(step: Step) -> list[str]:
-    """The failures that lead somewhere by their names, but for those of the step's own texts and values."""
+    """The failures that have a transition of their own, except those of the step's own texts and values."""
     named = (outcome.removeprefix("errors.") for outcome in step.transitions if outcome.startswith("errors."))
     return [error for error in named if error not in ("else", "failed")]
 
 
 def _passes(answer: HttpResult) -> bool:
-    """Whether a service is asked again after such an answer, where it may be."""
+    """Whether a request is repeated after such an answer."""
     return answer.status in _PASSING or answer.status >= 500 or answer.fails not in (None, "too_large")
 
 

@@ -23,16 +23,13 @@ from bot.types.yes_no_type import BooleanVariable
 
 NAME, ADDRESS = "Ann", "https://shop.example/a"
 DAYS = (1, 2, 3, 7, 30, 0, -1, -10_000)
-"""Days from today, of which one fits most variables."""
+"""Days from today. One of them fits most variables."""
 
 CLOCKS = (time(10), time(15), time(23))
 
 
 def sample_texts(variable: Variable, now: datetime, *, large: bool = False) -> Iterator[str]:
-    """What a contact may write where a variable is asked for: values within its bounds, and at them.
-
-    ``large``: the longest text, too.
-    """
+    """Texts that a contact may write for a variable: values within its bounds and at them. ``large``: also the longest text."""
     match variable:
         case NumberVariable(least=least, most=most):
             yield from _numbers(least, most)
@@ -60,12 +57,12 @@ def _texts(variable: TextVariable, *, large: bool) -> Iterator[str]:
 
 
 def longest(most: int) -> str:
-    """A text of so many characters, in words."""
+    """A text with so many characters, made of words."""
     return ("many words " * (most // 11 + 1))[: most - 1] + "x"
 
 
 def _numbers(least: float | None, most: float | None) -> Iterator[str]:
-    """The bounds, what is near them, and beyond them."""
+    """Numbers at the bounds, near them, and beyond them."""
     low, high = (3 if least is None else least), (most if most is not None else (least or 0) + 10)
     small = (3, 1, 0) if least is None and most is None else ()
     yield from (f"{number:g}" for number in dict.fromkeys((*small, low, high, (low + high) // 2, low - 1, high + 1)))
@@ -85,11 +82,13 @@ def _read(bound: str | None) -> date | None:
 
 
 Compared = Callable[[str], Iterable[Any]]
-"""The texts and numbers that flows compare a field of this name with."""
+"""A function that returns the texts and numbers with which flows compare a field of this name."""
 
 
 def values_for_annotation(annotation: Any, now: datetime, compared: Compared, name: str = "") -> Iterator[Any]:
-    """Values of a type as a test writes them: text, numbers, lists and maps. ``name`` is the field that they are for."""
+    """Values of an annotation's type, as a test writes them: texts, numbers, lists and maps. ``name`` is the field
+    that gets them.
+    """
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         for each in arguments:
@@ -110,7 +109,7 @@ def values_for_annotation(annotation: Any, now: datetime, compared: Compared, na
 
 
 def words_for(name: str) -> tuple[str, ...]:
-    """Texts for a field of this name: what it is called, and an address, since it may have to be one."""
+    """Texts for a field of this name: its name, and an address, because it may need one."""
     if _LINKS.search(name):
         return (ADDRESS,)
     return name.replace("_", " ").strip().capitalize() or NAME, ADDRESS
@@ -120,7 +119,7 @@ _LINKS = re.compile("url|link|href|image|photo|picture|file|map")
 
 
 def _records(annotation: type, now: datetime, compared: Compared) -> Iterator[Any]:
-    """A record for each value of a field; the other fields have their first or their next."""
+    """A record for each value of a field. The other fields take their first value, or their next."""
     hints = typing.get_type_hints(annotation)
     names = [each.name for each in dataclasses.fields(annotation)]
     columns = [list(values_for_annotation(hints[name], now, compared, name)) or [None] for name in names]
@@ -149,9 +148,8 @@ def _plain(annotation: type, name: str, now: datetime, compared: Sequence[Any]) 
 
 
 def value_for_schema(schema: Mapping[str, Any], named: Mapping[str, Any], now: datetime, text: str = "x") -> Any:
-    """Make a value that fits a JSON schema, as far as its type says: ``text`` wherever any text fits.
-
-    ``named`` are the schemas that it refers to by name.
+    """A value that fits a JSON schema, as far as its type says: ``text`` wherever a text fits. ``named`` are the
+    schemas to which it refers by name.
     """
     schema = {**schema, **named.get(str(schema.get("$ref", "")).rpartition("/")[2], {})}
     if "enum" in schema or "const" in schema:
@@ -174,7 +172,7 @@ def value_for_schema(schema: Mapping[str, Any], named: Mapping[str, Any], now: d
 
 
 def lengthened(value: Any) -> Any:
-    """The same with lists as long as a flow may go through."""
+    """The value with its lists as long as a flow may read them."""
     match value:
         case list():
             return [lengthened(item) for item in value] * (MOST_ELEMENTS // max(len(value), 1))
@@ -184,7 +182,7 @@ def lengthened(value: Any) -> Any:
 
 
 def values_for_variable(variable: Variable | None, now: datetime, shape: Mapping[str, Any]) -> Iterator[Any]:
-    """Values for a variable that a call saves to, of which nothing else is known: a list or a map has this ``shape``."""
+    """Values for a variable that a call saves to, if nothing else is known of them. A list or a map has this ``shape``."""
     match variable:
         case ListVariable():
             yield from ([shape or ADDRESS, shape or NAME], [])
@@ -204,7 +202,7 @@ _CATEGORIES = {codes.CATEGORY_DIGIT: "7", codes.CATEGORY_SPACE: " ", codes.CATEG
 
 
 def text_matching(pattern: str) -> Iterator[str]:
-    """A short text that a pattern matches in full, where one is found."""
+    """A short text that a pattern matches in full; None if none was found."""
     try:
         text = _text(parser.parse(pattern))
     except (re.error, RecursionError, KeyError, IndexError):
@@ -218,7 +216,7 @@ def _text(items: Any) -> str:
 
 
 def _of(code: Any, value: Any) -> str:
-    """The text of one part of a pattern. Raises `KeyError` for one that is not known here."""
+    """The text for one part of a pattern. Raises `KeyError` for an unknown part."""
     if code is codes.LITERAL:
         return chr(value)
     if code is codes.NOT_LITERAL:
@@ -240,7 +238,7 @@ def _of(code: Any, value: Any) -> str:
 
 
 def _one_of(items: Any) -> str:
-    """A character of a class."""
+    """A character of a character class."""
     if items[0][0] is codes.NEGATE:
         return next((sign for sign in "a1 _-" if not any(_holds(item, sign) for item in items[1:])), "")
     code, value = items[0]

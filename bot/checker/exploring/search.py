@@ -1,4 +1,4 @@
-"""A search for moves that make the engine take given edges. Likely moves come first; each is tried with the real engine."""
+"""A search for moves that make the engine take given edges. Each move is tried with the real engine, the likely ones first."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -24,16 +24,16 @@ from bot.core.turn import StepTaken, Turn
 from bot.lang.word_matching import normalise
 
 _OF_HOLD = ("sent", "until")  # they only distinguish visits of a step
-_UNLIKELY = 3  # moves that one counts as which does not look like one of the next edges
-_ASTRAY = 10  # ... and a conversation that is somewhere else
-_AHEAD = 4  # edges that are looked at: another way may lead to the third as well
-_SHORTENING = 1500  # turns that are spent on leaving out what is not needed
+_UNLIKELY = 3  # a move that does not look like one of the next edges costs as much as so many moves
+_ASTRAY = 10  # ... and so does a conversation that is somewhere else
+_AHEAD = 4  # edges that are considered: another path may lead to the third one as well
+_SHORTENING = 1500  # turns that are spent on leaving out moves that are not needed
 _SILENT = (Cause.TIMEOUT, Cause.TIME, Cause.REMINDER)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Try:
-    """A move that is to be tried at a state after ``taken`` edges of the route."""
+    """A move that is to be tried in a state, after ``taken`` edges of the route."""
 
     rank: int
     number: int
@@ -44,7 +44,7 @@ class _Try:
 
 
 class MoveSearch:
-    """Searches for a conversation that takes edges in order; other things may happen between them."""
+    """Searches for a conversation that takes edges in order. Other things may happen between them."""
 
     def __init__(self, explorer: Explorer, proposals: Proposals) -> None:
         self._explorer = explorer
@@ -60,10 +60,11 @@ class MoveSearch:
         short: bool = True,
         whole: bool = True,
     ) -> ExploredState | None:
-        """A state at which something is ``shown``; None where so many turns have found none.
+        """A state for which ``shown`` is true; None if so many turns have not found one. Edges of the route may be
+        skipped, because it is only one of several.
 
-        Edges of the route may be skipped: it is one of several. ``whole``: its last edge may not, and what is shown
-        before counts for nothing. ``short``: without moves that are not needed.
+        ``whole``: the last edge may not be skipped, and states before it do not count. ``short``: moves that are not
+        needed are left out.
         """
         self._aim(begins, route, shown, whole=whole)
         end = self._explorer.taken + turns
@@ -83,20 +84,24 @@ class MoveSearch:
         *,
         whole: bool,
     ) -> None:
-        """Begin another search."""
+        """Begin a new search."""
         last = len(route) - 1
         self._route = [edge for number, edge in enumerate(route) if number == last or not edge.ends_all]
         self._shown, self._whole = shown, whole
         self._numbers, self._turns = count(), count()
-        self._tries: defaultdict[int, list[_Try]] = defaultdict(list)  # heaps, by how many edges have been taken
+        self._tries: defaultdict[int, list[_Try]] = defaultdict(
+            list
+        )  # heaps, by the number of edges that have been taken
         self._met: set[int] = set()
         for state in begins:
             self._open(state, 0, 0)
 
     def _next(self) -> _Try | None:
-        """The best that can be tried: every other time of those that are farthest, else of all by turns.
+        """The next move to try: in turn one of a conversation that has taken the most edges, and one of any
+        conversation.
 
-        Where somebody has come far, and gets no further, another value a few moves before may be what it takes.
+        When the conversations that have taken the most edges get no further, another value a few moves earlier may be
+        needed.
         """
         left = sorted((taken for taken, tries in self._tries.items() if tries), reverse=True)
         if not left:
@@ -105,7 +110,7 @@ class MoveSearch:
         return heappop(self._tries[left[0 if turn % 2 else turn // 2 % len(left)]])
 
     def _open(self, state: ExploredState, taken: int, moves: int) -> None:
-        """What can be tried at a state, unless one like it was met before."""
+        """Note the moves of a state, unless a similar state was met before."""
         key = hash((taken, digest(state)))
         if key in self._met:
             return
@@ -118,7 +123,7 @@ class MoveSearch:
             heappush(self._tries[taken], _Try(rated, next(self._numbers), state, move, moves, taken))
 
     def _is_astray(self, state: ExploredState, taken: int) -> bool:
-        """Whether the next edges lead on from nowhere where the conversation is, or it has ended before its time."""
+        """Whether none of the next edges leads from where the conversation is, or it has ended too early."""
         route, frames = self._route, state.session.frames
         if taken == len(route):
             return False
@@ -128,7 +133,7 @@ class MoveSearch:
         return all(edge.source not in here for edge in route[taken : taken + _AHEAD])
 
     def _shortened(self, state: ExploredState, end: int) -> ExploredState:
-        """The same without the moves that are not needed: the longest that can be left out at once come first."""
+        """The same conversation without moves that are not needed. The longest possible sequences are left out first."""
         moves = [each.move for each in state.path() if each.move is not None]
         for length in range(len(moves) - 1, 0, -1):
             for start in range(len(moves) - length):
@@ -140,19 +145,19 @@ class MoveSearch:
         return state
 
     def _tells(self, state: ExploredState) -> bool:
-        """Whether a state shows what is searched for, at the end of the route where that matters."""
+        """Whether a state shows what is searched for, at the end of the route if that is required."""
         turns = (turn for each in state.path() for turn in each.turns)
         behind = not self._whole or progress(self._route, 0, turns) == len(self._route)
         return behind and self._shown(state)
 
     def _again(self, first: ExploredState, moves: Iterable[Move]) -> ExploredState | None:
-        """Make moves from the beginning; None where one cannot be made."""
+        """Make the moves from the beginning; None if one of them cannot be made."""
         assert first.before is not None
         return self._explorer.take_all(first.before, moves)
 
 
 def progress(route: Sequence[Edge], taken: int, turns: Iterable[Turn]) -> int:
-    """How many edges of a route have been taken after these turns; ``taken`` had been before."""
+    """How many edges of a route have been taken after these turns; ``taken`` of them were taken before."""
     for turn in turns:
         for step in turn.trace.steps:
             ahead = enumerate(route[taken : taken + _AHEAD], taken + 1)
@@ -193,7 +198,7 @@ def suits(edge: Edge, move: Move) -> bool:
 
 
 def digest(state: ExploredState) -> str:
-    """All of a state that can change how the conversation continues; of the time, the hours since the last message."""
+    """Everything in a state that can change how the conversation continues. Of the time it is the hours since the last message."""
     session = state.session
     frames = [_of(frame) for frame in session.frames]
     plans = [(plan.name, plan.flow) for plan in session.plans]
@@ -212,7 +217,7 @@ def digest(state: ExploredState) -> str:
 
 
 def _of(frame: Frame) -> tuple[object, ...]:
-    """All of a frame that can change how the conversation continues."""
+    """Everything in a frame that can change how the conversation continues."""
     hold = {key: value for key, value in frame.step_state.items() if key not in _OF_HOLD}
     counts = (frame.retries, frame.reminders, frame.visit_counts)
     return (

@@ -1,7 +1,7 @@
-"""A bot as a graph: every step of every flow, and an edge for each way in which a conversation gets from one to another.
+"""A bot as a graph: every step of every flow, and an edge for each way from one step to another.
 
-It says more than can happen, never less: what depends on values may be the case. An edge leads within a frame; what
-opens frames (starts, plans, `run`, interruptions) are roots.
+It has more edges than a conversation can take, never fewer: what depends on values counts as possible. An edge stays
+within a frame. Openings of frames (starts, plans, `run`, interruptions) are roots.
 """
 
 from bot.checker.graph.bot_graph import Graph, Opening, Root

@@ -20,20 +20,21 @@ class Opening(Enum):
     """What opens a frame."""
 
     WORDS = "words"  # a message that starts the flow
-    INTERRUPTION = "interruption"  # a message that starts it while another flow waits
-    WORD = "word"  # a word of the bot's, where the contact is in no flow
+    INTERRUPTION = "interruption"  # a message that starts the flow while another flow waits
+    WORD = "word"  # a word of the bot's, while the contact is in no flow
     EVENT = "event"  # an event of the gateway
-    RUN = "run"  # a step that runs it
-    PLAN = "plan"  # a step's schedule
-    TAP = "tap"  # a button of a question that was put long ago
-    PROGRAM = "program"  # nothing that the bot says: somebody starts it by the command line or the interface
+    RUN = "run"  # a step that runs the flow
+    PLAN = "plan"  # the schedule of a step
+    TAP = "tap"  # a button of an old question
+    PROGRAM = "program"  # nothing in the bot: the command line or an interface starts the flow
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A step at which a frame begins. ``by`` is the step that runs or schedules it; ``after`` how long after it was
-    left, None where nobody can tell, and ``busy`` what becomes of it while the contact is in a flow. ``inputs`` are
-    given.
+    """A step at which a frame begins.
+
+    ``by`` is the step that runs or schedules it. ``after`` is the time after that step was left, None if it is not
+    known. ``busy`` is what happens while the contact is in a flow, ``inputs`` are the values that it is given.
     """
 
     place: Place
@@ -47,7 +48,7 @@ class Root:
 
 
 def roots_of(library: Library, steps: Mapping[Place, Step], edges: Iterable[Edge]) -> tuple[Root, ...]:
-    """Where frames begin. A flow that nothing in the bot leads to is one that a program starts."""
+    """The steps at which frames begin. A flow to which nothing in the bot leads is one that a program starts."""
     found = [*_started(library), *_opened_by_words(library), *_opened_by_steps(library, steps)]
     led_to = {root.place[0] for root in found}
     led_to |= {edge.target[0] for edge in edges if edge.target and edge.target[0] != edge.source[0]}
@@ -107,12 +108,12 @@ class Graph:
 
     @cached_property
     def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
-        """What leads on from each step."""
+        """The edges that lead from each step."""
         return EdgeBuilder(self.library, self.steps).edges()
 
     @cached_property
     def edges_to(self) -> Mapping[Place, tuple[Edge, ...]]:
-        """What leads to each step, from others and from itself."""
+        """The edges that lead to each step, from other steps and from itself."""
         found: dict[Place, list[Edge]] = {place: [] for place in self.steps}
         for edges in self.edges.values():
             for edge in edges:
@@ -122,7 +123,7 @@ class Graph:
 
     @cached_property
     def roots(self) -> tuple[Root, ...]:
-        """Where frames begin."""
+        """The steps at which frames begin."""
         return roots_of(self.library, self.steps, (edge for edges in self.edges.values() for edge in edges))
 
     @cached_property
@@ -136,7 +137,7 @@ class Graph:
 
     @cached_property
     def crossed(self) -> Mapping[str, frozenset[str]]:
-        """The flows that each flow goes over to."""
+        """The flows to which the transitions of each flow lead."""
         found: dict[str, set[str]] = {name: set() for name in self.library.flows}
         for (flow, _), edges in self.edges.items():
             found[flow].update(edge.target[0] for edge in edges if edge.target is not None and edge.target[0] != flow)
@@ -154,7 +155,7 @@ class Graph:
                 found.add(root.by[0])
         runners.update((name, None) for others in self.crossed.values() for name in others)
         below: dict[str, frozenset[str]] = {name: frozenset() for name in runners}
-        while True:  # as deep as they run each other
+        while True:  # as often as flows run flows
             known = {name: below[name] | {name} for name in runners}
             deeper = {
                 n: frozenset.intersection(*(known[r] for r in by)) if by else below[n] for n, by in runners.items()
@@ -179,5 +180,5 @@ class Graph:
         return opened_by(self.library, target)
 
     def takes_words(self, place: Place) -> bool:
-        """Whether words and starts are heard while a conversation rests there."""
+        """Whether words and starts take effect while a conversation waits there."""
         return self.steps[place].kind.takes_words

@@ -28,7 +28,7 @@ TextOrExpression = Template | Expression
 
 
 class EdgeBuilder:
-    """The edges of a bot."""
+    """Builds the edges of a bot."""
 
     def __init__(self, library: Library, steps: Mapping[Place, Step]) -> None:
         self._library, self._steps = library, steps
@@ -37,7 +37,7 @@ class EdgeBuilder:
         self._breakable = failing_flows(library.flows, library.bot.words, texts=True)
 
     def edges(self) -> Mapping[Place, tuple[Edge, ...]]:
-        """What leads on from each step."""
+        """The edges that lead from each step."""
         found = {
             place: [*self._by_ways(place, step), *self._by_words(place, step)] for place, step in self._steps.items()
         }
@@ -67,7 +67,7 @@ class EdgeBuilder:
         return [first, Cause.TURN] if step.kind.takes_pending_input and first is Cause.REPLY else [first]
 
     def _failing_at(self, place: Place, step: Step, cause: Cause) -> dict[Cause, bool]:
-        """By what makes a step work out texts and values, whether any of them can fail."""
+        """For each cause, whether a text or value that is evaluated then can fail."""
         found: dict[Cause, bool] = {}
         self._note(found, [Cause.TURN], place, tuple(used.text for used in step.kind.uses()))
         if found and any(run.listed for run in step.kind.flows_run()):
@@ -87,7 +87,7 @@ class EdgeBuilder:
             found.update((cause, can_be or found.get(cause, False)) for cause in causes)
 
     def _failures(self, step: Step, resolved: ResolvedTransition, cause: Cause) -> Iterator[Cause]:
-        """When a step can fail by itself: at its work, and as its message is refused, before anybody replies."""
+        """The causes by which a step can fail by itself: its work fails, or its message is refused before anybody replies."""
         if "errors.else" in step.outcomes:
             yield cause
             if step.kind.takes_pending_input:
@@ -107,7 +107,7 @@ class EdgeBuilder:
         return Edge(*own, fails=fails, idle=idle, again=again)
 
     def _by_words(self, place: Place, step: Step) -> Iterator[Edge]:
-        """A word leads on from each step at which it is heard; one text may be heard at several levels."""
+        """The edges of words: one from each step at which a word is understood. The same text may be a word at several levels."""
         if not step.kind.takes_words:
             return
         flow, bot = self._library.flows[place[0]], self._library.bot
@@ -123,7 +123,7 @@ class EdgeBuilder:
                 yield Edge(place, target, name, Cause.REPLY, mark, transition, False, puts, ends_all, said, again=again)
 
     def _lead(self, place: Place, target: str | None) -> tuple[Place | None, bool, bool]:
-        """The step that a target leads to, whether it is put there, and whether everything ends."""
+        """The step that a target leads to, whether its question or message is sent, and whether all frames end."""
         if target is None:
             return place, False, False
         if target == AGAIN:
@@ -135,7 +135,7 @@ class EdgeBuilder:
         return (place[0], target), True, False
 
     def _lead_back(self, edges: dict[Place, list[Edge]]) -> None:
-        """Add where `back` leads beside the end of its frame: to questions left before."""
+        """Add the edges of `back`: it ends the frame, or returns to a question that was left before."""
         returning = [edge for found in edges.values() for edge in found if _written(edge) == BACK]
         if not returning:
             return
@@ -147,7 +147,7 @@ class EdgeBuilder:
                 edges[edge.source].append(_to(edge, question))
 
     def _correct(self, edges: dict[Place, list[Edge]]) -> None:
-        """Add where a corrected answer leads: back to where the contact corrected it."""
+        """Add the edges of corrected answers: they return to the step at which the contact corrected one."""
         correcting = [
             edge
             for found in edges.values()
@@ -155,12 +155,12 @@ class EdgeBuilder:
             if edge.transition is not None and edge.transition.corrects
         ]
         for edge in correcting:
-            assert edge.target is not None  # the checks of loading see to it
+            assert edge.target is not None  # the checks at loading guarantee it
             answers = [e for e in edges[edge.target] if e.cause is Cause.REPLY and e.success]
             edges[edge.target] += [_to(answer, edge.source) for answer in answers]
 
     def _leaves_question(self, edge: Edge) -> bool:
-        """Whether it leaves a question without an answer, which `back` returns to."""
+        """Whether an edge leaves a question without an answer; `back` returns to such a question."""
         unanswered = edge.word is not None or edge.cause is Cause.TIMEOUT or edge.outcome in ("other", "retry.else")
         return unanswered and edge.target not in (None, edge.source) and self._steps[edge.source].kind.asks
 
@@ -172,7 +172,7 @@ def opened_by(library: Library, target: str) -> Place:
 
 
 def _texts_on(step: Step, resolved: ResolvedTransition) -> Iterator[TextOrExpression]:
-    """What is evaluated when a step is left by a transition."""
+    """The texts that are evaluated when a step is left by a transition."""
     if resolved.written is not None:
         yield from resolved.written.uses()
     if resolved.success:
@@ -184,7 +184,7 @@ def _written(edge: Edge) -> str | None:
 
 
 def _to(edge: Edge, target: Place) -> Edge:
-    """The same edge to another step, from which the conversation came."""
+    """A copy of the edge that returns to an earlier step."""
     transition, success, word = edge.transition, edge.success, edge.word
     return Edge(edge.source, target, edge.outcome, edge.cause, edge.mark, transition, success, word=word, returns=True)
 
@@ -199,7 +199,7 @@ def _reverse(edges: Mapping[Place, list[Edge]]) -> dict[Place, list[Place]]:
 
 
 class FallibleTexts:
-    """What can fail in a bot's flows, by the declarations of their variables, each of which may be null."""
+    """Finds the texts of a bot's flows that can fail, by the declarations of their variables. Each variable may be null."""
 
     def __init__(self, library: Library) -> None:
         self._known: Mapping[str, Mapping[str, AbstractValues]] = {
@@ -237,18 +237,20 @@ class OldTaps:
 
     @property
     def questions(self) -> Iterator[Place]:
-        """All of them. The conversation in which they were put may be over."""
+        """All questions with buttons. The conversation in which one was asked may be over."""
         return (place for questions in self._flows.values() for place in questions)
 
     def edges(self) -> Iterator[Edge]:
-        """Enough edges to all such questions: where one question can be opened, so can the next."""
+        """Enough edges to reach all such questions: if one question can be opened again, so can the next."""
         for place, step in self._steps.items():
             if self._flows and step.kind.takes_words and step.defaults.old_taps == REOPEN:
                 for target in self._opened_from(place):
                     yield Edge(place, target, "old tap", Cause.REPLY, step.mark, returns=True)
 
     def _opened_from(self, place: Place) -> Iterator[Place]:
-        """The next of its own flow; of other flows from the first of it: the first, or all that lead to no other."""
+        """The next such question of the same flow. The first one of a flow also leads to the other flows: to their
+        first one, or to all if these do not lead to each other.
+        """
         own = self._flows.get(place[0], [])
         if own:
             yield own[self._next.get(place, 0)]

@@ -13,9 +13,9 @@ Place = tuple[str, str]
 class Cause(Enum):
     """What makes a conversation take an edge."""
 
-    TURN = "turn"  # nothing: it goes on at once
+    TURN = "turn"  # nothing: the conversation continues in the same turn
     REPLY = "reply"  # the contact wrote or tapped
-    REMINDER = "reminder"  # silence, and it goes on waiting
+    REMINDER = "reminder"  # silence; it keeps waiting
     TIMEOUT = "timeout"  # silence
     TIME = "time"  # a wait is over
     RESULT = "result"  # a call ended
@@ -26,17 +26,17 @@ class Cause(Enum):
 
 
 AFTER_RUN = (Cause.FLOW, Cause.EXPIRED, Cause.FAILED)
-"""How a frame can end, as what ran it sees it."""
+"""How a frame can end, for the step that ran its flow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
-    """One edge from a step. ``target`` None: the frame ends there, all frames where ``ends_all``.
+    """One edge from a step. Without a ``target`` the frame ends; with ``ends_all`` all frames end.
 
-    ``puts``: the target's question or message is put, which is not so where a transition only says something and the step
-    goes on waiting. ``word`` is the word that leads there, where one does.
-    ``fails``: a text or a value fails, at entering or on another edge; ``idle``: none of them can. ``returns``: it leads back to a step at which
-    the conversation has been. ``again``: it puts the step once more, which is no new visit.
+    ``puts``: the target's question or message is sent; otherwise only the transition says something, and the step
+    keeps waiting. ``word`` is the word that leads there, if one does. ``fails``: a text or a value fails when the
+    step is entered or left; ``idle``: none of them can fail. ``returns``: it leads to a step at which the
+    conversation has been before. ``again``: the question is repeated, which is no new visit.
     """
 
     source: Place

@@ -45,7 +45,9 @@ def _way(end: Place, start: Place, came: Mapping[Place, Edge]) -> tuple[Edge, ..
 
 
 def strongly_connected_components(onward: Mapping[Node, Iterable[Node]]) -> list[list[Node]]:
-    """The strongly connected components (Tarjan), those first that others lead to. Without recursion: graphs can be deep."""
+    """The strongly connected components (Tarjan). A component stands behind those that it leads to. Not recursive,
+    because graphs can be deep.
+    """
     index: dict[Node, int] = {}
     low: dict[Node, int] = {}
     open_: dict[Node, None] = {}

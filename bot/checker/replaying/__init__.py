@@ -1,1 +1,1 @@
-"""What edited flows do to recorded conversations and to those under way."""
+"""What edited flows change in recorded conversations and in those that are open."""

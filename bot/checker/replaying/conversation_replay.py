@@ -1,8 +1,8 @@
 """Replay of a recorded conversation with edited flows, up to the first difference.
 
-The recorded events go through `bot.engine.advance` one after another, the results of calls, requests and models among
-them. As long as all that the bot does is the same, a result is that of the same question, whatever the step is called
-that puts it; with the first difference the comparison is over.
+The recorded events go through `bot.engine.advance` one after another, including the results of calls, requests and
+models. While the bot does the same as recorded, a recorded result answers the same question, even if the step that
+asks has another name. The comparison ends at the first difference.
 """
 
 from collections.abc import Sequence
@@ -55,19 +55,19 @@ def replay(library: Library, conversation: Conversation) -> ReplayResult:
 
 
 class _Run:
-    """A replay under way. Recorded taps are translated to the ids of this replay's choices."""
+    """One replay. Recorded taps are translated to the ids of this replay's choices."""
 
     def __init__(self, library: Library, conversation: Conversation, session: Session) -> None:
         self._library = library
         self._conversation = conversation
         self._session = session
         self._wakes_at = min((plan.at for plan in session.plans), default=None)
-        self._woke_at = self._wakes_at  # when the recorded session wanted to be woken
+        self._woke_at = self._wakes_at  # the time at which the recorded session had something due
         self._ours: dict[str, str] = {}
         self._turn, self._number = conversation.turns[0], 1
 
     def take(self, turn: RecordedTurn, number: int) -> ReplayDifference | None:
-        """Take the next event. None: all is as it was."""
+        """Take the next event. Returns the first difference, or None."""
         self._turn, self._number = turn, number
         early = self._wake_before()
         if early is not None:
@@ -85,20 +85,20 @@ class _Run:
         return difference
 
     def end(self) -> ReplayDifference | None:
-        """What the conversation leaves behind otherwise, where it has ended."""
+        """The difference in what the conversation leaves behind when it has ended."""
         left = self._conversation.left
         before, after = ((), ()) if left is None else (session_lines(left), session_lines(self._session))
         return None if before == after else self._otherwise(DifferenceKind.LEAVES, before, after)
 
     def _made(self, event: Event) -> Turn | str:
-        """The event's turn; or how it failed."""
+        """The turn of an event; or why it failed."""
         try:
             return advance(self._library, self._session, event)
         except Exception as error:  # a defect in one turn touches no other, as in the engine
             return f"{type(error).__name__}: {error}"
 
     def _wake_before(self) -> ReplayDifference | None:
-        """What falls due before the event only now: a shorter time-out, say."""
+        """Take what falls due before the event only with the edited flows, such as a shorter time-out."""
         for _ in range(_MOST_WAKINGS):
             at = self._wakes_at
             if at is None or at > self._turn.event.at or (self._woke_at is not None and at >= self._woke_at):
@@ -121,7 +121,9 @@ class _Run:
         return event
 
     def _compared(self, made: Turn) -> ReplayDifference | None:
-        """The first difference between a recorded turn and ours. What they have alike pairs the ids of its choices."""
+        """The first difference between a recorded turn and the replayed one. Messages that are alike pair the ids of
+        their choices.
+        """
         for place, (theirs, ours) in enumerate(zip_longest(self._turn.effects, made.effects)):
             if theirs is None or ours is None or not same_effect(theirs, ours):
                 return self._difference(made, place)
@@ -145,7 +147,7 @@ class _Run:
     def _otherwise(
         self, kind: DifferenceKind, before: tuple[str, ...], after: tuple[str, ...], **more: Any
     ) -> ReplayDifference:
-        """A difference in the current turn; where nothing else is given, at the step where the contact is."""
+        """A difference in the current turn; unless a step is given, at the step where the contact is."""
         steps = _steps(self._turn)
         more.setdefault("was_at", f"{steps[0].flow}/{steps[0].step}" if before and steps else "")
         more.setdefault("at", self._where)
@@ -169,13 +171,13 @@ def _steps(turn: RecordedTurn) -> list[StepTaken]:
 
 
 def _step_of(effect: int, steps: Sequence[StepTaken]) -> str:
-    """The step that decided on a turn's n-th effect; empty where it was none."""
+    """The step that decided on the n-th effect of a turn; empty if none did."""
     found = [step for step in steps if step.effects <= effect]
     return f"{found[-1].flow}/{found[-1].step}" if found else ""
 
 
 def _mark_of(library: Library, step: str) -> Mark | None:
-    """Where a step stands; else its flow, if that is still there."""
+    """The place of a step in the files; else of its flow, if that still exists."""
     name, _, inside = step.partition("/")
     flow = library.flows.get(name)
     if flow is None:

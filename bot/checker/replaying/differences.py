@@ -43,10 +43,11 @@ class DifferenceKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReplayDifference:
-    """The first thing that is not as it was, in the turn ``number`` (from 1) of the conversation, at a time ``when``.
+    """The first difference, in turn ``number`` (from 1) of the conversation, at the time ``when``.
 
-    ``was_at`` and ``at`` are the steps that did it (``flow/step``; empty where none did), ``mark`` is where that one
-    stands now. ``why`` says what failed. ``sessions``, before and after the turn, and ``events`` are what was known then.
+    ``was_at`` and ``at`` are the steps that acted then and now (``flow/step``; empty where none did), ``mark`` is the
+    present place of the step. ``why`` says what failed. ``sessions`` (before and after the turn) and ``events`` are
+    what was known then.
     """
 
     kind: DifferenceKind
@@ -74,10 +75,7 @@ class ReplayResult:
 
 
 def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int) -> tuple[Effect | None, Effect | None]:
-    """What stands beside each other at a place where two turns differ.
-
-    Where something only came in between, or went, it stands beside nothing.
-    """
+    """The two effects at the place where two turns differ. An effect that was only added or removed has None beside it."""
     more = len(ours) - len(theirs)
     if more > 0 and _go_on_alike(theirs[at:], ours[at + more :]):
         return None, ours[at]
@@ -87,7 +85,7 @@ def differing_effects(theirs: Sequence[Effect], ours: Sequence[Effect], at: int)
 
 
 def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKind:
-    """How two effects differ that stand beside each other."""
+    """How two effects differ."""
     if has_result(after):
         return DifferenceKind.ASKS
     if has_result(before):
@@ -100,7 +98,7 @@ def difference_kind(before: Effect | None, after: Effect | None) -> DifferenceKi
 
 
 def session_lines(session: Session) -> tuple[str, ...]:
-    """What stays when a conversation has ended, line by line."""
+    """What remains of a conversation after its end, line by line."""
     lines = [f"is at {frame.flow}/{frame.step}" for frame in session.frames]
     lines += [f"tag {tag}" for tag in session.tags]
     lines += [f"{name}: {shown(value)}" for name, value in session.kept_variables.items() if value is not None]
@@ -126,15 +124,14 @@ def has_result(effect: Effect | None) -> bool:
 
 
 def same_effect(one: Effect, other: Effect) -> bool:
-    """Whether two effects are the same to the contact, or ask the same.
-
-    How long a result is waited for does not count, nor do the ids of choices, which name the step.
+    """Whether two effects are the same to the contact, or ask the same question. The time that a result may take does
+    not count, nor do the ids of choices, which contain the step's name.
     """
     return one == other or (type(one) is type(other) and _bare(one) == _bare(other))
 
 
 def choice_ids(effect: Effect) -> list[str]:
-    """The ids that come back when something of a message is tapped, in order."""
+    """The ids that come back when a part of a message is tapped, in order."""
     if not isinstance(effect, Send):
         return []
     instead = () if effect.instead is None else effect.instead.replies
@@ -142,19 +139,19 @@ def choice_ids(effect: Effect) -> list[str]:
 
 
 def differs_in_choices(one: Effect, other: Effect) -> bool:
-    """Whether two messages say the same, and only offer something else."""
+    """Whether two messages say the same and only offer other choices."""
     if not (isinstance(one, Send) and isinstance(other, Send)):
         return False
     return list(_texts(one.message)) == list(_texts(other.message)) and _choices(one.message) != _choices(other.message)
 
 
 def effect_lines(effect: Effect | None) -> tuple[str, ...]:
-    """An effect for people, line by line; none for none."""
+    """An effect for people, line by line; no effect has no lines."""
     return tuple(line for text in _parts(effect) for line in text.split("\n"))
 
 
 def _bare(effect: Effect) -> Effect:
-    """An effect without what nobody outside of the engine sees of it."""
+    """An effect without the parts that nobody outside of the engine sees."""
     match effect:
         case Send(message, instead):
             return Send(_without_ids(message), None if instead is None else _without_ids(instead))
@@ -198,7 +195,7 @@ def _choices(message: Message) -> list[Choice]:
 
 
 def _parts(effect: Effect | None) -> Iterator[str]:
-    """What there is to see of an effect, part by part."""
+    """The visible parts of an effect."""
     match effect:
         case Send(message, instead):
             yield from _texts(message)

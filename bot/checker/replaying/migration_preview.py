@@ -1,4 +1,4 @@
-"""What an edit of the flows will do to the conversations under way, kept values and planned starts.
+"""What an edit of the flows will do to open conversations, kept values and planned starts.
 
 It asks the engine itself: `bot.engine.migration` for frames, `bot.engine.scheduled_flows` for planned starts.
 """
@@ -18,7 +18,7 @@ from bot.types.type_registry import Mismatch
 
 
 class MigrationKind(Enum):
-    """What an edit does to a contact who waits at a step, to a planned start, to a kept value."""
+    """What an edit does to a contact who waits at a step, to a planned start, or to a kept value."""
 
     UNCHANGED = "goes on unchanged"
     RENAMED = "the step has another name: goes on unchanged"
@@ -35,8 +35,8 @@ class MigrationKind(Enum):
 class MigrationOutcome:
     """What an edit does to one frame (``place`` is its ``flow/step``), plan (``flow``, ``flow/step``) or kept value.
 
-    ``to`` is where it goes: the step's new name, or where `gone` leads. ``below``: the frame is met when what lies
-    above it has ended. ``mark`` is where the step, else its flow, stands now.
+    ``to`` is where it goes: the new name of the step, or the target of `gone`. ``below``: the frame is migrated when
+    the frames above it have ended. ``mark`` is the present place of the step, else of its flow.
     """
 
     place: str
@@ -65,8 +65,8 @@ def migration_outcomes(library: Library, session: Session, now: datetime) -> Ite
 
 
 def _fates_of_frames(library: Library, frames: tuple[Frame, ...]) -> Iterator[MigrationOutcome]:
-    """From the active one down. What ends may take with it what lies below, as the engine does it."""
-    taken_along = len(frames)  # from this one up
+    """The outcome for each frame, from the active one down. A frame that ends may end the frames below it, as in the engine."""
+    taken_along = len(frames)  # this frame and those above it end
     fate: MigrationOutcome | None = None
     for depth in reversed(range(len(frames))):
         frame, below = frames[depth], depth < len(frames) - 1
@@ -86,24 +86,24 @@ def _fate(library: Library, frame: Frame, below: bool) -> MigrationOutcome:
         return MigrationOutcome(
             place, MigrationKind.DROPPED if to is None else MigrationKind.LED, to or "", below, mark
         )
-    assert flow is not None  # the step is there
+    assert flow is not None  # the step exists
     to = "" if found.step == frame.step else f"{frame.flow}/{found.step}"
     becomes = MigrationKind.RENAMED if to and found.change is StepChange.NONE else _BECOMES[found.change]
     return MigrationOutcome(place, becomes, to, below, flow.steps[found.step].mark)
 
 
 def _taken_along(frames: tuple[Frame, ...], depth: int, fate: MigrationOutcome) -> int:
-    """The lowest frame that shares a frame's fate."""
+    """The lowest frame that ends together with a frame."""
     if fate.becomes is MigrationKind.DROPPED or (fate.becomes is MigrationKind.LED and fate.to == END):
-        return 0 if frames[depth].interrupts else depth  # who was interrupted by what has expired is dropped
+        return 0 if frames[depth].interrupts else depth  # a frame that was interrupted by an expired one is dropped
     if fate.becomes is MigrationKind.LED and fate.to.startswith("/"):
-        flow = fate.to[1:].partition("/")[0]  # one that is open below is gone back to
+        flow = fate.to[1:].partition("/")[0]  # the conversation returns to a flow that is open below
         return next((n for n in reversed(range(depth + 1)) if frames[n].flow == flow), depth)
     return depth
 
 
 def _forgotten(library: Library, session: Session, now: datetime) -> Iterator[MigrationOutcome]:
-    """Kept values that no longer fit their declaration."""
+    """Kept values that no longer fit their declaration and are forgotten."""
     for flow in library.flows.values() if session.kept_variables else ():
         for name, value in session.kept_variables.items():
             variable = flow.variables.get(name)

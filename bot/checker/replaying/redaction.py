@@ -1,7 +1,8 @@
-"""Redaction of a bot's messages: whatever a conversation knows of its contact is hidden, and every number.
+"""Redaction of a bot's messages: everything personal that a conversation knows of its contact is hidden, and every
+number.
 
-A text that was sent does not say which of its words were values. But what can have been a value is known: what the
-contact is called and wrote, what the variables hold, and the results of calls, requests and models.
+A sent text does not say which of its words came from variables. But the possible values are known: the contact's name
+and messages, the values of the variables, and the results of calls, requests and models.
 """
 
 import re
@@ -31,16 +32,16 @@ HIDDEN = "‹…›"
 _WORD = re.compile(r"[^\W_]+")
 _INSERTED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _SIDE_BY_SIDE = re.compile(rf"{HIDDEN}(?:[\s.,:;/@+-]*{HIDDEN})+")
-_SHORTEST = 3  # characters of a value that is hidden as it stands, whatever words it is made of
+_SHORTEST = 3  # characters of a value that is hidden wherever it stands
 
 
 def common_words(library: Library) -> frozenset[str]:
-    """The words that stand in the flows themselves, in all languages: they are nobody's."""
+    """The words of the flows themselves, in all languages: they are not personal."""
     return frozenset(_words(text for spoken in (library, *library.translations.values()) for text in _written(spoken)))
 
 
 class Redaction:
-    """Hides what a conversation knew where a difference was found. ``common`` are the flows' own words."""
+    """Hides what a conversation knew when a difference was found. ``common`` are the words of the flows."""
 
     def __init__(self, difference: ReplayDifference, common: frozenset[str]) -> None:
         sessions, events = difference.sessions, difference.events
@@ -53,7 +54,7 @@ class Redaction:
         self._common = common
 
     def over(self, text: str) -> str:
-        """The text, without what is personal. What is hidden side by side is hidden as one."""
+        """The text without what is personal. Hidden values next to each other become one."""
         folded = text.casefold()
         there = sorted((line for line in self._whole if line in folded), key=len, reverse=True)
         if there:
@@ -68,7 +69,7 @@ class Redaction:
 
 
 def _written(library: Library) -> Iterator[str]:
-    """Every text of the flows in one language, without what is put in when it is said."""
+    """Every text of the flows in one language, without its variables."""
     used = [*uses_of_bot(library.bot), *(each for flow in library.flows.values() for each in uses_of_flow(flow))]
     for each in used:
         for wording in each.text.wordings if isinstance(each.text, Template) else ():
@@ -89,7 +90,7 @@ def _kept(session: Session) -> Any:
 
 
 def _result(event: Event) -> Any:
-    """What an event brings from elsewhere than the contact."""
+    """The values of an event that do not come from the contact."""
     match event:
         case CallEnded(value=value, detail=detail):
             return [value, detail]
@@ -101,7 +102,7 @@ def _result(event: Event) -> Any:
 
 
 def _said(event: Event) -> Any:
-    """What an event says of the contact, or the contact by it."""
+    """The values of an event that the contact sent, or that describe the contact."""
     match event:
         case MessageReceived(text=text, media=media, location=location):
             return [text, media, location]
@@ -115,7 +116,7 @@ def _said(event: Event) -> Any:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Every single value in a value, as a contact reads it."""
+    """Every single value within a value, as a contact reads it."""
     match value:
         case None | bool():
             return

@@ -1,6 +1,7 @@
-"""The rules: what can be wrong in a bot that loads, each a function from the graph to findings.
+"""The rules: what can be wrong in a bot that loads. Each rule is a function from the graph to findings.
 
-A file that lies here is loaded, so that its rules are held: a new rule needs nothing else in `bot`, and a page in docs/checks.
+Every file in this folder is loaded, and so its rules apply. A new rule needs no other change in `bot`, and a page in
+docs/checks.
 """
 
 from importlib import import_module

@@ -27,7 +27,7 @@ Known = Mapping[str, AbstractValues]
 
 @rule(W302="a condition that is always true", W303="a condition that is never true")
 def find_constants(graph: Graph) -> Iterator[Finding]:
-    """Each condition once, wherever it is inherited."""
+    """Find each such condition once, wherever it is inherited."""
     judge, reachability = _Judge(graph), graph.analysis(Reachability)
     reported: set[Expression] = set()
     for place in (place for place in graph.steps if place in reachability.reached):
@@ -60,7 +60,7 @@ class _Judge:
         self._reads: dict[Expression, AbstractText] = {}
 
     def findings(self, place: Place, given: Sequence[Given]) -> Iterator[tuple[str, str, str]]:
-        """The code, what is wrong with a condition, the last of these, and what to do."""
+        """The code, what is wrong with the last of these conditions, and what to do."""
         *before, condition = (each.condition for each in given)
         known = self._values.of(self._graph.flow(place))
         alone, why = self._truths(condition, known), _why(condition, known)
@@ -75,7 +75,7 @@ class _Judge:
             yield "W303", what, "put it before them, or leave it out"
 
     def _are_taken(self, before: Sequence[Expression], condition: Expression, known: Known) -> bool:
-        """Whether some condition before this one is true wherever this one is."""
+        """Whether some earlier condition is true whenever this one is."""
         if condition.names & known.keys() and any(each.source == condition.source for each in before):
             return True
         names = sorted(
@@ -100,7 +100,7 @@ def _is_finite(name: str, known: Known) -> bool:
 
 
 def _why(condition: Expression, known: Known) -> str:
-    """What the variables of a condition are."""
+    """The possible values of the variables in a condition, in words."""
     named = [(name, known[name] - {NULL}) for name in sorted(condition.names & known.keys())]
     reported = [f'"{name}" is {_in_words(cases)}' for name, cases in named]
     return f": {', '.join(reported)}" if reported else ""
@@ -115,7 +115,7 @@ def _in_words(cases: AbstractValues) -> str:
 
 
 def _fix(condition: Expression, known: Known) -> str:
-    """A value near one that is written in the condition, and none of those that there are."""
+    """Suggest a value that the condition probably means: near the one that is written, and possible."""
     values = {
         case.value for name in condition.names & known.keys() for case in known[name] if isinstance(case.value, str)
     }
@@ -124,13 +124,13 @@ def _fix(condition: Expression, known: Known) -> str:
     return next(filter(None, near), "compare it with something that it can be, or leave it out")
 
 
-_ANY = object()  # a value that nobody knows beforehand
-_TYPED = object()  # what a contact writes where there are options, too
+_ANY = object()  # a value that is not known beforehand
+_TYPED = object()  # a text of the contact's where options are offered, too
 _OPEN = (_ANY, _TYPED)
 
 
 class PossibleValues:
-    """The values of all variables by name: flows hand them on under their names. Null is always one of them."""
+    """The possible values of all variables by name: flows pass them on under their names. Null is always one of them."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -141,7 +141,7 @@ class PossibleValues:
         self._of: dict[str, Mapping[str, AbstractValues]] = {}
 
     def of(self, flow: Flow) -> Mapping[str, AbstractValues]:
-        """What may be in a flow's variables. The contact's language is none of them, and never null."""
+        """The possible values of a flow's variables. The contact's language is not one of them; it is never null."""
         if flow.name not in self._of:
             own = {name: self._values(variable) for name, variable in flow.variables.items()}
             self._of[flow.name] = {**own, **self._common}
@@ -155,7 +155,7 @@ class PossibleValues:
         return bounded(_as_value(variable, value) for value in (*declared, *given, None))
 
     def offered(self, name: str) -> list[Any] | None:
-        """What options and steps give a variable; None where it has no options, or may get something else."""
+        """The values that options and steps give to a variable; None if it has no options, or may get other values."""
         given = self._given.get(name, [])
         if _TYPED not in given or any(value is _ANY for value in given):
             return None
@@ -165,7 +165,7 @@ class PossibleValues:
         return iter(self._graph.library.flows.values())
 
     def _gifts(self) -> Iterator[tuple[str, Any]]:
-        """Every name that something is given to, and what that is."""
+        """Each name that gets a value, and this value."""
         for root in self._graph.roots:
             yield from _written((item.name, item.value) for item in root.inputs)
             flow = self._graph.flow(root.place)
@@ -191,7 +191,7 @@ class PossibleValues:
 
 
 def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
-    """What `save` gets, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
+    """The value of `save`, as `bot.steps.transition.value_of` read it. ``chosen``: there are options for it."""
     if isinstance(outcome.saves, Saved):
         return [outcome.saves.value]
     if outcome.saves is SavedResult.VALUE:
@@ -200,7 +200,7 @@ def _saved(outcome: Outcome, *, chosen: bool) -> list[Any]:
 
 
 def _written(given: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Values as far as they are written out."""
+    """The values that are written as they are."""
     for name, value in given:
         if value not in _OPEN:
             value = evaluate(value, {}) if all(text.constant for text in templates_in(value)) else _ANY
@@ -217,7 +217,7 @@ def _as_value(variable: Variable, value: Any) -> AbstractValue:
 
 @rule(W304="a choice that no option gives")
 def find_unoffered(graph: Graph) -> Iterator[Finding]:
-    """Variables with choices that questions offer only in part, and that nothing else gives."""
+    """Find variables with choices of which questions offer only some, and that get no value elsewhere."""
     values = graph.analysis(PossibleValues)
     for flow in graph.library.flows.values():
         for variable in flow.variables.values():

@@ -10,14 +10,14 @@ from bot.checker.graph.traversal import cycle_through, reachable
 
 @rule(W101="a step that nobody reaches", W102="a conversation that never ends")
 def find_ends(graph: Graph) -> Iterator[Finding]:
-    """Steps that no conversation reaches, and those from which none can end."""
+    """Find steps that no conversation reaches, and steps from which no conversation can end."""
     reachability = graph.analysis(Reachability)
     yield from _unreached(graph, reachability)
     yield from _endless(graph, reachability)
 
 
 def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """Of several that lead to each other, the first."""
+    """The steps that no conversation reaches. Of several that lead to each other, only the first."""
     unreached = [place for place in graph.steps if place not in reachability.reached]
     among = set(unreached)
     heads = [
@@ -34,13 +34,13 @@ def _unreached(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
 
 
 def _led_to(place: Place, graph: Graph) -> Iterator[Place]:
-    """What a step leads to, runs and schedules: all that nobody reaches with it."""
+    """The steps to which a step leads, and the flows that it runs or schedules: nobody reaches them either."""
     yield from (edge.target for edge in graph.edges[place] if edge.target is not None)
     yield from (root.place for root in graph.roots_by.get(place, ()))
 
 
 def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
-    """What to do: where it would follow a run, that flow is what never gets there."""
+    """What to do about it. After a run, the flow that is run never ends in this way."""
     runs = [edge.source for edge in graph.edges_to[place] if not reachability.can_be_taken(edge)]
     if runs:
         flow = next(graph.steps[runs[0]].kind.flows_run()).flow
@@ -49,7 +49,7 @@ def _why(place: Place, graph: Graph, reachability: Reachability) -> str:
 
 
 def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
-    """Where a conversation goes round for ever: no path leads to an end, whatever anybody does."""
+    """The steps at which a conversation goes round for ever: no path leads to an end, whatever anybody does."""
     stuck = {place for place in reachability.reached if not reachability.can_end(place)}
     reported: set[Place] = set()
     for place in (place for place in graph.steps if place in stuck):
@@ -64,7 +64,7 @@ def _endless(graph: Graph, reachability: Reachability) -> Iterator[Finding]:
 
 
 def _around(place: Place, graph: Graph, stuck: set[Place]) -> set[Place]:
-    """The stuck steps that lead to each other: one report is enough for them."""
+    """The other such steps of the same cycle: one report is enough for all."""
 
     def near(here: Place) -> Iterator[Place]:
         others = [e.target for e in graph.edges[here]] + [e.source for e in graph.edges_to[here]]

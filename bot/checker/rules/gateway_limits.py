@@ -14,7 +14,7 @@ from bot.flow.definition import Step
 from bot.lang.problems import Mark
 
 _FIX = "declare `window_closed` with a template here or under `defaults`"
-_SOONER = ", or let it come sooner"  # where somebody has written how long it takes
+_SOONER = ", or let it come sooner"  # where the time is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class _Late:
 
 @rule(W501="a message after the 24 hours")
 def find_late_messages(graph: Graph) -> Iterator[Finding]:
-    """Messages that the gateway rejects and that no template replaces; of several in one silence the first.
+    """Find messages that the gateway rejects and that no template replaces; of several in one silence, the first.
 
-    What is inherited by several steps is one finding.
+    What several steps inherit is one finding.
     """
     silent_times = SilentTimes(graph)
     late = {message.sent_by: message for message in _late_messages(graph, silent_times)}
@@ -47,7 +47,7 @@ def find_late_messages(graph: Graph) -> Iterator[Finding]:
 
 
 def senders_too_late(graph: Graph) -> set[Sender]:
-    """Every step and edge with a message that may come too late, and that no template replaces."""
+    """All steps and edges with a message that may come too late and that no template replaces."""
     return {message.sent_by for message in _late_messages(graph, SilentTimes(graph))}
 
 
@@ -66,7 +66,7 @@ def _late_messages(graph: Graph, silent_times: SilentTimes) -> Iterator[_Late]:
 
 
 def _said_on(edge: Edge, step: Step) -> str:
-    """What is sent on a transition, or by a reminder that asks again; empty where nothing is."""
+    """What a transition says, or a reminder that repeats the question; empty if there is no text."""
     transition = edge.transition
     if transition is not None and (transition.say is not None or transition.ask is not None):
         return f"what `{edge.outcome}` says"
@@ -82,7 +82,7 @@ def _finding(mark: Mark, what: str, latest: _Late, steps: int, path: tuple[Edge,
 
 
 def _long(seconds: float) -> str:
-    """How long after the contact's last message, in words."""
+    """How long after the contact's last message it is sent, in words."""
     if seconds >= UNBOUNDED:
         return "any time after the contact's last message"
     hours = f"{seconds / 3600:.1f}".removesuffix(".0")
@@ -94,7 +94,7 @@ PER_MINUTE = 60
 
 @rule(W601="more messages in one turn than a minute allows")
 def find_heavy_turns(graph: Graph) -> Iterator[Finding]:
-    """Steps after which a turn can send more than a minute allows; of a cycle the first."""
+    """Find steps after which a turn can send more messages than a minute allows; of a cycle, the first step."""
     turns = TurnLoads(graph)
     most = {place: turns.most(place) for place in graph.steps}
     heavy = {place: found for place, found in most.items() if found > PER_MINUTE}

@@ -21,14 +21,14 @@ from bot.types.type_registry import Variable
 _PARTS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2}")
 _NO_WORDS = frozenset({"integer", "number", "date", "time"})
-"""Types of which no value has two letters on end."""
+"""The types whose values never contain two letters in a row."""
 Found = tuple[Mark, str, str]
-"""Where something never fits, what, and what to do."""
+"""The place of a value that never fits, what is wrong, and what to do."""
 
 
 @rule(W305="a value that never fits")
 def find_misfits(graph: Graph) -> Iterator[Finding]:
-    """Each value once, wherever it is inherited."""
+    """Find each such value once, wherever it is inherited."""
     misfits, reported = _Misfits(graph), set[tuple[Mark, str]]()
     for place, step in graph.steps.items():
         for mark, what, fix in misfits.at(place, step):
@@ -38,14 +38,14 @@ def find_misfits(graph: Graph) -> Iterator[Finding]:
 
 
 class _Misfits:
-    """Checks values against what they are for."""
+    """Compares values with the variables and arguments that get them."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._nulls = graph.analysis(NullAnalysis)
 
     def at(self, place: Place, step: Step) -> Iterator[Found]:
-        """What never fits at a step."""
+        """The values that never fit at a step."""
         flow = self._graph.flow(place)
         transitions = (edge.transition for edge in self._graph.edges[place] if edge.transition is not None)
         for item in (*step.options.set, *(item for transition in transitions for item in transition.set)):
@@ -109,7 +109,7 @@ class _Misfits:
                 yield used.text.mark, f"{is_} never fits the argument, which takes {wanted}", fix
 
     def _hopeless(self, used: Used, flow: Flow) -> Iterator[Found]:
-        """A text that fails whatever its variables are. Of conditions another rule says so."""
+        """A text that always fails, whatever its variables are. Another rule reports such conditions."""
         if not isinstance(used.text, Template) or used.text.constant:
             return
         text = self._nulls.text(used, flow)
@@ -131,7 +131,7 @@ def _misfit(mark: Mark, kind: ValueKind, variable: Variable) -> Found:
 
 @rule(W307="a value that goes into a flow which never reads it")
 def find_unused(graph: Graph) -> Iterator[Finding]:
-    """The inputs of flows, in a bot whose own Python gets no variables."""
+    """Find inputs of flows that no flow reads, in a bot without hooks: hooks get all variables."""
     if not graph.library.hooks:
         inputs = _Inputs(graph)
         for root in graph.roots:
@@ -140,7 +140,7 @@ def find_unused(graph: Graph) -> Iterator[Finding]:
 
 
 class _Inputs:
-    """What goes into flows, and what they read."""
+    """The inputs of flows, and the variables that flows read."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -149,7 +149,7 @@ class _Inputs:
             self._read[run.flow].update(run.outputs.values())
 
     def unread(self, root: Root, by: Place) -> Iterator[Finding]:
-        """What neither the flow that a step opens looks at, nor any that it goes over to."""
+        """The inputs that neither the opened flow reads, nor any flow to which its transitions lead."""
         flows = reachable([root.place[0]], self._graph.crossed.__getitem__) if root.inputs else ()
         for item in root.inputs:
             if not any(item.name in self._read[name] for name in flows):

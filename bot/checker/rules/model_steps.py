@@ -14,7 +14,9 @@ _SILENT = (RestFor.CONTACT, RestFor.TIME, RestFor.PERSON)
 
 @rule(W901="a model's failure that says nothing")
 def find_silent_failures(graph: Graph) -> Iterator[Finding]:
-    """The first step whose model may fail with nothing said, in a bot without a `sorry` of its own: one line helps them all."""
+    """Find the first step whose model may fail while the bot says nothing, in a bot without `ai: {sorry: ...}`: one
+    line helps all steps.
+    """
     if "sorry" in graph.library.bot.wordings:
         return
     failing = ((place, _silent_failure(graph, place)) for place in graph.steps)
@@ -29,7 +31,7 @@ def find_silent_failures(graph: Graph) -> Iterator[Finding]:
 
 @rule(W902="a tool that changes something and asks nobody")
 def find_unasked_tools(graph: Graph) -> Iterator[Finding]:
-    """Tools by which a model changes something without the contact's yes."""
+    """Find tools by which a model changes something without asking the contact."""
     for place, step in graph.steps.items():
         for handler, mark in step.kind.unasked():
             what = (
@@ -46,7 +48,9 @@ def _silent_failure(graph: Graph, place: Place) -> Edge | None:
 
 
 def _is_silent(graph: Graph, edge: Edge, seen: set[Place]) -> bool:
-    """Whether a path may wait or end with nothing sent. A question asked again, or a message handed on, counts as sent."""
+    """Whether a path may wait or end without any message. A repeated question, or a message that another step takes,
+    counts as a message.
+    """
     transition = edge.transition
     written = None if transition is None or transition.then is None else transition.then.text
     if (

@@ -24,7 +24,7 @@ from bot.types.variable import Answer, Unfit, Variable
 
 @rule(W402="too many choices, or too few", W403="choices that may read the same")
 def find_unfit_choices(graph: Graph) -> Iterator[Finding]:
-    """Counts in the language of the flows, titles in every language, each once."""
+    """Find unfit choices: by their number in the language of the flows, by their titles in every language; each once."""
     found: dict[Mark, Finding] = {}
     for asked in steps(graph.library):
         titles = [sent for sent in asked.step.kind.sends() if isinstance(sent, SentText) and sent.title]
@@ -50,13 +50,13 @@ def _counts(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
 
 
 def _most_of(source: Expression | None, variables: Mapping[str, Variable]) -> int | None:
-    """How many elements a list has at most, where it is a variable that says so."""
+    """The most elements of a list, if it is a variable with a limit."""
     variable = None if source is None else variables.get(source.source.strip())
     return variable.most if isinstance(variable, ListVariable) else None
 
 
 def _fewest(asked: AskedStep, offered: Offered) -> tuple[Values, list[Expression | None]] | None:
-    """The fewest choices of the flow file that are shown together, and with which values."""
+    """The fewest choices of the flow file that are shown together, and the values for which that happens."""
     conditions = [condition for condition in offered.fixed if condition is not None]
     names = set[str]().union(*(condition.names for condition in conditions))
     fewest: tuple[Values, list[Expression | None]] | None = None
@@ -72,7 +72,7 @@ def _fewest(asked: AskedStep, offered: Offered) -> tuple[Values, list[Expression
 
 
 def _same_titles(asked: AskedStep, titles: list[SentText]) -> Iterator[Finding]:
-    """Titles of one question that read the same with some values. Those that are written out are compared when loading."""
+    """Titles of one question that read the same for some values. Titles without values are compared at loading."""
     for one, other in combinations(titles, 2):
         if not (one.text.constant and other.text.constant):
             values = next(_equal(asked, one, other), None)
@@ -83,7 +83,7 @@ def _same_titles(asked: AskedStep, titles: list[SentText]) -> Iterator[Finding]:
 
 
 def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]:
-    """The values with which both are shown and read the same, where all values are known."""
+    """The values for which both choices are shown and read the same, if all values are known."""
     given = (*one.given, *other.given)
     names = one.text.names.union(other.text.names, *(each.condition.names for each in given))
     for values in asked.seen.trials.of(names) if asked.seen.trials.finite(names) else ():
@@ -98,7 +98,7 @@ def _equal(asked: AskedStep, one: SentText, other: SentText) -> Iterator[Values]
 
 
 def _all_alike(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
-    """Choices made of a list whose title says nothing of the element."""
+    """Choices of a list whose title does not depend on the element."""
     title = offered.title
     if title is not None and IT.isdisjoint(title.names):
         what = f'step "{asked.step.name}": each choice reads "{title.source}", whatever it stands for'
@@ -106,13 +106,13 @@ def _all_alike(asked: AskedStep, offered: Offered) -> Iterator[Finding]:
 
 
 _LOOKS = str.maketrans("авекмнорстухіαβεικνορτυχ01", "abekmhopctyxiabeikvoptuxol")
-"""Letters of other scripts that look like Latin ones, and digits that look like letters, as they are written small."""
+"""Letters of other scripts that look like Latin ones, and digits that look like letters, in small letters."""
 _SOME_DAY = datetime(2030, 5, 15, 12, tzinfo=UTC)
 
 
 @rule(W701="choices that look alike", W702="a word that takes an answer")
 def find_alike(graph: Graph) -> Iterator[Finding]:
-    """Choices of each language once; words with all questions whose answers they take, once."""
+    """Find choices that look alike, in each language once; and words that also answer questions, each with all its questions."""
     found: dict[Mark, Finding] = {}
     taken: dict[tuple[Mark, str, str], list[str]] = {}
     for asked in steps(graph.library):
@@ -137,12 +137,12 @@ def _look_alike(asked: AskedStep) -> Iterator[Finding]:
 
 
 def _looks(title: str) -> str:
-    """A title as it looks at a glance."""
+    """How a title looks at a glance."""
     return normalise(title).translate(_LOOKS).replace(" ", "")
 
 
 def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
-    """What is understood before an answer, and is one: where it stands, what it is, and what to do."""
+    """Words, and texts of `answers`, that are understood before an answer and are answers themselves: the place, what, and what to do."""
     step, variable = asked.step, asked.flow.variables.get(asked.step.options.save or "")
     if not step.kind.asks or variable is None or isinstance(variable, TextVariable) or not variable.answered:
         return
@@ -160,7 +160,7 @@ def _taken(graph: Graph, asked: AskedStep) -> Iterator[tuple[Mark, str, str]]:
 
 
 def _named(word: Word, said: str) -> str:
-    """The word, with what is said for it in another language."""
+    """The name of a word; with the text of another language, if that is meant."""
     return f'word "{word.text}"' if normalise(word.text) == said else f'"{said}" of word "{word.text}"'
 
 

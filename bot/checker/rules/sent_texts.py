@@ -1,4 +1,4 @@
-"""All texts that a bot sends, in every language, each with what it may be tried out with."""
+"""All texts that a bot sends, in every language, each with the values with which it can be tried out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bot.types.variable import Variable
 
 @dataclass(frozen=True, slots=True)
 class TextScope:
-    """What texts see: the variables of a flow or of none, in a language. ``spoken`` is how that is said in a finding."""
+    """The variables that a text can use: those of a flow or none, in one language. ``spoken`` names the language in a finding."""
 
     variables: Mapping[str, Variable]
     language: str | None
@@ -33,7 +33,7 @@ class TextScope:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """Texts that are sent together, or one alone. ``where`` says whose they are."""
+    """Texts that are sent together, or one alone. ``where`` names their place."""
 
     seen: TextScope
     where: str
@@ -50,7 +50,7 @@ class AskedStep:
 
 
 def languages(library: Library) -> Iterator[tuple[Library, str | None, str]]:
-    """The bot as it speaks each of its languages, that of the flows first, with how a finding says which."""
+    """The bot in each of its languages, that of the flows first, each with its name in a finding."""
     own = library.bot.languages[0] if library.bot.languages else None
     yield library, own, ""
     for language, spoken in library.translations.items():
@@ -66,7 +66,7 @@ def steps(library: Library) -> Iterator[AskedStep]:
 
 
 def messages(library: Library) -> Iterator[SentMessage]:
-    """Every text that is sent, in every language; what is inherited comes once for each that inherits it."""
+    """All texts that are sent, in every language. A text that is inherited comes once for each step that inherits it."""
     for spoken, language, said in languages(library):
         nothing = TextScope.of({}, language, said)
         for name, text in spoken.bot.wordings.items():

@@ -23,7 +23,7 @@ _TAGS = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A text of which nobody can tell how long it is: what is too long is cut when it is sent."""
+    """A text whose length is not known beforehand. If it is too long, it is cut when it is sent."""
 
     mark: Mark
     what: str
@@ -39,12 +39,12 @@ class _Text:
 
     @property
     def seen(self) -> TextScope:
-        """What it sees."""
+        """The variables that it can use."""
         return self.message.seen
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """What it is called in a finding."""
         return f"{self.seen.spoken}{self.message.where}: {self.sent.what}"
 
     @property
@@ -53,7 +53,7 @@ class _Text:
         return self.seen.bounds.of(self.text)
 
     def rendered(self) -> Iterator[tuple[Values, str]]:
-        """What it may evaluate to, each with the values that make it so."""
+        """The texts that it may evaluate to, each with the values for it."""
         names = set(self.text.names).union(*(given.condition.names for given in self.sent.given))
         for values in self.seen.trials.of(names):
             scope = self.seen.trials.scope(values)
@@ -66,7 +66,7 @@ class _Text:
 
 @rule(W401="a text that may be longer than the gateway takes", W404="a text that may be empty where one is needed")
 def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
-    """Each text once, in the first language in which it does not fit."""
+    """Find texts that do not fit, each once, in the first language in which it does not."""
     found: dict[tuple[Mark, str], Finding] = {}
     for text in _texts(graph.library):
         for finding in (_too_long(text), _empty(text)):
@@ -76,7 +76,7 @@ def find_unfit_texts(graph: Graph) -> Iterator[Finding]:
 
 
 def notes(library: Library) -> list[Note]:
-    """Texts that may be cut when they are sent, since nobody can tell how long they are."""
+    """Texts that may be cut when they are sent, because their length is not known beforehand."""
     found: dict[Mark, Note] = {}
     for text in _texts(library):
         if text.sent.most is not None and text.sent.cut and text.bound.open:
@@ -87,7 +87,7 @@ def notes(library: Library) -> list[Note]:
 
 
 def _texts(library: Library) -> Iterator[_Text]:
-    """Every wording, once for each language in which it may evaluate to something else."""
+    """Every wording, once for each language in which it may evaluate to another text."""
     known: set[tuple[Mark, str | None, int | None, str]] = set()
     for message in messages(library):
         for sent in message.texts:
@@ -130,12 +130,12 @@ def _empty(text: _Text) -> Finding | None:
 
 
 def _always_there(source: str) -> bool:
-    """Whether something is written out beside its values, or it is one value alone (whose null is another rule's)."""
+    """Whether some text is written beside the values; or it is one value alone, for whose null another rule exists."""
     return is_plain(source) or ("{%" not in source and bool(_TAGS.sub("", source).strip()))
 
 
 def _has_hole(reads: AbstractText, values: Values) -> bool:
-    """Whether null shows, which `bot.checker.rules.uninitialised` tells."""
+    """Whether null leaves a hole in it, which `bot.checker.rules.uninitialised` reports."""
     known: dict[str, AbstractValues] = {
         name: frozenset({LOST if value is None else just(value)}) for name, value in values.items()
     }

@@ -14,7 +14,7 @@ from bot.lang.problems import Mark
 from bot.steps.brief import STRUCTURES
 from bot.steps.step_facts import Need
 
-_BY_NULL = {"failed", "mismatch"}  # the failures that null may lead to
+_BY_NULL = {"failed", "mismatch"}  # the failures that null may cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class _Fault:
     W301="a variable that is read before it is set", W308="a variable that another flow has, and this one was not given"
 )
 def find_uninitialised(graph: Graph) -> Iterator[Finding]:
-    """Each text and variable once, wherever it is inherited."""
+    """Find each text and variable once, wherever it is inherited."""
     assigned, origins = graph.analysis(DefiniteAssignment), Provenance(graph)
     reported: dict[tuple[Mark, VariableSet], _Fault] = {}
     for fault in _faults(graph, assigned):
         reported.setdefault((fault.text.used.text.mark, fault.name), fault)
     for fault in reported.values():
         (name,) = assigned.nulls.names_in(fault.name)
-        yield _Telling(graph, fault, name, origins.of(fault.place, fault.name, fault.transfer)).finding()
+        yield _FaultReport(graph, fault, name, origins.of(fault.place, fault.name, fault.transfer)).finding()
 
 
 def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
@@ -59,7 +59,7 @@ def _faults(graph: Graph, assigned: DefiniteAssignment) -> Iterator[_Fault]:
 
 
 def _into(found: list[_Fault], place: Place, transfer: EdgeTransfer | None, *, expected: bool) -> OnRead:
-    """Notes faults. ``expected``: the step says itself where such failures lead, so that they are none."""
+    """A function that collects faults. ``expected``: the step has a transition for such failures, so they are no faults."""
 
     def note(text: AnalysedText, read: NullEffect) -> None:
         names = read.holes if expected else read.holes | read.fails
@@ -69,8 +69,8 @@ def _into(found: list[_Fault], place: Place, transfer: EdgeTransfer | None, *, e
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
-    """A fault in words."""
+class _FaultReport:
+    """A fault and what a finding says about it."""
 
     graph: Graph
     fault: _Fault
@@ -89,7 +89,7 @@ class _Telling:
         return Finding.at("W308" if shared else "W301", mark, what, fix, self.origin.story)
 
     def _not_given(self, by: Place | None) -> str:
-        """Why a flow does not see what the one below it has."""
+        """Why a flow has no value for a variable that the flow below it has."""
         assert by is not None and self.origin.opened is not None
         return (
             f'flow {self.origin.opened.place[0]} has variables of its own, and step "{by[1]}" does not pass this one on'
@@ -106,7 +106,7 @@ class _Telling:
 
 @rule(W306="an exit that may stay closed")
 def find_closed_exits(graph: Graph) -> Iterator[Finding]:
-    """Exits that need a list, a record, a file or a place, which no model can note, and which may be null."""
+    """Find exits that need a list, a record, a file or a place that may be null. No model can note such a value."""
     needed = list(_structures(graph))
     if not needed:
         return

@@ -15,13 +15,13 @@ from bot.lang.problems import Problems
 from bot.lang.source import Map, Node
 from bot.steps import KINDS
 
-_NAMED = 3  # of the texts that are missing
+_NAMED = 3  # of the missing texts, in one finding
 _COMPARED = (Part.TEXT, Part.MAY, Part.TITLE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """A language: its file, what it says, and what there is to say."""
+    """A language: its file, its translations, and the texts that need one."""
 
     node: Map
     locale: Locale
@@ -35,7 +35,7 @@ class _Language:
     W803="a translation that shows other values",
 )
 def find_untranslated(graph: Graph) -> Iterator[Finding]:
-    """What is amiss in each locale of a bot that loads from these files."""
+    """Find what is wrong with each locale of a bot that loads from these files."""
     if graph.library.translations:
         for spoken in _languages(graph.library, graph.sources):
             yield from _missing(spoken)

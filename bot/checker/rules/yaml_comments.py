@@ -13,14 +13,14 @@ from bot.flow.library import Library
 from bot.lang.problems import Mark
 from bot.lang.source import Comment, comments
 
-_PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have none, and need not be parsed again
-_LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; comments have a space, and words
+_PERHAPS_CUT = re.compile(rb"[ \t]#(?:[^\s#]| ?\d)")  # most files have no such line, and are not parsed again
+_LIKE_TEXT = re.compile(r"#(?!allow\s)[^\s#!]|# \d+\W*$")  # #5, #offer, # 5; other comments have a space and then words
 _Line = tuple[str, int]
 
 
 @rule(W003="a comment that may be a part of the text before it")
 def find_cut_texts(graph: Graph) -> Iterator[Finding]:
-    """Texts without quotes behind which stands a comment that begins like a number or a hashtag."""
+    """Find texts without quotes that are followed by a comment which begins like a number or a hashtag."""
     texts: dict[_Line, list[Template]] = {}
     for text in _texts(graph.library):
         texts.setdefault((text.mark.path, text.mark.line), []).append(text)
@@ -54,7 +54,7 @@ def _texts(library: Library) -> Iterator[Template]:
 
 NEEDLESS, UNREASONED = "W001", "W002"
 declare(W001="an allowance that allows nothing", W002="an allowance without a reason")
-_PERHAPS_ALLOWED = re.compile(rb"#[ \t]*allow[ \t]")  # most files have none, and need not be parsed again
+_PERHAPS_ALLOWED = re.compile(rb"#[ \t]*allow[ \t]")  # most files have no such comment, and are not parsed again
 _ALLOWANCE = re.compile(r"#\s*allow\s+(?P<codes>[A-Z]\d{3}(?:\s*,\s*[A-Z]\d{3})*)\b\s*(?P<colon>:?)\s*(?P<reason>.*)")
 _CODE = re.compile(r"[A-Z]\d{3}")
 
@@ -71,12 +71,12 @@ class _Allowance:
     reasoned: bool
 
     def keys(self) -> set[_Key]:
-        """The findings that it allows."""
+        """The keys of the findings that it allows."""
         return {(self.mark.path, self.line, code) for code, _ in self.codes}
 
 
 def without_allowed(findings: Iterable[Finding], sources: Iterable[Source]) -> list[Finding]:
-    """The findings that no comment in the files of a bot that loads allows, and what is wrong with such comments."""
+    """The findings that no comment allows, and what is wrong with such comments."""
     found = list(findings)
     there = {_key(finding) for finding in found}
     allowances = [allowance for source in sources for allowance in _allowances(source)]
@@ -97,7 +97,7 @@ def _allowances(source: Source) -> Iterator[_Allowance]:
     for comment in every:
         if (written := _ALLOWANCE.match(comment.text)) is not None:
             line = comment.mark.line
-            while line in alone:  # several may stand above a line, and a reason may go on below
+            while line in alone:  # several comments may stand above a line, and a reason may continue below
                 line += 1
             reasoned = bool(written["colon"] and written["reason"])
             yield _Allowance(comment.mark, line, tuple(_codes(comment, written.end("codes"))), reasoned)
