@@ -1,39 +1,31 @@
-"""An HTTP client for one peer: pooled connections, a deadline for the whole exchange, and errors that say what is certain.
+"""An HTTP client for one peer: a deadline for the whole exchange, and errors that say what is certain.
 
-The pool is urllib3's: a request costs a third of what it costs with a `requests.Session`. The connections below tell why
-there is none, and connect and read until a deadline. The trusted certificates are those of requests.
+All requests of a process are under way on one thread, in libcurl, however many there are: a thread for each costs
+more than the request. `HttpClient.begin` returns at once, and calls back; the other methods wait.
+
+libcurl sends a request again by itself where a connection that was kept breaks before an answer. Nobody else could know,
+so it may not: a body is handed to it in a way that it cannot rewind, and what has none but acts gets a new connection.
 """
 
-import http.client
-import io
 import math
 import os
-import re
+import select
 import socket
-import ssl
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from queue import LifoQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import urllib3
-from requests.utils import (
-    DEFAULT_CA_BUNDLE_PATH,
-    get_auth_from_url,
-    get_environ_proxies,
-    select_proxy,
-)
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.util import Retry, Timeout, make_headers
+import pycurl
+from requests.utils import DEFAULT_CA_BUNDLE_PATH, get_environ_proxies, select_proxy
 
 from bot.alarms import Alarms
 from bot.clock import Clock
@@ -42,14 +34,13 @@ from bot.core.errors import BotError
 TRUSTED = DEFAULT_CA_BUNDLE_PATH
 """The certificates that are trusted where the environment names no others: the system may have none."""
 
-_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_NO_PROXY = (
-    "the proxy that the environment names for it is none that is understood",
-    "write HTTPS_PROXY (HTTP_PROXY, ALL_PROXY) like http://proxy.example:3128; SOCKS is not spoken",
-)
-_NO_RETRY = Retry(False)
-_CHUNK = 1 << 16
+CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
 UNREACHED_SECONDS = 60.0
+KEPT_CONNECTIONS = 256
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_HOW_TO_NAME_A_PROXY = "write HTTPS_PROXY (HTTP_PROXY, ALL_PROXY) like http://proxy.example:3128"
+_WITH_BODY = ("POST", "PUT", "PATCH")
+_PROXIES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 
 
 class HttpError(BotError):
@@ -82,6 +73,31 @@ class Oversized(Ambiguous):
     """The answer's body has more bytes than are taken."""
 
 
+class Headers(dict[str, str]):
+    """An answer's headers, found by their names in any case; iterated, the names are in small letters."""
+
+    @classmethod
+    def of(cls, lines: list[bytes]) -> "Headers":
+        """Those of a head's lines. Values of one name are joined by commas."""
+        found: dict[str, str] = {}
+        for line in b"".join(lines).decode("latin-1").split("\r\n"):
+            name, colon, value = line.partition(":")
+            if colon:
+                key, text = name.lower(), value.strip()
+                found[key] = f"{found[key]}, {text}" if key in found else text
+        return cls(found)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a header, or the default."""
+        return super().get(name.lower(), default)
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.lower())
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).lower())
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """A whole answer. Header names are found in any case."""
@@ -95,7 +111,7 @@ class Response:
 class Streamed:
     """An answer while it comes. ``chunks`` are the body's bytes, each as soon as it is there.
 
-    ``certificate_ends`` tells, until the last of them has come, how long the peer's certificate is valid; None without TLS.
+    ``certificate_ends`` tells, until the stream is left, how long the peer's certificate is valid; None without TLS.
     """
 
     status: int
@@ -138,14 +154,23 @@ class ReachabilityAlarm:
             self._alarms.clear(self._name)
 
 
+def wait_for(begin: Callable[[Callable[[Any], None]], None]) -> Any:
+    """Begin something that calls back with its result or its error, and wait for it. Raises the error."""
+    results: SimpleQueue[Any] = SimpleQueue()
+    begin(results.put)
+    result = results.get()
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
 class HttpClient:
     """Sends requests to one peer. No redirects, no cookies, no retries: those are the caller's decisions.
 
-    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``connections`` is
-    how many are kept open; ``body_limit`` is in bytes. With ``address`` nothing is looked up: that IP address is
-    connected to, as the host that the URL names. ``own`` says that the operator has named the host, and nobody else
-    can bend it: then the certificates and the proxies of the environment are used (docs/going-live.md).
-    ``reach`` is called when the peer gives no answer, and when it does.
+    ``seconds`` is the time for a whole exchange, from looking up the host's name to the last byte; ``body_limit`` is in
+    bytes. With ``address`` nothing is looked up: that IP address is connected to, as the host that the URL names.
+    ``own`` says that the operator has named the host, and nobody else can bend it: then the certificates and the proxies
+    of the environment are used (docs/going-live.md). ``reach`` is called when the peer gives no answer, and when it does.
     """
 
     def __init__(
@@ -153,43 +178,65 @@ class HttpClient:
         url: str,
         *,
         seconds: float = 30.0,
-        connections: int = 128,
         body_limit: int = 1 << 20,
         address: str | None = None,
         own: bool = False,
         reach: ReachabilityAlarm | None = None,
     ) -> None:
         parts = urlsplit(url)
-        self._prefix = parts.path.rstrip("/")
+        self._peer = parts.netloc.rpartition("@")[2]
+        self._prefix = f"{parts.scheme}://{self._peer}{parts.path.rstrip('/')}"
         self._own = own
         self._reach = reach
-        self._peer = parts.netloc.rpartition("@")[2]
-        self._host = {} if address is None else {"Host": self._peer}
+        self._seconds = seconds
         self._body_limit = body_limit
-        self._timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), total=seconds)
+        self._options = _options(seconds)
+        self._proxy = proxy_of(url) if own and address is None else None
+        if parts.scheme == "https" or (self._proxy or "").startswith("https:"):
+            self._options |= _trusted(os.environ if own else {})
+        if self._proxy is not None:
+            self._options[pycurl.PROXY] = self._proxy
+        self._unusable = self._proxy is not None and not _is_proxy(self._proxy)
         if address is not None:
-            host = f"[{address}]" if ":" in address else address
-            url = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
-        proxy = proxy_of(url) if own and address is None else None
-        options: dict[str, Any] = {"maxsize": 1}
-        if parts.scheme == "https" or (proxy is not None and proxy.startswith("https:")):
-            options |= _trusted() if own else {"ca_certs": TRUSTED}
-        if address is not None and parts.scheme == "https":
-            options["server_hostname"] = parts.hostname
-        self._pool: Any = _pool(url, proxy, options)
-        if proxy is not None and parts.scheme == "http":  # such a proxy needs the whole address
-            self._prefix = f"http://{self._peer}{self._prefix}"
-        if self._pool is not None:
-            self._pool.pool = LifoQueue(connections)  # urllib3 fills its own with empty places, a lock taken for each
-            self._pool.ConnectionCls = Secure if self._pool.scheme == "https" else Plain
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            pinned = f"[{address}]" if ":" in address else address
+            self._options[pycurl.CONNECT_TO] = [f"{self._peer.removesuffix(f':{port}')}:{port}:{pinned}:{port}"]
+        self._unused: deque[_Whole] = deque()
+        self.hung_up_at = -math.inf  # when the peer last closed a connection that was kept
+
+    def begin(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        done: Callable[[Response | HttpError], None],
+    ) -> None:
+        """Begin a request, and return. ``done`` gets the whole answer, whatever its status, or a `NotSent` or `Ambiguous`.
+
+        ``done`` is called on the thread that all requests share: it must not wait for anything.
+        """
+        if self._unusable:
+            done(self._no_proxy())
+            return
+        try:
+            exchange = self._unused.pop()
+        except IndexError:
+            exchange = _Whole(self)
+        exchange.done = done
+        exchange.ask(method, self._prefix + path, body, headers)
+        _loop().run(exchange.begin)
 
     def get(self, path: str, headers: Mapping[str, str], query: Mapping[str, str] | None = None) -> Response:
         """Send a GET and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
-        return self._exchange("GET", f"{path}?{urlencode(query)}" if query else path, None, headers)
+        path = f"{path}?{urlencode(query)}" if query else path
+        answer: Response = wait_for(lambda done: self.begin("GET", path, None, headers, done))
+        return answer
 
     def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
         """Send a POST and read the whole answer, whatever its status. Raises `NotSent` or `Ambiguous`."""
-        return self._exchange("POST", path, body, headers)
+        answer: Response = wait_for(lambda done: self.begin("POST", path, body, headers, done))
+        return answer
 
     @contextmanager
     def stream(
@@ -210,112 +257,386 @@ class HttpClient:
         Leaving before the end closes the connection. Raises `NotSent` or `Ambiguous`: first of all itself, after the
         head from ``chunks``.
         """
-        deadline = monotonic() + seconds
-        first = idle_seconds if first_seconds is None else first_seconds
-        with self._certainty(deadline):
-            timeout = Timeout(connect=min(CONNECT_SECONDS, seconds), read=first, total=seconds)
-            answer = self._open(method, path, body, headers, timeout)
-        limits = answer.connection.limits
-        limits.deadline, limits.idle = deadline, first
-
-        def chunks() -> Iterator[bytes]:
-            for chunk in self._chunks(answer, deadline):
-                limits.idle = idle_seconds
-                yield chunk
-
+        if self._unusable:
+            raise self._no_proxy()
+        exchange = _Stream(self, seconds, idle_seconds if first_seconds is None else first_seconds)
+        exchange.ask(method, self._prefix + path, body, headers)
+        _loop().run(exchange.begin)
         try:
-            yield Streamed(answer.status, answer.headers, chunks(), partial(_certificate_ends, answer.connection.sock))
+            status, found = exchange.head()
+            yield Streamed(status, found, exchange.chunks(idle_seconds), exchange.certificate_ends)
         finally:
-            answer.close()
+            _loop().run(exchange.leave)
 
     def close(self) -> None:
-        """Close the connections that nobody uses."""
-        if self._pool is not None:
-            self._pool.close()
+        """Forget what was kept for the next requests. The connections close when they have not been used for a while."""
+        self._unused.clear()
 
-    def _exchange(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> Response:
-        with self._certainty():
-            answer = self._open(method, path, body, headers, self._timeout)
-            content = answer.read(self._body_limit)
-            excess = answer.read(1)  # only the read after the last byte tells a cut body from a whole one
-        if excess:
-            answer.close()
-            raise self._oversized()
-        answer.release_conn()
-        return Response(answer.status, answer.headers, content)
+    def _failed(self, exchange: "_Exchange", code: int, text: str) -> HttpError:
+        """What libcurl's error means: `NotSent` as long as it has not taken the request's body."""
+        if exchange.size > self._body_limit:
+            error: HttpError = Oversized(f"no whole answer from {self._peer}: more than {self._body_limit} bytes")
+        elif exchange.left:
+            kind = DeadlinePassed if code == pycurl.E_OPERATION_TIMEDOUT else Ambiguous
+            error = kind(f"no whole answer from {self._peer}: {in_words(exchange.curl, code)}")
+        else:
+            why, advice = _why_no_connection(exchange.curl, code, text, self._peer, self._proxy)
+            error = NotSent(f"no connection to {self._peer}: {why}", advice if self._own else "")
+        return self._reported(error)
 
-    def _chunks(self, answer: Any, deadline: float) -> Iterator[bytes]:
-        size = 0
-        while True:
-            with self._certainty(deadline):
-                chunk = answer.read1(_CHUNK)
-            if not chunk:
-                return
-            size += len(chunk)
-            if size > self._body_limit:
-                raise self._oversized()
-            yield chunk
+    def _no_proxy(self) -> HttpError:
+        why = "the proxy that the environment names for it is none that is understood"
+        return self._reported(NotSent(f"no connection to {self._peer}: {why}", _HOW_TO_NAME_A_PROXY))
 
-    def _open(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], timeout: Timeout) -> Any:
-        if self._pool is None:
-            raise NoConnection(*_NO_PROXY)
-        answer = self._pool.urlopen(
-            method,
-            self._prefix + path,
-            body,
-            {**headers, **self._host},
-            timeout=timeout,
-            retries=_NO_RETRY,
-            redirect=False,
-            assert_same_host=False,
-            preload_content=False,
-            decode_content=False,
-        )
-        if self._reach is not None:
-            self._reach.answered()
-        return answer
-
-    @contextmanager
-    def _certainty(self, deadline: float = 0.0) -> Iterator[None]:
-        """Foreign errors become ours. A time-out before the ``deadline`` was a silence of the peer's."""
-        try:
-            yield
-        except NoConnection as error:
-            advice = error.advice if self._own else ""  # others are not reached as the environment says
-            raise self._failed(NotSent(f"no connection to {self._peer}: {error.why}", advice)) from error
-        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-            cause = innermost(error)
-            kind = _kind(cause, deadline)
-            raise self._failed(kind(f"no whole answer from {self._peer}: {in_words(cause)}")) from error
-
-    def _failed(self, error: HttpError) -> HttpError:
+    def _reported(self, error: HttpError) -> HttpError:
         if self._reach is not None:
             self._reach.failed(str(error), error.advice)
         return error
 
-    def _oversized(self) -> Oversized:
-        return Oversized(f"no whole answer from {self._peer}: it has more than {self._body_limit} bytes")
+    def _answered(self) -> None:
+        if self._reach is not None:
+            self._reach.answered()
+
+    def _timed_out(self, deadline: float) -> HttpError:
+        kind = Silent if monotonic() < deadline else DeadlinePassed
+        return self._reported(kind(f"no whole answer from {self._peer}: timed out"))
 
 
-def _kind(cause: BaseException, deadline: float) -> type[Ambiguous]:
-    if not isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
-        return Ambiguous
-    return Silent if monotonic() < deadline else DeadlinePassed
+class _Exchange:
+    """A request that is under way, and what has come of its answer."""
+
+    def __init__(self, client: HttpClient) -> None:
+        self.client = client
+        self.lines: list[bytes] = []
+        self.size = 0
+        self.left = False
+        self._body = memoryview(b"")
+        self._asked = ("", "")
+        self.unrepeatable = False
+        self.curl = new_handle()
+        self.curl.exchange = self
+        for option, value in client._options.items():
+            self.curl.setopt(option, value)
+        self.curl.setopt(pycurl.READFUNCTION, self._read)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._written)
+
+    def ask(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> None:
+        if body is None and method in _WITH_BODY:
+            body = b""
+        self.lines.clear()
+        self.size = 0
+        self.left = False
+        self._body = memoryview(body or b"")
+        curl, lines, typed = self.curl, [], False
+        for name, value in headers.items():
+            lines.append(f"{name}: {value}" if value else f"{name};")
+            typed = typed or name.lower() == "content-type"
+        if body is not None:
+            curl.setopt(pycurl.POSTFIELDSIZE, len(body))
+            lines.append("Expect:")
+            if not typed:
+                lines.append("Content-Type:")
+        if (method, url) != self._asked:
+            self._asked = method, url
+            curl.setopt(pycurl.URL, url)
+            curl.setopt(pycurl.HTTPGET if body is None else pycurl.POST, 1)
+            curl.setopt(pycurl.CUSTOMREQUEST, method)
+        curl.setopt(pycurl.HTTPHEADER, lines)
+        self.unrepeatable = not body and method != "GET"
+
+    def begin(self) -> None:
+        """Hand the request to libcurl. On the loop's thread, as all that follows."""
+        _loop().begin(self)
+
+    def ended(self, code: int, text: str) -> None:
+        """Libcurl is done with it."""
+        raise NotImplementedError
+
+    def failure(self, code: int, text: str) -> HttpError | None:
+        """What went wrong, if something did."""
+        if not code and b"\r\n" not in self.lines:  # it ended within the head
+            code = pycurl.E_PARTIAL_FILE
+        if not code:
+            return None
+        if self.curl.getinfo(pycurl.REQUEST_SIZE):
+            self.left = True
+        return self.client._failed(self, code, text)
+
+    def _read(self, size: int) -> bytes:
+        self.left = True
+        piece, self._body = self._body[:size], self._body[size:]
+        return bytes(piece)
+
+    def _written(self, data: bytes) -> int | None:
+        self.size += len(data)
+        return -1 if self.size > self.client._body_limit else None
 
 
-def _certificate_ends(sock: socket.socket) -> datetime | None:
-    until = (sock.getpeercert() or {}).get("notAfter") if isinstance(sock, ssl.SSLSocket) else None
-    return None if until is None else datetime.fromtimestamp(ssl.cert_time_to_seconds(str(until)), UTC)
+class _Whole(_Exchange):
+    """A request whose answer is wanted whole. It can be asked again once it is done with."""
+
+    done: Callable[[Response | HttpError], None]
+
+    def __init__(self, client: HttpClient) -> None:
+        super().__init__(client)
+        self._chunks: list[bytes] = []
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
+
+    def ended(self, code: int, text: str) -> None:
+        error, done = self.failure(code, text), self.done
+        if error is None:
+            self.client._answered()
+            status, headers = self.curl.getinfo(pycurl.RESPONSE_CODE), Headers.of(_head(self.lines))
+            answer: Response | HttpError = Response(status, headers, b"".join(self._chunks))
+        else:
+            answer = error
+        self._chunks.clear()
+        self.client._unused.append(self)
+        done(answer)
+
+    def _written(self, data: bytes) -> int | None:
+        self._chunks.append(data)
+        return super()._written(data)
 
 
-def _trusted() -> dict[str, str]:
-    """The certificates of the environment: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else `TRUSTED`."""
-    bundle, file, folder = (os.environ.get(name) or None for name in _CERTIFICATES)
+def _head(lines: list[bytes]) -> list[bytes]:
+    """The lines of the last head, without those of interim answers before it and of trailers behind the body."""
+    began = max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
+    return lines[began + 1 : lines.index(b"\r\n", began)]
+
+
+class _Stream(_Exchange):
+    """A request whose answer is read, by another thread, while it comes."""
+
+    def __init__(self, client: HttpClient, seconds: float, first: float) -> None:
+        super().__init__(client)
+        self._first = first
+        self._deadline = monotonic() + seconds
+        self._come: SimpleQueue[bytes | HttpError | None] = SimpleQueue()
+        self._over = False
+        self.curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(seconds))
+        self.curl.setopt(pycurl.CONNECTTIMEOUT_MS, _milliseconds(min(seconds, CONNECT_SECONDS)))
+        self.curl.setopt(pycurl.HEADERFUNCTION, self._header)
+        self.curl.setopt(pycurl.OPT_CERTINFO, 1)
+
+    def head(self) -> tuple[int, Headers]:
+        """Wait for the answer's head."""
+        self._next(self._first)
+        self.client._answered()
+        lines = list(self.lines)
+        began = max(place for place, line in enumerate(lines) if line.startswith(b"HTTP/"))
+        return int(lines[began].split()[1]), Headers.of(_head(lines))
+
+    def chunks(self, idle: float) -> Iterator[bytes]:
+        """The body's bytes, as they come."""
+        wait = self._first
+        while chunk := self._next(wait):
+            yield chunk
+            wait = idle
+
+    def certificate_ends(self) -> datetime | None:
+        """How long the peer's certificate is valid."""
+        found: list[Any] = wait_for(lambda done: _loop().run(lambda: done(self.curl.getinfo(pycurl.INFO_CERTINFO))))
+        fields = dict(found[0]) if found else {}
+        until = fields.get("Expire date")
+        return None if until is None else datetime.strptime(until, "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
+
+    def leave(self) -> None:
+        """Stop, where it goes on still. On the loop's thread."""
+        if not self._over:
+            self._over = True
+            _loop().leave(self.curl)
+
+    def ended(self, code: int, text: str) -> None:
+        self._over = True
+        self._come.put(self.failure(code, text))
+
+    def _next(self, seconds: float) -> bytes | None:
+        left = self._deadline - monotonic()
+        try:
+            come = self._come.get(timeout=max(0.0, min(seconds, left)))
+        except Empty:
+            raise self.client._timed_out(self._deadline) from None
+        if isinstance(come, HttpError):
+            raise come
+        return come
+
+    def _header(self, line: bytes) -> None:
+        self.lines.append(line)
+        if line == b"\r\n" and not _is_interim(self.lines):
+            self._come.put(line)
+
+    def _written(self, data: bytes) -> int | None:
+        refused = super()._written(data)
+        if refused is None:
+            self._come.put(data)
+        return refused
+
+
+def _is_interim(lines: list[bytes]) -> bool:
+    status = next(line for line in reversed(lines) if line.startswith(b"HTTP/"))
+    return status.split()[1].startswith(b"1")
+
+
+_POLLED = {
+    pycurl.POLL_IN: select.POLLIN,
+    pycurl.POLL_OUT: select.POLLOUT,
+    pycurl.POLL_INOUT: select.POLLIN | select.POLLOUT,
+    pycurl.POLL_NONE: 0,
+}
+_HUNG_UP = getattr(select, "POLLRDHUP", select.POLLIN)
+_UNNOTICED_SECONDS = 1.1  # libcurl looks once a second whether a connection that it has kept was closed
+
+
+class _Loop:
+    """The thread on which all requests are under way."""
+
+    def __init__(self) -> None:
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, KEPT_CONNECTIONS)
+        self._poll = select.poll()
+        self._due: float | None = None  # when libcurl wants to look at its time-outs
+        self._calls: deque[Callable[[], object]] = deque()
+        self._idle: dict[int, HttpClient] = {}  # whose connections are kept
+        self._asleep = False
+        self._woken, self._wake = socket.socketpair()
+        self._woken.setblocking(False)
+        self._poll.register(self._woken, select.POLLIN)
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        self._thread.start()
+
+    def run(self, call: Callable[[], object]) -> None:
+        """Have something done on the loop's thread, soon. From any thread."""
+        self._calls.append(call)
+        if self._asleep:
+            self._wake.send(b"w")
+
+    def begin(self, exchange: _Exchange) -> None:
+        """Begin a request. Where one of the client's connections was just closed, it gets a new one."""
+        fresh = exchange.unrepeatable or monotonic() < exchange.client.hung_up_at + _UNNOTICED_SECONDS
+        exchange.curl.setopt(pycurl.FRESH_CONNECT, fresh)
+        self._multi.add_handle(exchange.curl)
+
+    def leave(self, curl: Any) -> None:
+        """Stop a request."""
+        self._multi.remove_handle(curl)
+
+    def _run(self) -> None:
+        while True:
+            for file, events in self._wait():
+                self._happened(file, events)
+            if self._due is not None and self._due <= monotonic():
+                self._due = None
+                self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+            self._finish()
+            while self._calls:
+                self._calls.popleft()()
+
+    def _wait(self) -> list[tuple[int, int]]:
+        """The sockets at which something happened, once something has; or none, where a call waits or a time-out is due."""
+        self._asleep = True  # from here on, who adds a call wakes us; who did before is seen here
+        left = 0.0 if self._calls else None if self._due is None else max(0.0, self._due - monotonic())
+        ready = self._poll.poll(None if left is None else math.ceil(left * 1000))
+        self._asleep = False
+        return ready
+
+    def _happened(self, file: int, events: int) -> None:
+        if file == self._woken.fileno():
+            self._woken.recv(4096)
+        elif file in self._idle:
+            self._poll.unregister(file)
+            self._idle.pop(file).hung_up_at = monotonic()
+        else:
+            can_write = events & select.POLLOUT
+            can_read = events & ~select.POLLOUT  # an error is read, too
+            mask = (pycurl.CSELECT_IN if can_read else 0) | (pycurl.CSELECT_OUT if can_write else 0)
+            self._multi.socket_action(file, mask)
+
+    def _finish(self) -> None:
+        more = 1
+        while more:
+            more, whole, failed = self._multi.info_read()
+            for curl in whole:
+                self._end(curl, 0, "")
+            for curl, code, text in failed:
+                self._end(curl, code, text)
+
+    def _end(self, curl: Any, code: int, text: str) -> None:
+        file = curl.getinfo(pycurl.LASTSOCKET)
+        self._multi.remove_handle(curl)
+        if file >= 0:
+            self._idle[file] = curl.exchange.client
+            self._poll.register(file, _HUNG_UP)
+        curl.exchange.ended(code, text)
+
+    def _watch(self, event: int, file: int, multi: object, data: object) -> None:
+        if event == pycurl.POLL_REMOVE:
+            self._poll.unregister(file)
+        else:
+            self._idle.pop(file, None)
+            self._poll.register(file, _POLLED[event])
+
+    def _set_timer(self, milliseconds: int) -> None:
+        self._due = None if milliseconds < 0 else monotonic() + milliseconds / 1000
+
+
+_running: list[_Loop] = []
+_starting = threading.Lock()
+os.register_at_fork(after_in_child=_running.clear)  # a child has none of its parent's threads
+
+
+def _loop() -> _Loop:
+    if not _running:
+        with _starting:
+            if not _running:
+                _running.append(_Loop())
+    return _running[0]
+
+
+# -- what libcurl is told ------------------------------------------------------------------------
+
+
+def new_handle() -> Any:
+    """A handle of libcurl's for one request at a time."""
+    return pycurl.Curl()
+
+
+_SUPPRESS_CONNECT_HEADERS = 265  # pycurl has no name for it
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(seconds * 1000))  # to libcurl, 0 is no limit
+
+
+def _options(seconds: float) -> dict[int, Any]:
+    return {
+        pycurl.NOSIGNAL: 1,
+        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.PATH_AS_IS: 1,
+        pycurl.USERAGENT: "bot-flows",
+        pycurl.PROXY: "",  # none of the environment's but the one that we choose
+        _SUPPRESS_CONNECT_HEADERS: 1,
+        pycurl.TIMEOUT_MS: _milliseconds(seconds),
+        pycurl.CONNECTTIMEOUT_MS: _milliseconds(min(seconds, CONNECT_SECONDS)),
+    }
+
+
+def _trusted(environment: Mapping[str, str]) -> dict[int, str]:
+    """The trusted certificates: REQUESTS_CA_BUNDLE, else SSL_CERT_FILE and SSL_CERT_DIR, else `TRUSTED`."""
+    bundle, file, folder = (environment.get(name) or None for name in _CERTIFICATES)
     if bundle is not None:
         file, folder = (None, bundle) if Path(bundle).is_dir() else (bundle, None)
     elif file is None and folder is None:
         file = TRUSTED
-    return {name: path for name, path in (("ca_certs", file), ("ca_cert_dir", folder)) if path is not None}
+    options = (
+        (pycurl.CAINFO, file),
+        (pycurl.CAPATH, folder),
+        (pycurl.PROXY_CAINFO, file),
+        (pycurl.PROXY_CAPATH, folder),
+    )
+    return {option: path for option, path in options if path is not None}
 
 
 def proxy_of(url: str) -> str | None:
@@ -326,85 +647,12 @@ def proxy_of(url: str) -> str | None:
     return (proxy if "://" in proxy else f"http://{proxy}") if proxy else None
 
 
-def _pool(url: str, proxy: str | None, options: dict[str, Any]) -> urllib3.HTTPConnectionPool | None:
-    """The connections to a peer; None if the proxy cannot be used."""
-    if proxy is None:
-        return urllib3.connection_from_url(url, **options)
+def _is_proxy(url: str) -> bool:
     try:
-        if not urlsplit(proxy).hostname:
-            return None
-        name, password = get_auth_from_url(proxy)
-        headers = make_headers(proxy_basic_auth=f"{name}:{password}") if name else {}
-        return urllib3.ProxyManager(proxy, proxy_headers=headers, **options).connection_from_url(url)
-    except (urllib3.exceptions.HTTPError, ValueError):
-        return None
-
-
-CONNECT_SECONDS = 10.0  # for looking up a name, connecting and shaking hands
-MOST_LOOKUPS = 64  # at a time, of different names that others gave
-_Found = list[tuple[Any, ...]]
-
-
-class NoConnection(Exception):
-    """Connecting failed: why, and what the operator can do (empty where that depends on the address alone).
-
-    It passes through urllib3 untouched, which a mere OSError would not.
-    """
-
-    def __init__(self, why: str, advice: str = "") -> None:
-        super().__init__(why)
-        self.why = why
-        self.advice = advice
-
-
-class _Lookups:
-    """Looks host names up on threads of their own: the system call has no time-out.
-
-    All who ask for a name that is being looked up wait for the same answer, so that name servers that do not
-    answer hold up one thread for each name.
-    """
-
-    def __init__(self, most: float) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._running: dict[tuple[str, int], Future[_Found]] = {}
-
-    def ask(self, host: str, port: int, seconds: float) -> _Found:
-        with self._lock:
-            future = self._running.get((host, port))
-            if future is None:
-                future = self._begin(host, port)
-        return future.result(max(0.0, seconds))
-
-    def _begin(self, host: str, port: int) -> Future[_Found]:
-        if len(self._running) >= self._most:
-            raise TimeoutError
-        future: Future[_Found] = Future()
-        threading.Thread(target=self._look_up, args=(host, port, future), name="name look-up", daemon=True).start()
-        self._running[host, port] = future
-        return future
-
-    def _look_up(self, host: str, port: int, future: Future[_Found]) -> None:
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except Exception as error:  # its reader is on another thread
-            self._end(host, port)
-            future.set_exception(error)
-        else:
-            self._end(host, port)
-            future.set_result(found)
-
-    def _end(self, host: str, port: int) -> None:
-        with self._lock:
-            del self._running[host, port]
-
-
-_OWN = _Lookups(math.inf)  # the operator has named few
-_FOREIGN = _Lookups(MOST_LOOKUPS)
-
-
-class NotFound(OSError):
-    """A host name that does not exist, or that no name server has answered for in time."""
+        parts = urlsplit(url)
+        return parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def is_address(host: str) -> bool:
@@ -421,23 +669,7 @@ def is_this_machine(host: str) -> bool:
     return host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
 
 
-def look_up(host: str, port: int, seconds: float, *, foreign: bool = False) -> _Found:
-    """The addresses of a host, as `socket.getaddrinfo` has them. Raises `NotFound`, after ``seconds`` at the latest.
-
-    ``foreign``: somebody else than the operator gave the host. However many such look-ups hang, the others go on.
-    """
-    try:
-        if is_address(host):
-            return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        return (_FOREIGN if foreign else _OWN).ask(host, port, seconds)
-    except TimeoutError:
-        raise NotFound(f"no name server has answered for {host} within {seconds:.0f} s") from None
-    except socket.gaierror as error:
-        why = "" if error.errno == socket.EAI_NONAME else f": {error.strerror}"
-        raise NotFound(f"{host} is not found{why}") from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise NotFound(f"{host} is not found") from error
-
+# -- what its errors mean ------------------------------------------------------------------------
 
 CERTIFICATE_REFUSED = "its certificate is refused"
 _UNKNOWN_AUTHORITY = (
@@ -461,198 +693,62 @@ _CERTIFICATE_FAULTS = {
 }
 """Why a certificate is refused, and what to do, by OpenSSL's number for it (X509_V_ERR_...)."""
 
-_PROXY_STATUS = re.compile(r"Tunnel connection failed: (\d{3})")
+_WORDS = {
+    pycurl.E_OPERATION_TIMEDOUT: "timed out",
+    pycurl.E_GOT_NOTHING: "the connection was closed before an answer",
+    pycurl.E_PARTIAL_FILE: "the answer was cut off",
+    pycurl.E_SEND_FAIL_REWIND: "the connection was closed before an answer",
+    pycurl.E_UNSUPPORTED_PROTOCOL: "the answer is no HTTP",
+    8: "the answer is no HTTP",
+}
+_NOT_TLS = ("wrong version number", "http request", "unknown protocol", "packet length too long")
 
 
-def innermost(error: BaseException) -> BaseException:
-    """What an error of urllib3's comes from."""
-    while not isinstance(error, NotFound) and (error.__cause__ is not None or _has_inner(error)):
-        error = error.__cause__ or error.args[1]
-    return error
+def in_words(curl: Any, code: int) -> str:
+    """What happened, in words of our own: libcurl's texts quote addresses."""
+    number = curl.getinfo(pycurl.OS_ERRNO)
+    if code in _WORDS:
+        return _WORDS[code]
+    return os.strerror(number) if number else f"libcurl's error {code}"
 
 
-def _has_inner(error: BaseException) -> bool:
-    return isinstance(error, urllib3.exceptions.ProtocolError) and len(error.args) > 1
+def _why_no_connection(curl: Any, code: int, text: str, peer: str, proxy: str | None) -> tuple[str, str]:
+    """Why there was no connection, and what the operator can do; empty where that depends on the address alone."""
+    refused = curl.getinfo(pycurl.HTTP_CONNECTCODE)
+    if proxy is not None:
+        place = urlsplit(proxy).netloc.rpartition("@")[2]
+        if refused and refused // 100 != 2:
+            return _of_proxy(place, peer.partition(":")[0], refused)
+        if code == pycurl.E_COULDNT_RESOLVE_PROXY or (code == pycurl.E_COULDNT_CONNECT and not refused):
+            why = "its name is not found" if code == pycurl.E_COULDNT_RESOLVE_PROXY else in_words(curl, code)
+            return f"the proxy {place} is not reached: {why}", "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY"
+    host = urlsplit(f"//{peer}").hostname
+    if code == pycurl.E_COULDNT_RESOLVE_HOST:
+        return f"{host} is not found", ""
+    if code == pycurl.E_OPERATION_TIMEDOUT and not curl.getinfo(pycurl.NAMELOOKUP_TIME):
+        return f"no name server has answered for {host} in time", ""
+    if code == pycurl.E_PEER_FAILED_VERIFICATION:
+        number = curl.getinfo(pycurl.SSL_VERIFYRESULT) or curl.getinfo(pycurl.PROXY_SSL_VERIFYRESULT)
+        other = (f"OpenSSL's error {number}", "have it replaced")
+        why, advice = _OTHER_NAME if "subject name" in text else _CERTIFICATE_FAULTS.get(number, other)
+        return f"{CERTIFICATE_REFUSED}: {why}", advice
+    if code in (pycurl.E_SSL_CACERT_BADFILE, pycurl.E_SSL_CERTPROBLEM):
+        words = "the file with the certificates that are trusted cannot be read, or has none"
+        return words, "correct REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR"
+    if code == pycurl.E_SSL_CONNECT_ERROR:
+        if any(words in text for words in _NOT_TLS):
+            return "it does not speak TLS", "check the port, and whether the address begins with http://"
+        return f"TLS fails: {text.rpartition(':')[2].strip()}", ""
+    return in_words(curl, code), ""
 
 
-def in_words(cause: BaseException) -> str:
-    """What happened, in words of our own: urllib3's texts quote objects and addresses."""
-    if isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
-        return "timed out"
-    if isinstance(cause, NotFound):
-        return str(cause)
-    if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror
-    return type(cause).__name__
-
-
-def _of_tls(error: ssl.SSLError) -> NoConnection:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        other = (str(error.verify_message), "have it replaced")
-        why, advice = _CERTIFICATE_FAULTS.get(error.verify_code, other)
-        return NoConnection(f"{CERTIFICATE_REFUSED}: {why}", advice)
-    if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
-        return NoConnection("it does not speak TLS", "check the port, and whether the address begins with http://")
-    return NoConnection(f"TLS fails: {(error.reason or type(error).__name__).replace('_', ' ').lower()}")
-
-
-def _of_proxy(proxy: str, host: str, status: int) -> NoConnection:
+def _of_proxy(proxy: str, host: str, status: int) -> tuple[str, str]:
     if status == 407:
-        return NoConnection(
+        return (
             f"the proxy {proxy} wants a name and a password (407)",
             "write them into HTTPS_PROXY: http://name:password@proxy.example:3128",
         )
-    return NoConnection(
+    return (
         f"the proxy {proxy} refuses to connect to it ({status})",
         f"have {host} allowed there; or, where it is reached without a proxy, add it to NO_PROXY",
     )
-
-
-class _Timed:
-    """What both kinds of connection do beyond urllib3's: they tell why it failed, connect and read until a deadline.
-
-    A socket's time-out is per read, so a peer that drips bytes could hold a request for ever. Head and body of
-    a request leave together: with many threads, each call into the system costs more than its work.
-    """
-
-    host: str  # this and what follows are urllib3's
-    port: int
-    timeout: Any
-    proxy: Any
-    socket_options: Any
-    response_class: Any
-    _dns_host: str
-    _tunnel_host: str | None
-
-    limits: "Limits"  # of connecting, then of the answer that is being read
-    _parts: list[bytes] | None = None
-
-    def request(self, *args: Any, **options: Any) -> None:
-        self._parts = []
-        super().request(*args, **options)  # type: ignore[misc]
-        parts, self._parts = self._parts, None
-        super().send(b"".join(parts))  # type: ignore[misc]
-
-    def send(self, data: Any) -> None:
-        if self._parts is None:  # what goes to a proxy before there is a request
-            super().send(data)  # type: ignore[misc]
-        else:
-            self._parts.append(data)
-
-    def connect(self) -> None:
-        """Look the host up, connect, and shake hands, within `timeout` seconds. Raises `NoConnection`."""
-        self.limits = Limits(monotonic() + self.timeout)
-        self.response_class = partial(_TimedResponse, self.limits)  # of a proxy's answer
-        try:
-            super().connect()  # type: ignore[misc]
-        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, ValueError) as error:
-            raise self._why(innermost(error)) from error
-
-    def _new_conn(self) -> socket.socket:
-        """A connection to the first of the host's addresses, or of the proxy's, that takes one."""
-        try:
-            found = look_up(self._dns_host, self.port, self.limits.left())
-            for behind, entry in zip(reversed(range(len(found))), found, strict=True):
-                try:
-                    return self._connected(entry, self.limits.left() / (1 + behind))
-                except OSError:
-                    if not behind:
-                        raise
-            raise NotFound(f"{self.host} is not found")
-        except OSError as error:
-            if self.proxy is None:
-                raise
-            words = f"the proxy {self.proxy.host}:{self.proxy.port} is not reached: {in_words(error)}"
-            raise NoConnection(words, "check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY") from error
-
-    def _connected(self, entry: tuple[Any, ...], seconds: float) -> socket.socket:
-        family, kind, protocol, _, address = entry
-        sock = socket.socket(family, kind, protocol)
-        try:
-            for option in self.socket_options or ():
-                sock.setsockopt(*option)
-            sock.settimeout(seconds)
-            sock.connect(address)
-            sock.settimeout(self.limits.left())
-        except OSError:
-            sock.close()
-            raise
-        return sock
-
-    def _why(self, cause: BaseException) -> NoConnection:
-        if isinstance(cause, FileNotFoundError | NotADirectoryError) or "NO_CERTIFICATE" in str(cause):
-            words = "the file with the certificates that are trusted cannot be read, or has none"
-            return NoConnection(words, "correct REQUESTS_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR")
-        if isinstance(cause, ssl.SSLError):
-            return _of_tls(cause)
-        refused = _PROXY_STATUS.match(str(cause)) if self.proxy is not None else None
-        if refused is not None:
-            return _of_proxy(f"{self.proxy.host}:{self.proxy.port}", str(self._tunnel_host), int(refused[1]))
-        return NoConnection(in_words(cause))
-
-    def getresponse(self) -> Any:
-        self.limits = Limits(monotonic() + self.timeout)
-        self.response_class = partial(_TimedResponse, self.limits)
-        return super().getresponse()  # type: ignore[misc]
-
-
-class Plain(_Timed, HTTPConnection):
-    """A connection without TLS."""
-
-
-class Secure(_Timed, HTTPSConnection):
-    """A connection with TLS."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """When an answer must be whole, and how many seconds each read may take."""
-
-    deadline: float
-    idle: float = math.inf
-
-    def left(self) -> float:
-        """Seconds that the next read may take."""
-        left = self.deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        return min(left, self.idle)
-
-
-class _TimedResponse(http.client.HTTPResponse):
-    def __init__(self, limits: Limits, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self._reader = _TimedReader(self.fp.detach(), sock, limits)
-        self.fp = io.BufferedReader(self._reader)
-
-    def begin(self) -> None:
-        super().begin()
-        if self._reader.ended:  # http.client takes headers that were cut for all there are
-            raise http.client.IncompleteRead(b"")
-
-
-class _TimedReader(io.RawIOBase):
-    """Reads from a socket within the limits."""
-
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, limits: Limits) -> None:
-        self.ended = False
-        self._fresh = True  # the socket's time-out has just been set
-        self._raw = raw
-        self._sock = sock
-        self._limits = limits
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left = self._limits.left()
-        if not self._fresh:
-            self._sock.settimeout(left)
-        self._fresh = False
-        count = self._raw.readinto(buffer)
-        self.ended = count == 0
-        return count
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()

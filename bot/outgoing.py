@@ -176,9 +176,7 @@ def _exchanged(
     try:
         address = _address(place, service, _left(deadline))
         left = _left(deadline)
-        with closing(
-            HttpClient(place.origin, seconds=left, connections=1, body_limit=MOST_BYTES, address=address, own=own)
-        ) as http:
+        with closing(HttpClient(place.origin, seconds=left, body_limit=MOST_BYTES, address=address, own=own)) as http:
             with http.stream(request.method, place.target, body, headers, idle_seconds=left, seconds=left) as answer:
                 named = {name.lower(): value for name, value in answer.headers.items()}
                 return HttpAnswer(answer.status, named, b"".join(answer.chunks))

@@ -4,13 +4,16 @@ A host is looked up once, and only the address that was looked at is connected t
 """
 
 import re
+import socket
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from bot.core.errors import BotError
-from bot.http_client import CONNECT_SECONDS, NotFound, is_this_machine, look_up
+from bot.http_client import CONNECT_SECONDS, is_address, is_this_machine
 
 MOST_REDIRECTS = 3
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -34,6 +37,72 @@ class NotPublic(BadAddress):
 
 class HostUnknown(BotError):
     """Nobody knows the host, now at least."""
+
+
+MOST_LOOKUPS = 64  # at a time, of different names
+_Found = list[tuple[Any, ...]]
+
+
+class _Lookups:
+    """Looks host names up on threads of their own: the system call has no time-out.
+
+    All who ask for a name that is being looked up wait for the same answer, so that name servers that do not
+    answer hold up one thread for each name.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[tuple[str, int], Future[_Found]] = {}
+
+    def ask(self, host: str, port: int, seconds: float) -> _Found:
+        with self._lock:
+            future = self._running.get((host, port))
+            if future is None:
+                future = self._begin(host, port)
+        return future.result(max(0.0, seconds))
+
+    def _begin(self, host: str, port: int) -> Future[_Found]:
+        if len(self._running) >= MOST_LOOKUPS:
+            raise TimeoutError
+        future: Future[_Found] = Future()
+        threading.Thread(target=self._look_up, args=(host, port, future), name="name look-up", daemon=True).start()
+        self._running[host, port] = future
+        return future
+
+    def _look_up(self, host: str, port: int, future: Future[_Found]) -> None:
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except Exception as error:  # its reader is on another thread
+            self._end(host, port)
+            future.set_exception(error)
+        else:
+            self._end(host, port)
+            future.set_result(found)
+
+    def _end(self, host: str, port: int) -> None:
+        with self._lock:
+            del self._running[host, port]
+
+
+_LOOKUPS = _Lookups()
+
+
+def look_up(host: str, port: int, seconds: float) -> _Found:
+    """The addresses of a host, as `socket.getaddrinfo` has them. However many look-ups hang, the others go on.
+
+    Raises `HostUnknown`, after ``seconds`` at the latest.
+    """
+    try:
+        if is_address(host):
+            return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return _LOOKUPS.ask(host, port, seconds)
+    except TimeoutError:
+        raise HostUnknown(f"no name server has answered for {host} within {seconds:.0f} s") from None
+    except socket.gaierror as error:
+        why = "" if error.errno == socket.EAI_NONAME else f": {error.strerror}"
+        raise HostUnknown(f"{host} is not found{why}") from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise HostUnknown(f"{host} is not found") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +139,7 @@ class WebAddress:
 
         Raises `NotPublic`, and `HostUnknown` after ``seconds`` at the latest.
         """
-        try:
-            found = look_up(self.host, self.port, min(seconds, CONNECT_SECONDS), foreign=True)
-        except NotFound as error:
-            raise HostUnknown(str(error)) from error
+        found = look_up(self.host, self.port, min(seconds, CONNECT_SECONDS))
         public = (str(entry[4][0]) for entry in found if is_public(str(entry[4][0])))
         address = next(public, None)
         if address is None:

@@ -17,7 +17,7 @@ from bot.core.text import in_letters
 from bot.core.turn import Turn
 
 _LONG_NUMBER = re.compile(r"\d{6,}(?=\d\d)|\+(?:\d[ .()-]{0,2}){6,}(?=\d[ .()-]{0,2}\d)")
-_QUIET = ("urllib3", "requests", "transitions", "werkzeug")  # they name addresses and paths
+_QUIET = ("requests", "transitions", "werkzeug")  # they name addresses and paths
 TURNS = "bot.turns"
 """The logger of the engine's turns, a record each. It is silent unless somebody asks for it."""
 

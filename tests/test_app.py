@@ -204,7 +204,7 @@ def test_each_turn_is_a_line_of_the_log_where_that_is_asked_for(
     assert CONTACT not in caplog.text and "Ann" not in caplog.text
 
 
-@pytest.mark.parametrize(("half", "others"), [("bot.web.web_service", "urllib3"), ("bot.app", "flask")])
+@pytest.mark.parametrize(("half", "others"), [("bot.web.web_service", "pycurl"), ("bot.app", "flask")])
 def test_each_half_imports_only_what_is_its_own(half: str, others: str) -> None:
     program = f"import sys, {half}; sys.exit({others!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -51,7 +51,7 @@ ONLY_IN = {
     "werkzeug": ("web", "emulator"),
     "waitress": ("web", "emulator"),
     "requests": ("http_client.py",),
-    "urllib3": ("http_client.py",),
+    "pycurl": ("http_client.py",),
     "prometheus_client": ("metrics.py",),
     "sqlite3": ("store",),
     "sqlite_utils": ("store",),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Oversized, Silent
+from bot.http_client import Ambiguous, DeadlinePassed, HttpClient, NotSent, Oversized, Silent, wait_for
 from tests.gateway.peer import Answer, Peer, accepted, answer, hang_up, http_bytes, peer, raw, reset
 
 HEADERS = {"Content-Type": "application/json"}
@@ -111,7 +111,7 @@ def test_a_connection_that_breaks_after_the_request_is_ambiguous(gateway: Peer, 
         pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", id="cut chunk"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", id="cut header"),
         pytest.param(b"SSH-2.0-OpenSSH_9.6\r\n", id="not HTTP"),
-        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n", id="too many headers"),
+        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 60_000 + b"\r\n", id="too many headers"),
     ],
 )
 def test_an_answer_that_is_cut_or_no_http_is_ambiguous(gateway: Peer, data: bytes) -> None:
@@ -123,7 +123,7 @@ def test_an_answer_that_is_cut_or_no_http_is_ambiguous(gateway: Peer, data: byte
 @pytest.mark.parametrize(
     "prefix",
     [
-        pytest.param(b"", id="before the status line"),
+        pytest.param(b"HTTP/1.1 ", id="inside the status line"),
         pytest.param(b"HTTP/1.1 200 OK\r\nX-Long: ", id="inside a header"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", id="inside the body"),
         pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n", id="inside a chunk"),
@@ -170,12 +170,17 @@ def test_a_connection_closed_while_idle_costs_nothing(gateway: Peer) -> None:
     assert len(gateway.requests) == 20
 
 
-def test_a_reset_on_a_connection_used_before_is_still_ambiguous(gateway: Peer) -> None:
+@pytest.mark.parametrize("broken", [reset, hang_up], ids=["reset", "hang up"])
+@pytest.mark.parametrize(("method", "body"), [("POST", b"{}"), ("POST", None), ("DELETE", None)])
+def test_what_breaks_on_a_connection_used_before_is_ambiguous_and_not_sent_again(
+    gateway: Peer, broken: Answer, method: str, body: bytes | None
+) -> None:
     client = HttpClient(gateway.url)
-    gateway.answers(accepted(), reset)
+    gateway.answers(accepted(), broken)
     post(client)
     with pytest.raises(Ambiguous):
-        post(client)
+        wait_for(lambda done: client.begin(method, "/x", body, {}, done))
+    assert len(gateway.requests) == 2
 
 
 def test_an_answer_that_closes_its_connection_is_whole(gateway: Peer) -> None:

@@ -34,7 +34,7 @@ def reach(about: str, variable: str, url: str, now: Callable[[], datetime]) -> G
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         yield warn(about, f"{variable} is not https: the key can be read on the way", f"set {variable} to https://...")
     try:
-        with closing(HttpClient(url, seconds=PATIENCE, connections=1, own=True)) as http:
+        with closing(HttpClient(url, seconds=PATIENCE, own=True)) as http:
             answer = http.get("/", {})
     except HttpError as error:
         yield fail(about, str(error), error.advice or f"check {variable} and the network")
@@ -160,7 +160,7 @@ def public_address(url: str, path: str, now: datetime) -> Iterator[CheckResult]:
         yield fail(ABOUT, f"{url} is not https", "put a proxy with a certificate before the bot (docs/going-live.md)")
     unsigned = {"Content-Type": "application/json"}
     try:
-        with closing(HttpClient(url, seconds=PATIENCE, connections=1, own=True)) as http:
+        with closing(HttpClient(url, seconds=PATIENCE, own=True)) as http:
             with http.stream("POST", path, b"{}", unsigned, idle_seconds=PATIENCE, seconds=PATIENCE) as answer:
                 if (ends := answer.certificate_ends()) is not None:
                     yield certificate(ends, now)

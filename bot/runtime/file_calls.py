@@ -140,9 +140,7 @@ def _answer(place: WebAddress, inside: bool, most: int, deadline: float) -> Iter
     """The answer of the gateway's own host, if ``inside``, which is reached as the gateway is; else of a public one."""
     address = None if inside else place.public_address(_left(deadline))
     left = _left(deadline)
-    with closing(
-        HttpClient(place.origin, seconds=left, connections=1, body_limit=most, address=address, own=inside)
-    ) as http:
+    with closing(HttpClient(place.origin, seconds=left, body_limit=most, address=address, own=inside)) as http:
         accepting = {"Accept": "*/*"}
         with http.stream("GET", place.target, None, accepting, idle_seconds=IDLE_SECONDS, seconds=left) as answer:
             yield answer
