@@ -4,17 +4,28 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
 
 from bot.ai.ai_errors import CompletionError, CutStream, NotTheService, failure, read_object, word
-from bot.ai.chat_completion import Assembly, ChatRequest, Completion, ListedModel, PluginCheck, ToolCall
+from bot.ai.chat_completion import Assembly, ChatRequest, Completion, ToolCall
 from bot.core.text import json_object
 from bot.core.values import Usage
 from bot.http_client import Ambiguous, HttpClient, HttpError, ReachabilityAlarm, Response, Streamed
 
+__all__ = ["ChatRequest", "Completion", "Completions", "KeyIn", "ListedModel", "PluginCheck", "Stream", "ToolCall"]
+
+KeyIn = Literal["authorization", "x-api-key", "query"]
+"""Where the key goes (spec: Authentication)."""
+
+PLUGIN_STATES = ("active", "update_required", "domain_limit")
+_ANSWER_BYTES = 1 << 25  # the longest answer comes to some 20 MiB as a stream
+_PLUGIN_TEXTS = ("content", "text", "message", "reply", "response", "answer")
 EVENT_BYTES = 1 << 20
 _DONE = "[DONE]"
+
+log = logging.getLogger(__name__)
 
 
 class Events:
@@ -133,16 +144,22 @@ class Stream:
                 raise failure(error) from error
 
 
-__all__ = ["ChatRequest", "Completion", "Completions", "KeyIn", "ListedModel", "PluginCheck", "Stream", "ToolCall"]
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model that can be asked."""
 
-KeyIn = Literal["authorization", "x-api-key", "query"]
-"""Where the key goes (spec: Authentication)."""
+    id: str
+    owned_by: str
+    name: str
 
-PLUGIN_STATES = ("active", "update_required", "domain_limit")
-_ANSWER_BYTES = 1 << 25  # the longest answer comes to some 20 MiB as a stream
-_PLUGIN_TEXTS = ("content", "text", "message", "reply", "response", "answer")
 
-log = logging.getLogger(__name__)
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """What the service says of a plugin's key and domain. ``status`` is ``active``, ``update_required`` or
+    ``domain_limit``; ``details`` is all that was said."""
+
+    status: str
+    details: Mapping[str, Any]
 
 
 class Completions:

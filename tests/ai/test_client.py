@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.ai.ai_client import Completions, KeyIn
+from bot.ai.ai_client import Completions, KeyIn, ListedModel
 from bot.ai.ai_errors import (
     CompletionError,
     CutStream,
@@ -20,7 +20,7 @@ from bot.ai.ai_errors import (
     ServiceTimedOut,
     ServiceUnauthorized,
 )
-from bot.ai.chat_completion import ChatRequest, Completion, ListedModel, ToolCall
+from bot.ai.chat_completion import ChatRequest, Completion, ToolCall
 from bot.core.values import Usage
 from bot.http_client import HttpClient
 from tests.ai.recorded import ANSWER, MODEL, REQUEST, SPOKEN
