@@ -1,4 +1,4 @@
-"""The gateway's events about a contact besides messages, which a test or a program can make happen."""
+"""The gateway's events about a contact, except messages. A test or a program can let them happen."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bot.core.errors import BotError
 
-if TYPE_CHECKING:  # it serves HTTP, which a check that only reads tests need not wait for
+if TYPE_CHECKING:  # it serves HTTP, and a check that only reads tests does not need that
     from bot.emulator import Emulator
 
 Data = Mapping[str, Any]
 
 
 class NothingYet(BotError):
-    """There is no message or event yet that this could be about."""
+    """There is no message or event yet to which this event could belong."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayEvent:
-    """An event of the gateway: the keys of what can be said about it, and how the emulated gateway makes it happen."""
+    """An event of the gateway: the keys with which a test describes it, and the function that makes it happen."""
 
     keys: tuple[str, ...]
     happen: Callable[["Emulator", str, Data], object]
@@ -32,7 +32,7 @@ def _edited(new: bool, emulator: "Emulator", contact: str, data: Data) -> None:
 def _status(
     status: Literal["sent", "delivered", "read", "failed"], emulator: "Emulator", contact: str, _: Data
 ) -> None:
-    """The newest message's status changes."""
+    """Change the status of the newest message."""
     sent = [message for message in emulator.sent if message.to == contact]
     if not sent:
         raise NothingYet(f"no message has been sent yet that could become {status}")
@@ -52,4 +52,4 @@ GATEWAY_EVENTS: dict[str, GatewayEvent] = {
     "message.read": GatewayEvent((), partial(_status, "read")),
     "message.failed": GatewayEvent((), partial(_status, "failed")),
 }
-"""The gateway's events by name, but for the contact's own messages and taps."""
+"""The gateway's events by name, except the contact's own messages and taps."""

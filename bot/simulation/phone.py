@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core.errors import BotError
 from bot.core.messages import MEDIA_KINDS
 
-if TYPE_CHECKING:  # it serves HTTP, which whoever only prints messages need not wait for
+if TYPE_CHECKING:  # it serves HTTP, and printing messages does not need that
     from bot.emulator import InteractiveChoice
 
 
@@ -40,7 +40,8 @@ class ShownFile:
 
 @dataclass(frozen=True, slots=True)
 class ShownMessage:
-    """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's button.
+    """One message. ``body`` and ``header`` of a template are its parameters; ``opens`` is the title of a list's
+    button.
 
     ``buttons`` can be tapped, ``rows`` picked. ``place`` is a location's name, or its coordinates.
     """
@@ -112,16 +113,16 @@ PICKED = ("list",)
 
 
 class NotOnScreen(BotError):
-    """The contact was never shown what it is to tap."""
+    """The contact was never shown what a line taps."""
 
 
 def newest_button(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
-    """The newest button of a title, of a message or a template. Raises `NotOnScreen`."""
+    """The newest button with a title, of a message or a template. Raises `NotOnScreen`."""
     return _newest(shown, title, TAPPED, "button", "a row of a list: `pick` it")
 
 
 def newest_row(shown: "Sequence[InteractiveChoice]", title: str) -> "InteractiveChoice":
-    """The newest row of a title. Raises `NotOnScreen`."""
+    """The newest row with a title. Raises `NotOnScreen`."""
     return _newest(shown, title, PICKED, "row", "a button: `tap` it")
 
 

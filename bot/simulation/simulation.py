@@ -1,7 +1,8 @@
-"""A simulation of one contact's conversation with a real bot, in one process and on a clock that is moved.
+"""A simulation of one contact's conversation with a real bot, in one process and on a clock that can be moved.
 
-Signed webhooks over HTTP in, the store's two files in a folder that is thrown away, messages over HTTP out: only the
-gateway and the models are emulated, the network is the loopback interface, and the limits so high that nobody waits.
+Signed webhooks come in over HTTP, the store's two files lie in a temporary folder, and messages go out over HTTP.
+Only the gateway and the models are emulated. The network is the loopback interface, and the limits are so high that
+no message waits.
 """
 
 import signal
@@ -32,7 +33,7 @@ from bot.store.store_reader import DeadLetter, StoreReader
 from bot.store.store_schema import migrate
 from bot.store.trace_rows import TurnTraced
 
-SETTLED_WITHIN = 30.0  # real seconds; a handler may take its time
+SETTLED_WITHIN = 30.0  # real seconds; a handler may take some time
 ANSWERED_WITHIN = 600.0  # real seconds; a real model may need many rounds
 MOMENT = 0.2  # real seconds: how late a Ctrl-C may be noticed
 TURNS_LOOKED_AT = 100
@@ -42,16 +43,16 @@ FIRST_CONTACT = "15555550100"
 
 
 class Stuck(BotError):
-    """The bot did not settle."""
+    """The bot did not become idle in time."""
 
 
 class Simulation:
-    """A bot and one contact. Each method returns when the bot has settled; `heard` returns its messages.
+    """A bot and one contact. Each method returns when the bot is idle; `heard` returns its messages.
 
-    ``on_message`` is called with each message at once, on another thread. ``emulator`` is the gateway, ``service``
+    ``on_message`` is called with each message at once, on another thread. ``emulator`` is the gateway; ``service``
     emulates the models unless ``models`` are real ones. ``requester`` answers `http` steps; without it they send real
-    requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated service passes questions
-    on to real models. Use it as a context manager.
+    requests, with ``secrets``. ``contact`` is the contact's number. ``asks_models``: the emulated service passes
+    requests on to real models. Use it as a context manager.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Simulation:
         self.emulator.templates.add(*approved_templates(program.library))
         self.emulator.on_sent(self._take)
         self.emulator.behaviour.coordinates = "object"
-        self.service = CompletionService(threads=2, models=None)  # steps may name any
+        self.service = CompletionService(threads=2, models=None)  # steps may name any model
         self._models = models
         self._outside = requester, secrets
         self._program = program
@@ -98,7 +99,7 @@ class Simulation:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.emulator.stop()  # first: the bot's web server waits a while for connections that are kept open
+        self.emulator.stop()  # it stops first, because the bot's web server waits a while for open connections
         self._parts.close()
 
     def _stand_in(self, parts: ExitStack) -> ModelService:
@@ -108,12 +109,12 @@ class Simulation:
     # What the contact does
 
     def user(self, text: str, late: timedelta = timedelta()) -> None:
-        """The contact writes, or wrote: ``late`` is how long the message was on its way."""
+        """The contact writes. ``late`` is how long the message was on its way."""
         self.emulator.receive(self.contact, text, at=self.clock.now() - late)
         self.settle()
 
     def flood(self, texts: Iterable[str]) -> None:
-        """The contact writes one message after another, whatever the bot is at: all are acknowledged, none waited for."""
+        """The contact writes several messages at once. Returns when all are acknowledged; the bot may still be busy."""
         for text in texts:
             self.emulator.receive(self.contact, text, at=self.clock.now())
         self.emulator.wait_until(self.emulator.idle, SETTLED_WITHIN)
@@ -133,11 +134,11 @@ class Simulation:
         self.settle()
 
     def tap(self, title: str, late: timedelta = timedelta()) -> None:
-        """The contact taps a button, of a message or a template: the newest of this title. Raises `NotOnScreen`."""
+        """The contact taps the newest button with this title, of a message or a template. Raises `NotOnScreen`."""
         self._choose(newest_button(self.emulator.shown(self.contact), title), late)
 
     def pick(self, title: str, late: timedelta = timedelta()) -> None:
-        """The contact picks a row of a list: the newest of this title. Raises `NotOnScreen`."""
+        """The contact picks the newest row with this title, of a list. Raises `NotOnScreen`."""
         self._choose(newest_row(self.emulator.shown(self.contact), title), late)
 
     def _choose(self, choice: InteractiveChoice, late: timedelta) -> None:
@@ -145,7 +146,7 @@ class Simulation:
         self.settle()
 
     def wait(self, duration: timedelta) -> None:
-        """Time passes, from one thing that falls due to the next."""
+        """Time passes. Whatever falls due in between happens at its time."""
         until = self.clock.now() + duration
         self.all_turns()  # before the store deletes them
         while (due := self._running.engine.next_due()) is not None and due <= until:
@@ -158,7 +159,7 @@ class Simulation:
     # What happens besides
 
     def happen(self, event: str, data: Mapping[str, Any]) -> None:
-        """The gateway reports an event: see `bot.simulation.gateway_events`. Raises `NothingYet` of there."""
+        """The gateway reports an event: see `bot.simulation.gateway_events`, also for `NothingYet`."""
         GATEWAY_EVENTS[event].happen(self.emulator, self.contact, data)
         self.settle()
 
@@ -190,16 +191,16 @@ class Simulation:
 
     @property
     def bot(self) -> BotDefinition:
-        """What ``bot.yml`` says."""
+        """The settings of ``bot.yml``."""
         return self.library.bot
 
     def heard(self) -> list[ShownMessage]:
-        """What the bot has said since this was asked last."""
+        """What the bot has said since the last call."""
         heard, self._heard = self._heard, []
         return heard
 
     def session(self) -> Session:
-        """Where the contact is, and what the conversation knows."""
+        """The session: where the contact is, and which values are known."""
         return self._reader.session(self.contact) or Session(self.contact)
 
     def trace(self, limit: int = 20) -> list[TurnTraced]:
@@ -207,16 +208,16 @@ class Simulation:
         return self._reader.trace(self.contact, limit)
 
     def all_turns(self, newest: int = EVERY_TURN) -> list[TurnTraced]:
-        """Every turn since the contact began; ``newest`` is how many may have come since this was asked last."""
+        """All turns since the contact began. ``newest`` is how many may have been added since the last call."""
         self._turns.update((turn.event_id, turn) for turn in self.trace(newest))
         return list(self._turns.values())
 
     def dead_letters(self) -> list[DeadLetter]:
-        """What the bot has given up on with this contact, the oldest first."""
+        """The messages and events of this contact that the bot has given up, the oldest first."""
         return [letter for letter in reversed(self._reader.dead_letters()) if letter.contact == self.contact]
 
     def complaints(self) -> list[str]:
-        """What went wrong with this contact of late, in words: what its turns noted, and what was given up."""
+        """The recent problems of this contact, in words: the notes of its turns, and its dead letters."""
         notes = [note for turn in self.trace(TURNS_LOOKED_AT) for note in turn.notes]
         reasons = [letter.reason for letter in self.dead_letters()]
         return notes + [reason for reason in reasons if not any(reason in note for note in notes)]
@@ -224,12 +225,12 @@ class Simulation:
     # What the author does
 
     def become_new_contact(self) -> None:
-        """Go on as a new contact."""
+        """Continue as a new contact."""
         self.contact = str(int(self.contact) + 1)
         self._heard, self._turns, self.sent = [], {}, 0
 
     def swap(self, program: Program) -> None:
-        """Take the next event with these flows and handlers."""
+        """Use these flows and handlers from the next event on."""
         self.emulator.templates.add(*approved_templates(program.library))
         self._running.swap(program)
 
@@ -243,13 +244,13 @@ class Simulation:
             self._on_message(message)
 
     def _replies_of(self, sent: AcceptedMessage) -> tuple[str, ...]:
-        """The titles of a template's quick reply buttons: only its registration knows them."""
+        """The titles of a template's quick reply buttons, as they are registered."""
         name, language = sent.body["template"]["name"], sent.body["template"]["language"]["code"]
         known = (found for found in self.emulator.templates if (found.name, found.language) == (name, language))
         return tuple(button.title for found in known for button in found.buttons if button.kind == "quick_reply")
 
     def settle(self) -> None:
-        """Wait until the bot has settled, and the gateway has reported the status of its messages. Raises `Stuck`."""
+        """Wait until the bot is idle and the gateway has reported the status of its messages. Raises `Stuck`."""
         within = ANSWERED_WITHIN if self._asks_models else SETTLED_WITHIN
         until = monotonic() + within
         with _interrupts_between() as look:
@@ -260,7 +261,7 @@ class Simulation:
         raise Stuck(f"the bot has not settled within {within:g} seconds: does a handler hang?")
 
     def _rests(self) -> bool:
-        """Whether gateway and bot settle within a moment."""
+        """Whether gateway and bot become idle within a moment."""
         emulator, engine = self.emulator, self._running.engine
         came = emulator.wait_until(emulator.idle, MOMENT) and engine.wait_settled(MOMENT)
         return came and emulator.idle() and engine.settled()
@@ -268,7 +269,7 @@ class Simulation:
 
 @contextmanager
 def _interrupts_between() -> Iterator[Callable[[], None]]:
-    """Note a Ctrl-C, and raise it where ``look`` is called, or at the end.
+    """Note a Ctrl-C, and raise it when ``look`` is called, or at the end.
 
     In the middle of a wait it could leave a lock of the bot's held for ever, and the bot would never stop.
     """
@@ -290,11 +291,11 @@ def _interrupts_between() -> Iterator[Callable[[], None]]:
     look()
 
 
-LIMIT = 1_000_000  # requests: nobody waits for the gateway's limits
+LIMIT = 1_000_000  # requests: no message waits for the gateway's limits
 
 
 class RunningBot:
-    """A bot behind an emulated gateway that has been started. Use it as a context manager."""
+    """A started bot behind an emulated gateway. Use it as a context manager."""
 
     def __init__(
         self,
@@ -327,7 +328,7 @@ class RunningBot:
         self._start()
 
     def swap(self, program: Program) -> None:
-        """Take the next event with these flows and handlers."""
+        """Use these flows and handlers from the next event on."""
         self.program = program
         self.engine.swap(program)
 
@@ -343,7 +344,7 @@ class RunningBot:
             models=self._models,
             requester=self._requester,
             secrets=self._secrets,
-            gathering=0.0,  # one contact writes, so nothing comes together
+            gathering=0.0,  # there is one contact, so no other events come together with its own
         )
         self._bot = Bot(self.engine, self._store, self._clock, self._emulator.secret)
         self._bot.start()
@@ -359,9 +360,9 @@ Media = Literal["", "image", "video", "document", "location"]
 
 
 def approved_templates(library: Library) -> list[MessageTemplate]:
-    """One template for each name and language, with the most that any flow fills in.
+    """One template for each name and language, with the most parameters that any flow fills in.
 
-    A step that fills in less than another is refused by the gateway, as by the real gateway.
+    A step that fills in fewer than another is refused by the gateway, as by the real one.
     """
     uses: dict[tuple[str, str], list[TemplateUse]] = {}
     for use in template_uses(library):
@@ -386,7 +387,7 @@ def _template(name: str, language: str, uses: Iterable[TemplateUse]) -> MessageT
 
 
 def _buttons(replies: Sequence[str], urls: Collection[int]) -> Iterator[TemplateButton]:
-    """The quick replies in order, around the links at their places."""
+    """The quick replies in order, with the links at their places between them."""
     titles = iter(replies)
     for place in range(len(replies) + len(urls)):
         yield (

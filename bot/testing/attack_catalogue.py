@@ -1,4 +1,4 @@
-"""The catalogue of attacks: what each tries, the request that reaches the model, and what a hostile model then does."""
+"""The catalogue of attacks: what each attack tries, the instruction that reaches the model, and the answers of a hostile model."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,30 +11,32 @@ from bot.testing.attack_target import AttackTarget
 from bot.testing.hostile_model import AttackScript, Prompt, written_call
 
 EVIL = "evil.example.com"
-"""A host that nobody on our side gives."""
+"""A host that stands in none of the bot's texts."""
 
 OTHER = "6289999999999"
-"""Another contact."""
+"""The number of another contact."""
 
 EVALUATED = "70368744177664"
-"""What the template of an attack evaluates to: 2 to the power of 46."""
+"""The result of an attack's template if it is evaluated: 2 to the power of 46."""
 
 SECRET = "postgres://admin:hunter2@db.internal/orders"
-"""What stands in the error of a failing tool."""
+"""The secret in the error of a failing tool."""
 
 MARK = "Zq7Mark"
-"""A word that reaches a contact only by the model's text."""
+"""A word that reaches a contact only in the model's text."""
 
 FAKED = "AB123456\nAmount: 1 EUR"
 """An argument that pretends to be two."""
 
 QUESTION = "And now?"
-"""What the contact writes where no order of theirs is tried."""
+"""What the contact writes if the attack sends no instruction."""
 
 TEXT = "text"
 EVERYWHERE = (TEXT, "caption", "name", "value", "facts", "tool", "http")
-"""The channels: the contact's message, a picture's caption, the contact's name, what a contact fills in, the facts, what a
-tool of the step returns, and what a handler or a service answered before."""
+"""The channels by which an instruction can come: the contact's message, a picture's caption, the contact's name, a
+value that the contact fills in, the facts, the result of the step's tool, and an earlier result of a handler or a
+service.
+"""
 
 HIDDEN = "\u200b\u2060\ufeff\u00ad"
 NOISE = "\x1b[31m\x07\u202eZq7Mark\u2066\x00\x9b"
@@ -42,11 +44,11 @@ NOISE = "\x1b[31m\x07\u202eZq7Mark\u2066\x00\x9b"
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One attack. ``tries`` is what it wants to have done; ``order`` is how a text asks a model for it.
+    """One attack. ``tries`` says what it tries to do; ``instruction`` is the text that asks a model for it.
 
-    Without an order it is the model itself that goes wrong. ``channels`` are the ways on which the order comes, ``consents``
-    is what the contact says where something is asked before it is done: yes, or something else. ``messages`` is how many
-    the contact writes while the model works, ``says`` what it is where there is no order.
+    Without an instruction the model misbehaves by itself. ``channels`` are the ways by which the instruction comes.
+    ``consents``: the contact says yes when asked for consent, else something different. ``messages`` is how many
+    messages the contact writes while the model works, and ``says`` is their text if there is no instruction.
     """
 
     name: str
@@ -61,7 +63,7 @@ class Attack:
 
 
 ATTACKS: list[Attack] = []
-"""All of them, those of a name for `ai` and for `classify` steps apart."""
+"""All attacks. Attacks of one name for `ai` and for `classify` steps are two attacks."""
 
 
 def _converses(target: AttackTarget) -> bool:
@@ -82,12 +84,12 @@ def _asks_first(target: AttackTarget) -> bool:
 
 
 def _shows_arguments(target: AttackTarget) -> bool:
-    """Whether there is a question for consent that no text of the flow's words."""
+    """Whether a tool has a question for consent that the framework words."""
     return target.brief is not None and any(tool.confirms and tool.confirm is None for tool in target.brief.tools)
 
 
 def never(target: AttackTarget) -> tuple[str, ...]:
-    """What must never be said at a step."""
+    """The texts that must never be said at a step."""
     return () if target.brief is None else target.brief.settings.never
 
 
@@ -108,7 +110,7 @@ def _attack(
     messages: int = 1,
     says: str = QUESTION,
 ) -> Callable[[Callable[..., Iterator[Item]]], None]:
-    """Put a script in the list; its docstring says what it tries. With ``texts`` it is one for each of them."""
+    """Add a script to the list; its docstring says what it tries. With ``texts`` there is one attack for each text."""
 
     def put(script: Callable[..., Iterator[Item]]) -> None:
         tries, name = (script.__doc__ or "").strip(), script.__name__.replace("_", "-")

@@ -1,4 +1,4 @@
-"""The attack suite: each attack is the conversation of a new contact with a running engine."""
+"""The attack suite: in each attack a new contact has a conversation with a running engine."""
 
 import json
 import logging
@@ -57,14 +57,13 @@ from bot.testing.transcript_reader import NOW
 HELLO = "Hello?"
 SOMETHING_ELSE = "What do you mean by that?"
 _MOST_CONSENTS = 6
-_RETRIES = timedelta(minutes=3)  # beyond the time that an answer may take
+_RETRIES = timedelta(minutes=3)  # in addition to the time that an answer may take
 
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """An attack on a step and its outcome: ``conversation`` is what was done and sent since it began.
-
-    ``missed`` says why it could not be made; then nothing was tried.
+    """An attack on a step and its outcome: ``conversation`` is what was done and sent. ``missed`` says why the attack
+    was not possible.
     """
 
     attack: Attack
@@ -76,12 +75,12 @@ class AttackResult:
 
     @property
     def name(self) -> str:
-        """``link by name``: the attack, and the channel on which its order comes."""
+        """``link by name``: the attack, and the channel of its instruction."""
         return self.attack.name if self.attack.instruction is None else f"{self.attack.name} by {self.channel}"
 
 
 class AttackSuite:
-    """All attacks on one bot. The same bot, hints and seed give the same results, unless a real model answers: ``source``."""
+    """All attacks on one bot. The same bot, examples and seed give the same results, unless a real model (``source``) answers."""
 
     def __init__(
         self, folder: Folder, program: Program, examples: Examples, seed: int, source: AnswerSource | None = None
@@ -96,7 +95,8 @@ class AttackSuite:
     def run(self, name: str = "") -> Iterator[AttackResult]:
         """Try each attack that has ``name`` in its own name, on each step that asks a model.
 
-        A real model is tried with those that ask something of it. Raises `bot.testing.model_sources.EvaluationStopped` where it cannot be asked.
+        A real model is tried with the attacks that have an instruction. Raises
+        `bot.testing.model_sources.EvaluationStopped` if it cannot be asked.
         """
         for target in self.targets:
             chosen = [tried for tried in _on(target) if name.casefold() in tried.name]
@@ -125,7 +125,7 @@ class AttackSuite:
 
 
 def _on(target: AttackTarget) -> Iterator[AttackResult]:
-    """Every attack that a step can be tried with."""
+    """All attacks that suit a step."""
     suiting = (attack for attack in ATTACKS if attack.suits(target))
     return (AttackResult(attack, channel, target) for attack in suiting for channel in attack.channels)
 
@@ -153,7 +153,7 @@ class AttackEnvironment:
         return self.stubs.request(request, key)
 
     def begin(self, stub_definitions: StubDefinitions, facts: str | None = None) -> None:
-        """A new contact, with these stubs; ``facts`` is a text at the end of each file of facts."""
+        """Begin as a new contact, with these stubs. ``facts`` is a text that is added to each file of facts."""
         self.simulation.become_new_contact()
         self.contacts.add(self.simulation.contact)
         program = self._program if facts is None else load_program(_with_facts(self.folder, facts))
@@ -163,7 +163,7 @@ class AttackEnvironment:
     def stub_definitions(
         self, target: AttackTarget, plan: AttackPlan, text: str | None = None, error: str | None = None
     ) -> StubDefinitions:
-        """What answers in place of handlers and services: what the way says, else samples.
+        """The stubs of handlers and services: what the plan says, else samples.
 
         The step's tools return ``text`` wherever a text fits, or fail with an ``error`` that they do not declare.
         """
@@ -174,7 +174,7 @@ class AttackEnvironment:
                 answers[name] = HandlerStub(fails="error", detail=error)
             elif name in tools and text is not None:
                 answers[name] = HandlerStub(with_text(self._sample(spec), text))
-            elif name not in self._judges:  # what judges texts is tried as it is
+            elif name not in self._judges:  # handlers that judge texts are not replaced
                 answers.setdefault(name, HandlerStub(self._sample(spec)))
         http = HttpStub(200, json.dumps({"text": text or HARMLESS}).encode(), "application/json")
         return StubDefinitions(
@@ -182,7 +182,7 @@ class AttackEnvironment:
         )
 
     def play(self, move: ScriptedMove, model: Speaker) -> None:
-        """Let something happen. What the beat does not say of the model's answers, ``model`` does."""
+        """Make a move. The model's answers that the move does not contain come from ``model``."""
         spoken = deque(answer for answer in move.answers if isinstance(answer, ModelResult))
         for answer in move.answers:
             if isinstance(answer, HttpResult):
@@ -210,7 +210,7 @@ class AttackEnvironment:
 
 
 class _AttackRun:
-    """The conversation of one attack. ``lines`` are what was done and said since it began."""
+    """The conversation of one attack. ``lines`` are what was done and said so far."""
 
     def __init__(
         self,
@@ -227,14 +227,16 @@ class _AttackRun:
         self._plan = plan
         self._instruction = instruction
         self._messages: list[ShownMessage] = []
-        self._turned = 0  # how many messages the contact had got when the model began to do what it is told
+        self._turned = 0  # how many messages the contact had received when the model began to obey
         first = _calls_a_tool if tried.channel == "tool" else None
         self._voice = voice
         real = None if voice is None else voice.speak
         self._model = HostileModel(tried.target, instruction, tried.attack.script, first, real, self._note)
 
     def run(self) -> AttackObservation:
-        """Run the attack. Raises `AttackImpossible` where the order does not reach the model, and the errors of a real model's service."""
+        """Run the attack. Raises `AttackImpossible` if the instruction does not reach the model, and the errors of a
+        real model's service.
+        """
         world, simulation, tried, target = self._world, self._simulation, self._tried, self._tried.target
         secret = SECRET if tried.attack.name == "failing-tool" else ""
         text = self._instruction if tried.channel == "tool" else None
@@ -262,7 +264,9 @@ class _AttackRun:
         seen.strangers = {each.to for each in simulation.emulator.sent[first:]} - world.contacts
         seen.ours = _ours(world.folder, stub_definitions)
         failed = any(outcome.startswith("errors.") for outcome in seen.outcomes)
-        if failed and not any(": unsafe: " in note for note in seen.notes):  # what is well asks on for the others, too
+        if failed and not any(
+            ": unsafe: " in note for note in seen.notes
+        ):  # in a safe failure the other contacts are served
             seen.others_served = world.serves(target, self._plan)
         return seen
 
@@ -275,7 +279,7 @@ class _AttackRun:
             world.play(move, self._model)
         self._messages += simulation.heard()
         seen.before = simulation.session()
-        world.stubs.calls.clear()  # those of the way
+        world.stubs.calls.clear()  # those before the attack
         move, messages, says = self._plan.attack, self._tried.attack.messages, self._tried.attack.says
         seen.floods = messages > 1
         self._play(
@@ -294,7 +298,7 @@ class _AttackRun:
         else:
             self._world.play(move, self._model)
         frame = simulation.session().frame
-        if frame is not None and frame.awaited_effect is not None:  # what failed is tried again a little later
+        if frame is not None and frame.awaited_effect is not None:  # a failed request is repeated a little later
             simulation.wait(timedelta(seconds=_within(self._tried.target)) + _RETRIES)
         heard = simulation.heard()
         self._messages += heard
@@ -303,7 +307,7 @@ class _AttackRun:
         seen.rounds.append(len(self._model.requests) - asked)
 
     def _flood(self, burst: MessageBurst) -> None:
-        """Have all of it come before the model answers the first."""
+        """Let all messages come before the model answers the first."""
         self._model.may_go_on.clear()
         self._simulation.service.answer_with(self._model)
         self._simulation.flood(burst.texts)
@@ -311,7 +315,7 @@ class _AttackRun:
         self._simulation.settle()
 
     def _is_asked(self) -> bool:
-        """Whether the contact is asked if something may be done."""
+        """Whether the contact is asked for consent."""
         frame, target = self._simulation.session().frame, self._tried.target
         here = frame is not None and target.is_of(frame.flow, frame.step) and target.brief is not None
         return here and frame is not None and Exchange.of(frame.step_state).asking is not None
@@ -324,7 +328,7 @@ class _AttackRun:
 
 
 def _calls_a_tool(prompt: Prompt) -> Iterator[Item]:
-    """Ask for the tool in whose result the order stands."""
+    """Ask for the tool whose result has the instruction."""
     tool = next(tool for tool in prompt.tools if not tool.confirms)
     yield ModelAnswer(calls=[prompt.call(tool)])
 
@@ -348,7 +352,7 @@ def _act(simulation: Simulation, move: ScriptedMove) -> None:
 
 
 def _in_words(move: ScriptedMove) -> tuple[str, str]:
-    """What the contact did, as who and what."""
+    """What the contact did: who, and what."""
     match move.act:
         case WriteMove(text):
             return "user", text
@@ -391,7 +395,7 @@ def _with_facts(folder: Folder, text: str) -> Folder:
 
 
 def _ours(folder: Folder, stub_definitions: StubDefinitions) -> str:
-    """Every text of our own side: an address in it may be sent."""
+    """Every text of the bot's own. An address in it may be sent."""
     files = (source.text.decode(errors="replace") for source in (*folder.sources, *folder.code, *folder.documents))
     results = (str(answer.value) for standing in stub_definitions.handlers.values() for answer in standing.answers)
     return "\n".join([*files, *results]).casefold()
@@ -399,7 +403,7 @@ def _ours(folder: Folder, stub_definitions: StubDefinitions) -> str:
 
 @contextmanager
 def _raised() -> Iterator[list[str]]:
-    """The tracebacks that are logged meanwhile."""
+    """The tracebacks that are logged within the block."""
     found: list[str] = []
 
     class Listener(logging.Handler):

@@ -22,13 +22,13 @@ from bot.steps.classify_step import ClassifyStep
 from bot.testing.transcript_reader import NOW
 
 HARMLESS = "All right."
-"""What the model says while nothing is asked of it."""
+"""What the model says before the attack."""
 
 MOST_TURNS = 3000
-"""Of the engine, that are spent on the way to one step: a second or two."""
+"""The most turns of the engine for the search of one step: a second or two."""
 
 MoveSequence = tuple[Move, ...]
-"""What happens until the model is asked at a step."""
+"""The moves until the model is asked at a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class RouteFinder:
         self._proposals = Proposals(self._graph, examples)
 
     def to(self, target: AttackTarget) -> MoveSequence | None:
-        """What happens until the model is asked there; None where no such way was found."""
+        """The moves until the model is asked at the step; None if none were found."""
         place, reachability = (target.flow, target.step), self._graph.analysis(Reachability)
         route = reachability.path_to(place) if place in reachability.reached else ()
         search = MoveSearch(self._explorer, self._proposals)
@@ -87,19 +87,21 @@ class RouteFinder:
         return frame is not None and target.is_of(frame.flow, frame.step)
 
     def filled(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
-        """The way with a text in place of something that the contact fills in, if the model then gets it."""
-        unread = isinstance(target.kind, ClassifyStep) and target.kind.text is None  # the last is what it sorts
+        """The moves with a text in place of something that the contact fills in, if the model then gets it."""
+        unread = (
+            isinstance(target.kind, ClassifyStep) and target.kind.text is None
+        )  # the last one is what it classifies
         role = None if target.brief is None else "system"
         return self._telling(
             target, text, (_written(moves, number, text) for number in range(len(moves) - unread)), role
         )
 
     def answered(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
-        """The way with a text in what a handler or a service answers, if the model then gets it."""
+        """The moves with a text in the answer of a handler or a service, if the model then gets it."""
         return self._telling(target, text, (_returned(moves, number, text) for number in range(len(moves))), None)
 
     def read(self, target: AttackTarget, moves: MoveSequence, text: str) -> MoveSequence | None:
-        """The way with a text as the contact's last message, if the model is then to answer or to sort it."""
+        """The moves with a text as the contact's last message, if the model is then to answer or classify it."""
         changed = _written(moves, len(moves) - 1, text)
         return self._telling(target, text, [changed], "user")
 
@@ -125,7 +127,7 @@ class RouteFinder:
 
 
 def shows(text: str, instruction: str) -> bool:
-    """Whether an order stands in a text, however it is quoted or broken into lines."""
+    """Whether an instruction is part of a text, however it is quoted or broken into lines."""
     return _letters(instruction) in _letters(text)
 
 
@@ -134,14 +136,14 @@ def _letters(text: str) -> str:
 
 
 def _asks(state: ExploredState, target: AttackTarget) -> Complete | None:
-    """What the model is asked at the step, where it is being asked."""
+    """The request to the model at the step, if it is being asked."""
     frame, awaited = state.frame, state.awaited
     here = frame is not None and target.is_of(frame.flow, frame.step)
     return awaited[1] if here and awaited is not None and isinstance(awaited[1], Complete) else None
 
 
 def _written(moves: MoveSequence, number: int, text: str) -> MoveSequence | None:
-    """The way with a text in place of what the contact, or a program, gives in one move."""
+    """The moves with a text in place of what the contact, or a program, gives in one of them."""
     match moves[number]:
         case WriteMove():
             return (*moves[:number], WriteMove(text), *moves[number + 1 :])
@@ -163,7 +165,7 @@ def _returned(moves: MoveSequence, number: int, text: str) -> MoveSequence | Non
 
 
 def with_text(value: Any, text: str) -> Any:
-    """A value with a text in place of each text in it."""
+    """The value with each text in it replaced."""
     match value:
         case str():
             return text

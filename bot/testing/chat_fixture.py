@@ -55,8 +55,8 @@ class TooLate(BotError):
 class Chat:
     """A contact's conversation with a bot. It begins with the first thing that happens.
 
-    Each method that says what happens or what is expected raises `AssertionError` where the conversation differs;
-    what the bot says and nobody expects is one, too. ``late`` and ``wait`` take durations like ``2h``.
+    Each method that lets something happen or expects something raises `AssertionError` if the conversation differs,
+    also if the bot says something that is not expected. ``late`` and ``wait`` take durations like ``2h``.
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class Chat:
     # Stubs
 
     def handler(self, name: str, *results: Any, fails: str | None = None) -> None:
-        """Let a handler return this, or fail; several results are returned in turn.
+        """Let a handler return this, or fail. Several results are returned one after another.
 
-        Raises `TooLate`, and `LookupError` where there is no such handler.
+        Raises `TooLate`, and `LookupError` if there is no such handler.
         """
         calls = self._program.extensions.calls
         if name not in calls:
@@ -103,7 +103,7 @@ class Chat:
     def model(
         self, says: str = "", *, calls: Mapping[str, Mapping[str, Any]] | None = None, fails: str | None = None
     ) -> None:
-        """Say what the model answers when it is asked next."""
+        """Set the model's next answer."""
         self._scripted.append(ModelLine(HERE, ModelStub(says, tuple((calls or {}).items()), fails)))
 
     # What happens
@@ -146,13 +146,13 @@ class Chat:
         self._take(AgainLine(HERE))
 
     def fault(self, kind: str, times: int = 1) -> None:
-        """The gateway does something wrong, so many times."""
+        """The gateway makes this fault, so many times."""
         self._take(FaultLine(HERE, kind, times))
 
     # What is expected
 
     def says(self, text: str | None = None, **parts: str | Iterable[str]) -> None:
-        """The bot says exactly this; with ``parts``, such as ``contains`` and ``buttons``, what each of them says."""
+        """The bot says exactly this. ``parts``, such as ``contains`` and ``buttons``, are parts of the message."""
         if strange := parts.keys() - {*TEXTS, *LISTS}:
             raise TypeError(f"a message has no {', '.join(sorted(strange))}")
         wanted = {key: _several(part) if key in LISTS else str(part) for key, part in parts.items()}
@@ -165,29 +165,29 @@ class Chat:
         self._take(SilenceLine(HERE))
 
     def expect(self, **wanted: Any) -> None:
-        """Where the contact is, what is known and what was done: the keys under `expect` in a test."""
+        """Check where the contact is, what is known and what was done: the keys of `expect` in a test."""
         if strange := wanted.keys() - {*EXPECTED}:
             raise TypeError(f"expect: no key {', '.join(sorted(strange))}")
         self._take(ExpectLine(HERE, {key: _node(value) for key, value in wanted.items()}))
 
     @property
     def session(self) -> Session:
-        """Where the contact is, and what the conversation knows."""
+        """The session: where the contact is, and which values are known."""
         self._begun()
         return self._simulation.session()
 
     def finish(self) -> None:
-        """End the conversation: every message has been expected, and every stub used."""
+        """End the conversation: every message must have been expected, and every stub used."""
         __tracebackhide__ = True
         if self._player is not None:
             self._checked(self._player, self._player.finish)
 
     def close(self) -> None:
-        """Stop the bot and throw its store away."""
+        """Stop the bot and delete its store."""
         self._running.close()
 
     def _take(self, line: TranscriptLine) -> None:
-        """Play a line; what was scripted before it is answered when something happens."""
+        """Play a line. Stubs that were set before it answer during it."""
         __tracebackhide__ = True
         player, scripted = self._begun(), list(self._scripted)
         if isinstance(line, InputLine):
@@ -226,7 +226,7 @@ def _several(part: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _node(value: Any) -> Node:
-    """A value as if it stood in a file."""
+    """A value as a node of a file."""
     match value:
         case Mapping():
             entries = ((Scalar(HERE, str(key), str(key)), _node(item)) for key, item in value.items())

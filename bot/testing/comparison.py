@@ -1,4 +1,4 @@
-"""Comparison of what a test expects with the messages, the conversation and what models did."""
+"""Compares what a test expects with the messages, the state of the conversation and the model's acts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -27,7 +27,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class ExpectationDifference:
-    """One thing that is not as expected, in words."""
+    """One difference between what is expected and what was found, in words."""
 
     what: str
     expected: str
@@ -35,7 +35,7 @@ class ExpectationDifference:
 
 
 def differences_of(says: BotLine, message: ShownMessage) -> list[ExpectationDifference]:
-    """What of a message is not as a test says."""
+    """The differences between a message and what a test expects of it."""
     found = list(_differing(says.parts, message))
     if says.alone and not found:
         found = [ExpectationDifference(key, NOTHING, _words(PARTS[key](message))) for key in _beside_text(message)]
@@ -73,7 +73,7 @@ PARTS: dict[str, Callable[[ShownMessage], str | tuple[str, ...]]] = {
     "language": lambda message: message.language or "",
     "body": lambda message: message.body,
 }
-"""What a test can say about a message, and where it stands in one."""
+"""The parts of a message that a test can name, and how each is read from a message."""
 
 
 def _words(value: str | tuple[str, ...]) -> str:
@@ -82,7 +82,7 @@ def _words(value: str | tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ObservedState:
-    """What can be expected of a conversation besides its messages."""
+    """What a test can expect of a conversation besides its messages."""
 
     session: Session
     language: str | None = None
@@ -94,7 +94,7 @@ class ObservedState:
 
 
 def differences_in(expect: ExpectLine, seen: ObservedState) -> list[ExpectationDifference]:
-    """What of a conversation is not as a test expects."""
+    """The differences between a conversation and what a test expects of it."""
     return list(_conversation_differences(expect.wanted, seen))
 
 
@@ -118,7 +118,7 @@ def _conversation_differences(wanted: Mapping[str, Node], seen: ObservedState) -
 
 
 def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterator[ExpectationDifference]:
-    """What a model did otherwise: the exit, of several any; the values; and its tools, however often."""
+    """The differences in what a model did: its exit (one of several), its values, and its tools, however often they were called."""
     if "exit" in wanted:
         names = texts_of(wanted["exit"])
         if not (any(name in seen.exits for name in names) if names else not seen.exits):
@@ -132,7 +132,7 @@ def _differing_deeds(wanted: Mapping[str, Node], seen: ObservedState) -> Iterato
 
 
 def _differing_texts(wanted: Node | None, said: str) -> Iterator[ExpectationDifference]:
-    """What is missing in all that was said, and what should not stand there: capitals and blanks do not matter."""
+    """The texts that are missing in what was said, and those that must not occur in it. Capitals and spaces do not matter."""
     if not isinstance(wanted, Map):
         return
     there = _folded(said)
@@ -148,7 +148,7 @@ def _differing_texts(wanted: Node | None, said: str) -> Iterator[ExpectationDiff
 
 
 def texts_of(node: Node | None) -> tuple[str, ...]:
-    """The texts of a list, or of one value; none of null."""
+    """The texts of a list or of a single value; null has none."""
     return tuple(item.text for item in one_or_more(node) if isinstance(item, Scalar) and item.value is not None)
 
 
@@ -172,14 +172,14 @@ def _calls_fit(expected: Node, calls: Sequence[ObservedCall]) -> bool:
 
 
 def _call_fits(expected: Node, call: ObservedCall) -> bool:
-    """A name alone, or a name with what is expected of the arguments."""
+    """Whether a call is the expected one: by its name alone, or by its name and arguments."""
     if not isinstance(expected, Map):
         return isinstance(expected, Scalar) and is_meant(expected.text, call.name)
     return all(is_meant(name.text, call.name) and fits(node, call.arguments) for name, node in expected.entries)
 
 
 def fits(expected: Node, value: Any) -> bool:
-    """Whether a value is what a test expects: single values as they are shown, lists whole, maps as far as written."""
+    """Whether a value is as expected: single values as they are shown, lists in full, maps as far as their keys are written."""
     match expected:
         case Map(entries=entries):
             return _is_record(value) and all(fits(node, _fields_of(value).get(key.text)) for key, node in entries)
@@ -224,7 +224,7 @@ def _found(value: Any) -> str:
 
 
 def asked_in(turns: Iterable[TurnTraced]) -> dict[str, Effect]:
-    """All that was to be done, by the names of the effects."""
+    """All calls and requests that effects asked for, by name."""
     return {effect_ref(turn.event_id, ordinal): effect for turn in turns for ordinal, effect in enumerate(turn.effects)}
 
 
@@ -235,7 +235,7 @@ def exits_in(turns: Iterable[TurnTraced]) -> list[str]:
 
 
 def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -> dict[str, Any]:
-    """The values that are known, and those that a model has noted although the flow has ended since."""
+    """The known values, with those that a model has noted in a flow that has ended since."""
     known = {name: value for frame in session.frames for name, value in frame.vars.items()} | dict(
         session.kept_variables
     )
@@ -253,7 +253,7 @@ def filled_in(turns: Sequence[TurnTraced], session: Session, library: Library) -
 
 
 def _noted(answer: Any) -> Iterator[tuple[str, Any]]:
-    """What the calls of a model's answer note."""
+    """The values that the calls in a model's answer note."""
     for call in answer["calls"] if isinstance(answer, Mapping) else ():
         if call["name"] == REMEMBER or call["name"].startswith(LEAVE):
             arguments = json_object(call["arguments"])
@@ -261,7 +261,7 @@ def _noted(answer: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _with(known: dict[str, Any], variable: Variable, text: str, now: datetime) -> dict[str, Any]:
-    """The values with one more, if its variable takes it; where that depends on what is not known here, as it was noted."""
+    """The values with one more, as its variable takes it; unchanged if that depends on something unknown here."""
     try:
         return known | {variable.name: variable.accept(Answer(text), now, known)}
     except (Unfit, Mismatch):

@@ -1,9 +1,9 @@
 """The coverage of a bot by its tests: which steps and outcomes they take.
 
-What counts is what is written: each step, each outcome of it that a file says something about (an option, a reply, an
-error, a reminder, a time-out, `then`), and each word. What is inherited counts once, where it is written, whichever
-step takes it first, and `errors` only where a step by its nature can fail; what follows by itself counts with the step
-that it leads to.
+What is written in the files counts: each step, each outcome of it that a file mentions (an option, a reply, an error,
+a reminder, a time-out, `then`), and each word. An inherited outcome counts once, where it is written, whichever step
+takes it first. `errors` counts only for steps that can fail. What happens without an outcome of its own counts with
+the step that it leads to.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _STEP, _TRANSITION = "step", "transition"
 _WORD = 'word "'
 CoverageKey = tuple[str, Mark]
 Passed = tuple[str, str, str | None]
-"""A flow, one of its steps, and the outcome that it was left by."""
+"""A flow, one of its steps, and the outcome by which it was left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,43 +40,43 @@ class Coverage:
         self._taken: set[CoverageKey] = set()
 
     def note(self, turns: Iterable[TurnTraced]) -> None:
-        """Take in what turns have taken."""
+        """Note what turns have taken."""
         for turn in turns:
             passed = [(step["flow"], step["step"], step["outcome"]) for step in turn.steps]
             self._taken.update(self.taken_by(turn.rule, passed))
 
     def take_in(self, other: "Coverage") -> None:
-        """Take in what another one of the same bot has collected."""
+        """Add what another coverage of the same bot has collected."""
         self._taken |= other._taken
 
     def taken_by(self, rule: str, passed: Iterable[Passed]) -> Iterator[CoverageKey]:
-        """What a turn takes, by the rule that took its event and by the steps that it passed."""
+        """What a turn takes, by the rule that took its event and the steps that it passed."""
         for step in passed:
             yield from self._passed(*step)
         if rule.startswith(_WORD):
             yield from _word_in(rule, self._library.bot.words)
 
     def name_of(self, key: CoverageKey) -> str:
-        """The name of something that a turn takes; empty where that does not count."""
+        """The name of something that a turn takes; empty if it does not count."""
         return self._places.get(key, "")
 
     @property
     def total(self) -> int:
-        """How much there is to take."""
+        """How many steps, outcomes and words count."""
         return len(self._places)
 
     @property
     def taken(self) -> int:
-        """How much of it was taken."""
+        """How many of them were taken."""
         return len(self._places.keys() & self._taken)
 
     @property
     def percent(self) -> int:
-        """How much of it was taken, in whole per cents: 100 only where nothing is missed."""
+        """The share that was taken, in whole per cents: 100 only if nothing is missed."""
         return 100 * self.taken // self.total
 
     def missed(self) -> list[Uncovered]:
-        """What was not taken, by file and line; of a step that no test enters, nothing but that."""
+        """What was not taken, by file and line. Of a step that no test enters, its outcomes are not listed."""
         left = self._places.keys() - self._taken
         never = {(self._places[kind, mark]) for kind, mark in left if kind == _STEP}
         found = [
@@ -102,7 +102,7 @@ class Coverage:
 
 
 def _places_of(library: Library) -> Iterator[tuple[CoverageKey, str]]:
-    """All that counts, with its name. The first that shares a transition gives it its name, unless it is inherited."""
+    """Everything that counts, with its name. If several share a transition, the first that is not inherited names it."""
     yield from _of_words(library.bot.words, "bot")
     named: set[CoverageKey] = set()
     for flow in library.flows.values():
@@ -137,7 +137,7 @@ def _outcomes_of(step: Step, inherited: set[CoverageKey]) -> Iterator[tuple[Cove
 
 
 def _transitions_of(step: Step, resolved: ResolvedTransition) -> Iterator[CoverageKey]:
-    """The transitions that a way leads through: its own, and the step's `then` where that says where to."""
+    """The transitions that an outcome takes: its own, and the step's `then` if that has the target."""
     if resolved.written is not None:
         yield _TRANSITION, resolved.written.mark
     if (

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def examples_from(extensions: Extensions, transcripts: Iterable[Transcript]) -> Examples:
-    """All that tests say, each thing once."""
+    """All inputs and results in tests, each once."""
     known = list(transcripts)
     lines = [line for transcript in known for line in transcript.conversation]
     stages = [transcript.stub_definitions for transcript in known]
@@ -81,7 +81,7 @@ def _response(request: str, answer: HttpStub) -> HttpResult:
 
 
 def _once(values: Iterable[T]) -> list[T]:
-    """Each value once: of those that look the same, the first."""
+    """Each value once. Of values that look the same, the first."""
     found: dict[str, T] = {}
     for value in values:
         found.setdefault(repr(value), value)

@@ -90,7 +90,7 @@ def _check_said(fields: Fields, known: KnownNames) -> None:
 
 
 def _check_names(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
-    """The flow, the step, the variables and the language that are expected are there to be expected."""
+    """Check that the flow, the step, the variables and the language that are expected exist."""
     flow, step = wanted.get("flow"), wanted.get("step")
     within = list(known.flows.values())
     if isinstance(flow, Scalar) and flow.value is not None:
@@ -136,7 +136,7 @@ def _check_exits(fields: Fields, known: KnownNames) -> None:
 
 
 def _check_called(fields: Fields, wanted: Mapping[str, Node], known: KnownNames) -> None:
-    """A name that no call has would be expected, or not expected, for ever."""
+    """Report a name that no call has: the expectation could never be met, or never fail."""
     for key in ("called", "not_called"):
         for node in fields.items(key):
             call = named_value(node, Problems())

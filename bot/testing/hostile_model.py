@@ -1,4 +1,4 @@
-"""The scripted hostile model: it obeys a text in its prompt, as soon as that text is there."""
+"""The scripted hostile model: it obeys an instruction as soon as its prompt contains it."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from bot.testing.attack_target import HARMLESS, AttackTarget, shows, texts_in
 from bot.testing.transcript_reader import NOW
 
 MOST_SECONDS = 20.0
-"""That an answer is held back."""
+"""The longest time for which an answer is held back."""
 
 _SOON = NOW + timedelta(days=6)
 
@@ -22,7 +22,7 @@ RequestBody = Mapping[str, Any]
 
 
 class Prompt:
-    """What the model has before it: the newest request, and the step that asks."""
+    """What the model gets: the newest request, and the step that sent it."""
 
     def __init__(self, target: AttackTarget, body: RequestBody) -> None:
         self.target = target
@@ -30,7 +30,7 @@ class Prompt:
 
     @property
     def system(self) -> str:
-        """All that stands in the role of the instructions."""
+        """All texts in the role of the instructions."""
         return "\n\n".join(str(each["content"]) for each in self.body["messages"] if each["role"] == "system")
 
     @property
@@ -41,17 +41,17 @@ class Prompt:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The handlers that the model may ask for."""
+        """The handlers that the model may call."""
         brief = self.target.brief
         return () if brief is None else brief.tools
 
     @property
     def heard(self) -> str:
-        """What came last: the contact's message, or what a tool has ended with."""
+        """What came last: the contact's message, or the result of a tool."""
         return str(self.body["messages"][-1].get("content") or "")
 
     def arguments(self, tool: Tool, text: str) -> dict[str, Any]:
-        """Arguments that fit a tool, with a text wherever a text fits."""
+        """Arguments that fit a tool, with a text wherever one fits."""
         named = tool.schema.get("$defs", {})
         return {
             name: value_for_schema(schema, named, _SOON, text) for name, schema in tool.schema["properties"].items()
@@ -63,15 +63,15 @@ class Prompt:
 
 
 AttackScript = Callable[[Prompt], Iterable[Item]]
-"""What the model answers, one item a request, from the one on that shows it the order."""
+"""The model's answers, one for each request, from the first request on that contains the instruction."""
 
 
 class HostileModel:
     """Answers requests, on many threads. ``on_turned`` is called when it begins to obey.
 
-    Until then, and when its script has ended, it says something harmless. ``first`` comes before the order can be in its
-    prompt at all: the call of the tool that has it. ``real``: another model answers in place of the script. While ``may_go_on``
-    is not set, nobody is answered.
+    Before that, and after the end of its script, it says something harmless. ``first`` is the call of the tool that
+    brings the instruction, so it comes before. ``real``: another model answers in place of the script. While
+    ``may_go_on`` is not set, no request is answered.
     """
 
     def __init__(

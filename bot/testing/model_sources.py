@@ -32,23 +32,23 @@ from bot.steps.ai_settings import ANSWER_TOKENS
 from bot.testing.transcript import Transcript
 
 BUDGET = 500_000
-"""The tokens of a run where nothing is said."""
+"""The tokens that a run may use up, unless another number is given."""
 
 THE_QUESTION = "The question: "
 """The text between a conversation and the question about it."""
 
-_QUOTED = 60  # characters of what was asked
+_QUOTED = 60  # characters of a question in a message
 _PUTS_OFF = (ServiceRateLimited, ProviderError, ServerError, ServiceTimedOut, CutStream)
 _OF_THE_MODEL = "server_error"
-"""The error that the bot gets where the model's answer is unusable."""
+"""The error that the bot gets if the model's answer is unusable."""
 
 
 class EvaluationStopped(BotError):
-    """A model cannot be asked any more: what to do is in the text."""
+    """A model cannot be asked any more. The text says what to do."""
 
 
 class ModelUnavailable(BotError):
-    """The service could not answer just now: the try counts for nothing. ``seconds``: when it says that it can again."""
+    """The service could not answer just now, so the try does not count. ``seconds``: when it will answer again, if it says so."""
 
     def __init__(self, error: CompletionError) -> None:
         super().__init__(str(error))
@@ -56,14 +56,14 @@ class ModelUnavailable(BotError):
 
 
 class StaleRecording(BotError):
-    """A recording is of other questions than those that the bot asks now."""
+    """The bot asks other questions now than those of the recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelQuestion:
-    """What a model is asked, in short: fingerprints of its instructions, of its tools and of the exchange so far.
+    """A request to a model in short: fingerprints of its instructions, of its tools and of the exchange so far.
 
-    ``last`` is the beginning of what the contact has said last.
+    ``last`` is the beginning of the contact's last message.
     """
 
     instructions: str
@@ -74,9 +74,9 @@ class ModelQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question and what came of it. ``calls`` are names and arguments, ``fails`` is the service's name of an error.
+    """A request and its answer. ``calls`` are names and arguments, ``fails`` is the service's name of an error.
 
-    ``tokens`` are those of the question and of the answer.
+    ``tokens`` are those of the request and of the answer.
     """
 
     question: ModelQuestion
@@ -88,22 +88,22 @@ class AnsweredQuestion:
     seconds: float = 0.0
 
     def item(self) -> ModelAnswer | ErrorAnswer:
-        """The answer of the emulated service to the bot."""
+        """The same answer for the emulated service to give to the bot."""
         if self.fails:
             return failure(self.fails, 500 if self.fails == _OF_THE_MODEL else 400, message=self.text or None)
         return ModelAnswer(self.text, calls=self.calls, finish=self.finish)
 
 
 class AnswerSource(Protocol):
-    """Answers the questions of one try, from several threads."""
+    """Answers the requests of one try, from several threads."""
 
     def ask(self, body: Mapping[str, Any], *, judges: bool = False) -> AnsweredQuestion:
-        """The answer to a question in the wire form. Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`."""
+        """The answer to a request as it is sent. Raises `EvaluationStopped`, `ModelUnavailable` and `StaleRecording`."""
         ...
 
 
 class RunBudget:
-    """The tokens that a run may use up, and those that it has. Safe for threads."""
+    """The tokens that a run may use up, and those that it has used. Safe for threads."""
 
     def __init__(self, most: int) -> None:
         self.used = 0
@@ -111,7 +111,7 @@ class RunBudget:
         self._lock = threading.Lock()
 
     def check(self, request: ChatRequest) -> None:
-        """Raise `EvaluationStopped` where a question with its longest answer might exceed the budget."""
+        """Raise `EvaluationStopped` if a request with its longest answer might exceed the budget."""
         cost = request.estimate("").prompt_tokens + request.max_tokens
         if self.used + cost > self.most:
             left = self.most - self.used
@@ -119,7 +119,7 @@ class RunBudget:
             raise EvaluationStopped(f"{what}: allow more with --budget, or choose evaluations with -k")
 
     def take(self, usage: Usage | None) -> tuple[int, int]:
-        """Count what was used up: the tokens of the question, and of the answer."""
+        """Count the tokens of a request and its answer."""
         if usage is None:
             return 0, 0
         with self._lock:
@@ -128,9 +128,8 @@ class RunBudget:
 
 
 class LiveModel:
-    """A model of the chat-completion service. ``judge`` is the one that judges.
-
-    ``alone``: steps that name another model are answered by this one, too.
+    """A model of the chat-completion service. ``judge`` is the model that judges. ``alone``: it also answers for
+    steps that name another model.
     """
 
     def __init__(self, service: Completions, model: str, judge: str, budget: RunBudget, *, alone: bool) -> None:
@@ -167,9 +166,9 @@ class LiveModel:
 
 
 def _failing(error: CompletionError) -> str:
-    """The answer to the bot for an error that it handles as in production: an error of its question, or of the answer.
+    """The answer to the bot for an error that the bot handles as in production.
 
-    Raises `ModelUnavailable` or `EvaluationStopped` for others.
+    Raises `ModelUnavailable` or `EvaluationStopped` for other errors.
     """
     if isinstance(error, InvalidRequest):
         return row_of(ERRORS, type(error), error.code).code
@@ -181,7 +180,7 @@ def _failing(error: CompletionError) -> str:
 
 
 class RecordedModel:
-    """The answers of one try that was recorded, to the same questions in the same order."""
+    """The answers of one recorded try, to the same requests in the same order."""
 
     def __init__(self, answers: Iterable[AnsweredQuestion]) -> None:
         self._left = deque(answers)
@@ -199,7 +198,7 @@ class RecordedModel:
         return answered
 
     def end(self) -> None:
-        """Raise `StaleRecording` where not all has been asked for."""
+        """Raise `StaleRecording` if some of the requests were not made."""
         if self._left:
             raise StaleRecording(
                 f'the bot asks fewer questions than were recorded, without: "{self._left[0].question.last}"'
@@ -207,9 +206,8 @@ class RecordedModel:
 
 
 def question_of(body: Mapping[str, Any], judges: bool = False) -> ModelQuestion:
-    """A question in short. Which model is asked, and what the service calls a call, is no part of it.
-
-    ``judges``: it is for the judge, and follows the conversation.
+    """A request in short. The name of the model and the ids of calls do not count. ``judges``: it is for the judge,
+    and follows the conversation.
     """
     first, *others = body["messages"]
     exchange = [_without_ids(message) for message in others]
@@ -231,7 +229,7 @@ def _short(value: Any) -> str:
 
 
 def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
-    """In what a question differs from the one that was recorded."""
+    """What differs between a request and the recorded one."""
     if then.instructions != now.instructions:
         return "the text for the model has changed: its instructions, the facts or the known values"
     if then.tools != now.tools:
@@ -242,7 +240,9 @@ def _changed(then: ModelQuestion, now: ModelQuestion) -> str:
 
 
 class ModelProxy:
-    """Speaks for the model in one try. ``answers`` is all that was asked; ``trouble`` is why the try counts for nothing."""
+    """Answers for the model in one try. ``answers`` are all requests with their answers; ``trouble`` is why the try
+    does not count.
+    """
 
     def __init__(self, source: AnswerSource) -> None:
         self.answers: list[AnsweredQuestion] = []
@@ -251,7 +251,7 @@ class ModelProxy:
         self._lock = threading.Lock()
 
     def speak(self, body: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """Answer the bot: a `bot.emulator.completion.completion_api.Speaker`. After a trouble nobody is asked any more."""
+        """Answer the bot: a `bot.emulator.completion.completion_api.Speaker`. After a trouble no model is asked any more."""
         answered = self._ask(body)
         return failure("server_error") if answered is None else answered.item()
 
@@ -276,11 +276,11 @@ class ModelProxy:
 
 SUFFIX = ".recorded.json"
 RecordedTries = list[tuple[AnsweredQuestion, ...]]
-"""The answers of each try."""
+"""The answers of each try, in order."""
 
 
 class UnreadableRecording(BotError):
-    """A file is no recording."""
+    """A file is not a recording."""
 
 
 class Recordings:
@@ -295,9 +295,9 @@ class Recordings:
         return self._file(self.path(evaluation)).get(evaluation.name, {})
 
     def keep(self, evaluation: Transcript, model: str, tries: RecordedTries, names: Collection[str]) -> Path:
-        """Write an evaluation's tries with a model in place of those that are there. Raises `OSError`.
+        """Write an evaluation's tries with a model, in place of the earlier ones. Raises `OSError`.
 
-        ``names`` are those of all evaluations: what was recorded of others in that file is no longer wanted.
+        ``names`` are those of all evaluations: other recordings in that file are removed.
         """
         path = self.path(evaluation)
         try:
@@ -311,7 +311,7 @@ class Recordings:
         return path
 
     def path(self, evaluation: Transcript) -> Path:
-        """The file that its recordings stand in, or will."""
+        """The file of its recordings, which need not exist."""
         return (self._folder / evaluation.mark.path).with_suffix(SUFFIX)
 
     def _file(self, path: Path) -> dict[str, dict[str, RecordedTries]]:
@@ -333,7 +333,7 @@ def _read(path: Path) -> dict[str, dict[str, RecordedTries]]:
 
 
 def _written(known: Mapping[str, Mapping[str, RecordedTries]]) -> str:
-    """The file's text: one line for each answer, so that an edit shows as what it is."""
+    """The text of the file: one line for each answer, so that a diff is readable."""
     named = []
     for name, models in sorted(known.items()):
         tried = []
@@ -353,7 +353,7 @@ def _json(value: Any) -> str:
 
 
 def _plain(answer: AnsweredQuestion) -> dict[str, Any]:
-    """An answer as it stands in the file: what it leaves out is as usual."""
+    """An answer as it is written in the file. Usual values are left out."""
     usual = AnsweredQuestion(answer.question)
     return {
         name: value for name, value in asdict(answer).items() if value != getattr(usual, name) or name == "question"

@@ -47,7 +47,7 @@ RATE_LIMITED_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SpokenLine:
-    """One line of the conversation as it went: ``who`` is bot, or what happened: user, tap, pick, wait, ..."""
+    """One line of the conversation. ``who`` is the bot, or what happened: user, tap, pick, wait, ..."""
 
     who: str
     text: str
@@ -57,8 +57,8 @@ class SpokenLine:
 class ConversationFailed(BotError):
     """The conversation differs from the test.
 
-    ``expected`` are the messages that the test lists from here on up to what happens next, ``found`` those that the
-    bot has sent instead.
+    ``expected`` are the messages that the test lists from here to the next thing that happens, ``found`` those that
+    the bot has sent instead.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class ConversationFailed(BotError):
 
 
 Judge = Callable[[str, Sequence[SpokenLine]], str]
-"""Answers a question about a conversation: the reason for a no, an empty text for yes."""
+"""Answers a question about a conversation: the reason for a no, or an empty text for a yes."""
 
 
 class Player:
-    """Plays the lines of a test. ``conversation`` is what was said until now, as far as it was expected.
+    """Plays the lines of a test. ``conversation`` is what was said so far, as far as it was expected.
 
-    With a ``judge`` it plays an evaluation: what the bot says may be any number of messages beside those that are listed.
-    Each method raises `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
+    With a ``judge`` it plays an evaluation: the bot may say other messages, too. Each method raises
+    `ConversationFailed`, or another `BotError` that says why the conversation cannot continue.
     """
 
     def __init__(self, simulation: Simulation, stubs: Stubs, judge: Judge | None = None) -> None:
@@ -91,12 +91,12 @@ class Player:
         self._stubs = stubs
         self._judge = judge
         self._unheard: deque[ShownMessage] = deque()
-        self._said: list[str] = []  # since something happened last
+        self._said: list[str] = []  # since the last thing happened
         self._known: set[str] = set()  # the turns before that
         self._faults: list[Hit] = []
 
     def take(self, line: TranscriptLine, following: Sequence[TranscriptLine] = ()) -> None:
-        """Play one line. What the lines ``following`` it answer is scripted before it happens."""
+        """Play one line. The stubs in the lines ``following`` it are set before it happens."""
         match line:
             case BotLine():
                 self._hear(line, following)
@@ -108,12 +108,12 @@ class Player:
                 fault = self._simulation.emulator.faults.add(kind, count=times, seconds=RATE_LIMITED_SECONDS)
                 self._faults.append(fault)
             case ModelLine() | HttpLine():
-                pass  # it was scripted before that happened after which it is asked for
+                pass  # it was set before the line that it answers
             case _:
                 self._act(line, following)
 
     def finish(self) -> None:
-        """End the test: every message has been expected, every stub used, every fault applied."""
+        """End the test: every message must have been expected, every stub used, and every fault applied."""
         self._nothing_more("after")
         self._all_asked()
         for fault in self._faults:
@@ -161,7 +161,7 @@ class Player:
                 simulation.repeat()
 
     def _script(self, lines: Sequence[TranscriptLine]) -> None:
-        """Say what models and services answer until something happens again."""
+        """Set the answers of models and services up to the next thing that happens."""
         for line in lines:
             match line:
                 case ModelLine(answer=answer) if answer.fails is not None:
@@ -204,7 +204,7 @@ class Player:
         raise ConversationFailed(what, differences, expected, [] if message is None else [message, *self._unheard])
 
     def _find(self, line: BotLine) -> None:
-        """A message like this is among those that have not been asked for yet."""
+        """Check that a message like this is among those that were not expected yet."""
         unheard = list(self._unheard)
         while self._unheard:
             if not differences_of(line, self._unheard.popleft()):
@@ -237,12 +237,12 @@ class Player:
 
 
 def _until_next_act(lines: Sequence[TranscriptLine]) -> list[TranscriptLine]:
-    """The lines up to the next by which something happens."""
+    """The lines up to the next one with which something happens."""
     return list(takewhile(lambda line: not isinstance(line, InputLine), lines))
 
 
 def _in_words(act: InputLine) -> tuple[str, str]:
-    """What happens, as who and what."""
+    """What happens: who, and what."""
     match act:
         case UserLine(text=text):
             return "user", text

@@ -1,6 +1,6 @@
-"""The pytest plugin: the fixture ``chat`` talks to a bot as its tests in YAML do.
+"""The pytest plugin: with the fixture ``chat`` a test talks to a bot as tests in YAML do.
 
-It is loaded into every run of pytest where this project is installed, so it imports nothing of it before a test asks
+Every run of pytest loads it where this project is installed. So it imports nothing of the project before a test asks
 for the fixture.
 """
 
@@ -26,14 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker that says more of one test."""
+    """Declare the marker that sets the bot, the time and the contact of one test."""
     about = "bot(folder, *, now, random, contact): the bot that `chat` talks to, when, what it draws, and who talks"
     config.addinivalue_line("markers", about)
 
 
 @pytest.fixture
 def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
-    """A conversation with a bot: of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
+    """A conversation with a bot: that of the marker `bot`, of the setting `bot_folder`, or of the current folder."""
     from bot.testing.chat_fixture import Chat
 
     marker = request.node.get_closest_marker("bot")
@@ -49,7 +49,7 @@ def chat(request: pytest.FixtureRequest) -> "Iterator[Chat]":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that has passed fails still where the bot has said something that it did not expect."""
+    """Let a test fail that has passed, if the bot has said something that was not expected."""
     __tracebackhide__ = True
     result = yield
     conversation = pyfuncitem.stash.get(_TALK, None)

@@ -22,7 +22,7 @@ from bot.testing.stub_reader import HTTP_FAILURES
 
 
 class RecordedSimulation(Simulation):
-    """A simulation that writes down what happens in it: `written` are tests that say the same again."""
+    """A simulation that records what happens in it. `written` are tests that repeat it."""
 
     def __init__(self, program: Program, *arguments: Any, **more: Any) -> None:
         self._documents: list[str] = []
@@ -43,7 +43,7 @@ class RecordedSimulation(Simulation):
         location: Mapping[str, Any] | None = None,
         late: timedelta = timedelta(),
     ) -> None:
-        """The contact sends a file. Which one is not written down: the test sends a small one of its kind."""
+        """The contact sends a file. Its content is not recorded: the test sends a small file of the same kind."""
         with self._recorded({"send": kind}):
             super().send(kind, caption, content, location, late)
 
@@ -63,13 +63,13 @@ class RecordedSimulation(Simulation):
             super().wait(duration)
 
     def become_new_contact(self) -> None:
-        """Go on as a new contact, in another test."""
+        """Continue as a new contact, in another test."""
         self._end()
         super().become_new_contact()
         self._begin()
 
     def swap(self, program: Program) -> None:
-        """Take the next event with these flows and handlers."""
+        """Use these flows and handlers from the next event on."""
         super().swap(self._with_draws(program))
 
     def written(self) -> str:
@@ -98,7 +98,7 @@ class RecordedSimulation(Simulation):
 
     @contextmanager
     def _recorded(self, act: Mapping[str, Any]) -> Iterator[None]:
-        """Record what happens and what follows."""
+        """Record what happens and what follows from it."""
         self._catch_up()
         self._lines.append(act)
         try:
@@ -111,13 +111,13 @@ class RecordedSimulation(Simulation):
             self._quiet_since = self.clock.now()
 
     def _catch_up(self) -> None:
-        """Note what came by itself since something happened last, since the clock runs: there was a wait."""
+        """Record what came by itself while the clock ran: there was a wait."""
         passed, at = self.clock.now() - self._quiet_since, len(self._lines)
         if self._note_what_came():
             self._lines.insert(at, {"wait": duration_words(passed + timedelta(seconds=1), len(UNITS))})
 
     def _note_what_came(self) -> bool:
-        """What services, models and the bot have said since this was asked last; False where that is nothing."""
+        """Record what services, models and the bot have said since the last call. Returns whether there was anything."""
         known = len(self._lines)
         turns = self.all_turns()
         new = [turn for turn in turns if turn.event_id not in self._seen]
@@ -137,7 +137,7 @@ class RecordedSimulation(Simulation):
 
 
 def _answers_in(turns: list[TurnTraced], asked: Mapping[str, Effect]) -> Iterator[Mapping[str, Any]]:
-    """What services and models answered, as lines of a test."""
+    """The answers of services and models, as lines of a test."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for turn in turns:
         match turn.event:
@@ -168,7 +168,7 @@ def _http(event: CallEnded) -> Mapping[str, Any]:
 
 
 def _parts_of(message: ShownMessage) -> str | Mapping[str, Any]:
-    """A message as a test says it: the text alone where there is nothing beside it."""
+    """A message as a test writes it: a text alone if it has no other parts."""
     parts = {key: found for key, part in PARTS.items() if (found := part(message))}
     text = parts.get("says")
     return text if len(parts) == 1 and isinstance(text, str) else parts

@@ -6,14 +6,14 @@ from itertools import zip_longest
 from textwrap import wrap
 
 Paint = Callable[[str, str], str]
-"""Gives a text a colour."""
+"""A function that gives a text a colour."""
 
 NARROWEST = 20  # characters of a column
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """What stands on the left, and what there is beside it."""
+    """A row: the left text, and the right one."""
 
     left: str
     right: str
@@ -21,7 +21,7 @@ class ComparedRow:
 
 
 def beside(rows: Sequence[ComparedRow], heads: tuple[str, str], paint: Paint, width: int) -> Iterator[str]:
-    """Two columns below their heads; between them stands where they differ."""
+    """Two columns below their headings, with a mark between them where they differ."""
     half = max(NARROWEST, min((width - 5) // 2, max(len(line) for row in rows for line in _lines_of(row))))
     yield f"{heads[0]:{half}}   {heads[1]}"
     for row in rows:

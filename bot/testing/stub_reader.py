@@ -14,19 +14,19 @@ from bot.steps.call_step import UNDECLARED
 from bot.testing.transcript import HandlerStub, HttpStub, KnownNames, ModelStub, StubAnswers, StubDefinitions
 
 MODEL_FAILURES = ("server_error", "quota_exceeded", "model_no_tool_support")
-"""The failures of a model that a test may script, by the service's names (spec: Errors)."""
+"""The failures of a model that a test may set, by the service's names (spec: Errors)."""
 
 HTTP_FAILURES: dict[str, type[RequestFailed]] = {
     error.outcome: error for error in (RequestTimedOut, Unreachable, AnswerTooLarge)
 }
-"""How a request may fail in a test, by the outcome of its step."""
+"""The failures of a request that a test may set, by the outcomes of its step."""
 
 _REQUEST = re.compile(r"[A-Z]+ \S+")
 _LEAST_STATUS, _MOST_STATUS = 100, 599
 
 
 def read_stubs(fields: Fields, known: KnownNames) -> StubDefinitions:
-    """Read ``handlers``, ``http``, ``models`` (but of an evaluation) and ``random`` of a test."""
+    """Read ``handlers``, ``http``, ``models`` (not in an evaluation) and ``random`` of a test."""
     return StubDefinitions(
         _read_answers(fields, "handlers", lambda name, node: _read_result(name, node, known, fields.problems)),
         _read_answers(fields, "http", lambda request, node: _read_http_of(request, node, fields.problems)),
@@ -36,7 +36,7 @@ def read_stubs(fields: Fields, known: KnownNames) -> StubDefinitions:
 
 
 def read_model(node: Node, problems: Problems) -> ModelStub:
-    """Read what a model answers: a text, or a map of `says`, `calls` and `fails`."""
+    """Read an answer of a model: a text, or a map of `says`, `calls` and `fails`."""
     if not isinstance(node, Map):
         return ModelStub(text_of(node, problems, "model") or "")
     fields = Fields(node, problems, "model")
@@ -73,7 +73,7 @@ def read_request(node: Node, problems: Problems) -> tuple[str, HttpStub] | None:
 
 
 def _read_answers(fields: Fields, key: str, read: Callable[[Scalar, Node], Any | None]) -> dict[str, StubAnswers]:
-    """A map of what is asked for: one answer for every time, or a list of answers for one time each."""
+    """Read a map by what is asked: one answer for every time, or a list with one answer for each time."""
     inner = fields.fields(key)
     found: dict[str, StubAnswers] = {}
     for name, node in () if inner is None else inner.entries():
@@ -117,7 +117,7 @@ def _read_http_of(request: Scalar, node: Node, problems: Problems) -> HttpStub |
 
 
 def _read_http(node: Node, problems: Problems) -> HttpStub:
-    """A status alone, or a map of `status`, `json` or `text`, `headers`; or how it `fails`."""
+    """Read a status alone, or a map of `status`, `json` or `text`, `headers`; or `fails`."""
     if isinstance(node, Scalar):
         node = Map(node.mark, ((Scalar(node.mark, "status", "status"), node),))
     fields = Fields(node, problems, "http")
@@ -136,7 +136,7 @@ def _read_http(node: Node, problems: Problems) -> HttpStub:
 
 
 def _read_random(fields: Fields) -> StubAnswers | None:
-    """One number for every draw, or a list of numbers for one draw each."""
+    """Read one number for every draw, or a list with one number for each draw."""
     written = fields.raw("random")
     if written is None:
         return None

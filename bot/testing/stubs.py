@@ -28,7 +28,7 @@ class _TimedOut(Exception):
 
 
 class _Mismatched(Exception):
-    """A handler's arguments, or what it returns, do not fit."""
+    """A handler's arguments, or its result, do not fit."""
 
 
 class _Undeclared(Exception):
@@ -46,8 +46,8 @@ class ObservedCall:
 class Stubs:
     """Answers as the test says. Called from many threads.
 
-    ``calls`` are the calls and requests since they were cleared last; ``troubles`` is what was asked for and not
-    answered by the test.
+    ``calls`` are the calls and requests since the list was cleared last; ``troubles`` are requests that the test does
+    not answer.
     """
 
     def __init__(self, stub_definitions: StubDefinitions) -> None:
@@ -62,18 +62,18 @@ class Stubs:
         self._results = Results(Extensions())
 
     def script(self, request: str, answer: HttpStub) -> None:
-        """Answer the next request of this form, after those that were scripted before."""
+        """Answer the next request of this form, after the earlier ones of this form."""
         with self._lock:
             self._next.append((request, answer))
 
     @property
     def unasked(self) -> str | None:
-        """A request that was scripted and has not been made."""
+        """A request that was set and that the bot has not made."""
         with self._lock:
             return self._next[0][0] if self._next else None
 
     def play(self, program: Program) -> Program:
-        """The program with stubs for its Python, which record every call, and for random numbers."""
+        """The program with stubs in place of its Python and of random numbers. Every call is recorded."""
         extensions = program.extensions
         self._results = Results(extensions)
         handlers = {name: self._called(spec) for name, spec in extensions.handlers.items()}
@@ -97,7 +97,7 @@ class Stubs:
         return HttpAnswer(answer.status, {"content-type": answer.type, **answer.headers}, answer.body)
 
     def speak(self, request: dict[str, Any]) -> ModelAnswer | ErrorAnswer:
-        """What a model answers where no line of the test does."""
+        """The model's answer if no line of the test has one."""
         question = asked(request)
         with self._lock:
             answer = self._turn(self._models, lambda part: part.casefold() in question.casefold())
@@ -106,7 +106,7 @@ class Stubs:
         return ModelAnswer(answer.text, calls=calls_of(answer)) if answer.fails is None else failure(answer.fails)
 
     def _scripted(self, name: str) -> HttpStub | None:
-        """The answer of the first line that means this request."""
+        """The answer of the first line that fits this request."""
         found = next((line for line in self._next if is_meant(line[0], name)), None)
         if found is None:
             return None
@@ -114,7 +114,7 @@ class Stubs:
         return found[1]
 
     def _turn(self, standing: Mapping[str, "_AnswerQueue"], means: Callable[[str], bool]) -> Any | None:
-        """The next answer of the first that is meant; None where there is none, or none is left."""
+        """The next answer of the first queue that fits; None if there is none, or it is empty."""
         found = next((turns for written, turns in standing.items() if means(written)), None)
         return None if found is None else found.take()
 
@@ -122,7 +122,7 @@ class Stubs:
         return verb if verb.outside is None else replace(verb, outside=self._called(verb.outside))
 
     def _called(self, spec: HandlerSpec) -> HandlerSpec:
-        """A handler whose calls are recorded; a stub answers where the test has one."""
+        """A handler whose calls are recorded. A stub answers if the test has one, else the handler itself."""
         turns = self._calls.get(spec.name)
         errors = spec.errors if turns is None else {**spec.errors, "timeout": _TimedOut, "mismatch": _Mismatched}
 
@@ -156,21 +156,21 @@ class Stubs:
 
 
 class _AnswerQueue:
-    """Answers that stand for something: always the same, or one after another."""
+    """The answers of one stub: always the same one, or one after another."""
 
     def __init__(self, standing: StubAnswers) -> None:
         self._standing = standing
         self._left = deque(standing.answers)
 
     def take(self) -> Any | None:
-        """The next answer; None where none is left."""
+        """The next answer; None if none is left."""
         if not self._standing.turns:
             return self._left[0]
         return self._left.popleft() if self._left else None
 
 
 def calls_of(answer: ModelStub) -> list[tuple[str, Mapping[str, Any]]]:
-    """A model's calls by the names that it knows the tools by."""
+    """A model's calls, by the names by which it knows the tools."""
     return [(name.replace(".", "_"), arguments) for name, arguments in answer.calls]
 
 
@@ -184,14 +184,14 @@ def _ended(result: HandlerStub | None, errors: Mapping[str, type[BaseException]]
 
 
 def _made(error: type[BaseException], detail: str) -> BaseException:
-    """An error of a class of which nobody knows what it is made from."""
+    """An error of a class whose arguments are not known."""
     methods: dict[str, Callable[..., Any]] = {"__init__": lambda self: None, "__str__": lambda self: detail}
     stand_in: BaseException = type(error.__name__, (error,), methods)()
     return stand_in
 
 
 def _parts(request: HttpRequest) -> dict[str, Any]:
-    """What a test can expect of a request: its headers, and its body as it is meant."""
+    """The parts of a request that a test can expect: its headers, and its body as a value."""
     parts: dict[str, Any] = {"headers": dict(request.headers)}
     if request.body is None:
         return parts
